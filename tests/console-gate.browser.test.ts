@@ -1,6 +1,6 @@
 /// <reference lib="dom" />
 /** The gate's side of the console in Chromium, against the whole system, as its administrator uses it. */
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -57,6 +57,7 @@ test('an administrator makes an application, sees code for it, and signs in with
   const code = panel('main.js');
   await code.getByText(`clientId: '${clientId}'`).waitFor();
   await code.getByText(`domain: '${issuer.replace(/\/$/, '')}'`).waitFor();
+  await panel('Start it').getByText('vite --port 5173').waitFor();
   await look(admin);
 
   await admin.getByRole('link', { name: 'Try sign-in' }).click();
@@ -88,15 +89,20 @@ test('an administrator makes an application, sees code for it, and signs in with
 
 /** Runs code as it stands on the page; resolves to what it prints. */
 async function runCode(program: string, file: string): Promise<string> {
+  const folder = folderOf(file, (await panel(file).locator('pre').textContent())!);
+  const { stdout } = await promisify(execFile)(program, [file], { cwd: folder });
+  return stdout;
+}
+
+function folderOf(file: string, code: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'quick-start-'));
   stack.defer(() => rmSync(folder, { recursive: true, force: true }));
   // As after `npm install`.
   const installed = fileURLToPath(new URL('../services/auth/node_modules', import.meta.url));
   symlinkSync(installed, join(folder, 'node_modules'));
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
-  writeFileSync(join(folder, file), (await panel(file).locator('pre').textContent())!);
-  const { stdout } = await promisify(execFile)(program, [file], { cwd: folder });
-  return stdout;
+  writeFileSync(join(folder, file), code);
+  return folder;
 }
 
 test('a machine gets a secret, shown once, and the scopes of an API; its code runs as it is shown; another secret is made', async () => {
@@ -134,6 +140,24 @@ test('a machine gets a secret, shown once, and the scopes of an API; its code ru
   await admin.getByRole('button', { name: 'Rotate' }).click();
   await admin.getByRole('button', { name: 'Make a new secret' }).click();
   await until('another secret', async () => (await panel('The new secret').getByRole('code').textContent()) !== first);
+});
+
+test('the code of a native application signs somebody in as it is shown', async () => {
+  await admin.goto(`${console}gate/applications/demo-native?tab=start`);
+  const folder = folderOf('main.js', (await panel('main.js').locator('pre').textContent())!);
+  const program = spawn(process.execPath, ['main.js'], { cwd: folder });
+  stack.defer(() => void program.kill());
+  let printed = '';
+  for (const stream of [program.stdout, program.stderr]) stream.on('data', (text) => (printed += String(text)));
+  const address = await until('where to sign in', () => /http\S+authorize\S+/.exec(printed)?.[0]);
+  const someone = await openPage();
+  await someone.goto(address);
+  await fillInLogin(someone, 'alice@example.com');
+  await someone.getByText('Demo Native App').first().waitFor(); // what is on a computer is confirmed each time
+  await someone.click('.gp-main');
+  await someone.getByText('You can close this window').waitFor();
+  await until('it knows who it is', () => printed.includes('Signed in as Alice Example'));
+  await someone.context().close();
 });
 
 test('a request that the gate refuses is in the log at once, with the reason', async () => {

@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /** The console in Chromium when something is wrong: one receiver fails, one account floods, a poison event came in, the API is away. */
 
-import { faultsOf, openConsole, signIn } from '@gatepost/testkit/console';
+import { faultsOf, fillInLogin, openConsole, signIn } from '@gatepost/testkit/console';
 import { openProducer } from '@gatepost/testkit/producer';
 import { openReceiver } from '@gatepost/testkit/receiver';
 import { until } from '@gatepost/testkit/until';
@@ -207,15 +207,75 @@ test('what one may not do is not offered', async () => {
   expect(await page.getByRole('button', { name: 'Change the limit' }).count()).toBe(0);
   expect(await page.getByRole('button', { name: 'Pause' }).count()).toBe(0);
   expect(await page.getByRole('link', { name: 'Dead letters' }).count()).toBe(0);
+  const hook = await makeHook('http://127.0.0.2:9/of-admins');
   await makeMember('member');
   await page.goto(`${console}accounts/acme`);
   await page.getByText('Its hooks are shown to its admins').waitFor();
-  await page.getByText('demo-m2m').waitFor();
+  await page.getByRole('region', { name: 'Admins' }).getByText('demo-m2m').waitFor();
+  await page.getByRole('region', { name: 'Members' }).getByText('auth0|alice').waitFor();
+  expect(await page.locator('#content a, #content button').count()).toBe(0);
+  expect(await faultsOf(page)).toEqual([]);
+  for (const [address, said] of [
+    [hook, 'There is no such thing'],
+    [`${hook}/deliveries/1`, 'There is no such thing'],
+    [`${console}accounts/acme?tab=throttle`, 'Its hooks are shown to its admins'],
+    [`${console}repos/acme/widgets/hooks/new`, 'Hooks of acme are made by its admins'],
+    [`${console}orgs/elsewhere/hooks/new`, 'Hooks of elsewhere are made by its admins'],
+    [`${console}accounts/elsewhere`, 'You are not a member of this organization'],
+    [`${console}dead-letters`, 'This is for who administers the installation'],
+    [`${console}dead-letters/1`, 'This is for who administers the installation'],
+  ] as const) {
+    await page.goto(address);
+    await page.getByText(said).waitFor();
+    expect(await page.locator('#content').locator('button, input').filter({ hasNotText: 'Try again' }).count()).toBe(0);
+  }
   expect(await faultsOf(page)).toEqual([]);
   await makeMember('admin');
-  await page.goto(`${console}dead-letters`);
-  await page.getByText('There is no such thing').waitFor(); // the API refuses it anyway
+});
+
+test('what was typed stays when the session ends or nobody answers, and goes out once somebody has signed in again', async () => {
+  await using receiver = await openReceiver();
+  const page = await openPage();
+  const refreshTokens: string[] = [];
+  page.on('response', async (response) => {
+    if (!response.url().endsWith('/oauth/token')) return;
+    const body = await response.json().catch(() => undefined);
+    if (body) refreshTokens.push((body as { refresh_token: string }).refresh_token);
+  });
+  await page.clock.install();
+  await signIn(page, `${await makeHook(`${receiver.url}/typed`, { events: ['push'] })}?tab=settings`);
+  await page.getByLabel('Payload URL').fill(`${receiver.url}/typed-anew`);
+
+  await page.route(`${system.apiUrl}/**`, (route) => route.abort());
+  await page.clock.fastForward('01:00'); // something is read again
+  await page.getByText('The webhook API does not answer: what you see may be old').waitFor();
+  expect(await page.getByLabel('Payload URL').inputValue()).toBe(`${receiver.url}/typed-anew`);
   expect(await faultsOf(page)).toEqual([]);
+  await page.unroute(`${system.apiUrl}/**`);
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await until('it answers', async () => !(await page.getByText('what you see may be old').isVisible()));
+
+  const token = refreshTokens.at(-1)!;
+  const form = { client_id: 'gatepost-console', token };
+  await fetch(`${system.issuer}oauth/revoke`, { method: 'POST', body: new URLSearchParams(form) });
+  await page.context().clearCookies();
+  await page.clock.fastForward('02:00:00'); // longer than an access token lives
+  const ended = page.getByRole('alertdialog', { name: 'Your session has ended' });
+  await ended
+    .or(page.getByRole('button', { name: 'Save' }))
+    .first()
+    .waitFor();
+  if (!(await ended.isVisible())) await page.getByRole('button', { name: 'Save' }).click();
+  await ended.waitFor();
+  expect(await faultsOf(page)).toEqual([]);
+  const opened = page.waitForEvent('popup');
+  await ended.getByRole('button', { name: 'Sign in again' }).click();
+  await fillInLogin(await opened, 'alice@example.com');
+  await until('it goes on', async () => !(await ended.isVisible()));
+  expect(await page.getByLabel('Payload URL').inputValue()).toBe(`${receiver.url}/typed-anew`);
+  if (!(await page.getByText('Saved.').isVisible())) await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Saved.').waitFor();
+  await page.getByRole('heading', { name: `${receiver.url}/typed-anew` }).waitFor();
 });
 
 test('an expired session leads to the sign-in page and back, an API that is away is said and waited for', async () => {

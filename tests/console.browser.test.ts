@@ -6,7 +6,7 @@ import { openProducer } from '@gatepost/testkit/producer';
 import { openReceiver } from '@gatepost/testkit/receiver';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
-import type { Response } from 'playwright-core';
+import type { Locator, Response } from 'playwright-core';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
@@ -227,6 +227,76 @@ test('on a telephone in the dark nothing is cut off, and the keyboard reaches ev
   await widgets.getByRole('link', { name: 'New hook' }).focus();
   await page.keyboard.press('Enter');
   await page.getByLabel('Payload URL').waitFor();
+});
+
+test('by keyboard alone a hook is made, turned off and on, redelivered and deleted, and the focus is never lost', async () => {
+  await using receiver = await openReceiver();
+  const page = await openPage();
+  await signIn(page, `${console}accounts/acme`);
+  const { keyboard } = page;
+  /** Each key leaves the focus somewhere that is seen. */
+  const press = async (...keys: string[]) => {
+    for (const key of keys) await keyboard.press(key);
+    await until('something has the focus', () => page.evaluate(() => document.activeElement !== document.body));
+  };
+  /** Goes on with Tab until that is reached. */
+  const reach = async (what: Locator, key = 'Tab') => {
+    await what.waitFor();
+    await until('it is reached', async () => {
+      await keyboard.press(key);
+      return what.evaluate((element) => element === document.activeElement);
+    });
+  };
+  const hasFocus = (what: Locator) =>
+    until('it has the focus', () => what.evaluate((element) => element === document.activeElement));
+  const button = (name: string) => page.getByRole('button', { name, exact: true });
+
+  await reach(page.getByRole('link', { name: 'Skip to the content' }));
+  await press('Enter');
+  await reach(page.getByRole('link', { name: 'New hook' }));
+  await press('Enter');
+  await hasFocus(page.locator('#content')); // another page begins with its content
+  await reach(page.getByLabel('Payload URL'));
+  await keyboard.type(`${receiver.url}/by-keyboard`);
+  await reach(page.getByLabel('Find an event'));
+  await keyboard.type('issue was opened');
+  await reach(page.getByRole('checkbox', { name: /^issues / }));
+  await press('Space');
+  await reach(button('Create'));
+  await press('Enter');
+  await page.getByRole('heading', { name: `${receiver.url}/by-keyboard` }).waitFor();
+  await hasFocus(page.locator('#content'));
+
+  await reach(button('Ping'));
+  await press('Enter');
+  await hasFocus(button('Ping')); // it rests while the ping is sent
+  await reach(button('Turn off'));
+  await press('Enter');
+  await hasFocus(button('Cancel')); // in the dialog
+  await press('Escape');
+  await hasFocus(button('Turn off'));
+  await press('Enter', 'Tab', 'Enter');
+  await hasFocus(button('Turn on')); // in the place of the other
+  await press('Enter');
+  await hasFocus(button('Turn off'));
+
+  await reach(page.getByRole('checkbox').nth(1));
+  await press('Space');
+  await reach(button('Redeliver'), 'Shift+Tab');
+  await press('Enter');
+  await hasFocus(button('Cancel'));
+  await press('Tab', 'Enter');
+  await page.getByText('1 of 1 are on their way again').waitFor();
+  await press('Shift'); // what was chosen is chosen no longer, and the button rests
+
+  await page.getByRole('link', { name: 'Settings', exact: true }).focus();
+  await press('Enter');
+  await reach(button('Delete'));
+  await press('Enter');
+  await hasFocus(button('Cancel'));
+  await press('Tab', 'Enter');
+  await page.waitForURL('**/accounts/acme');
+  await hasFocus(page.locator('#content'));
 });
 
 test('what is not there, a session that has ended and an API that is away are said in words', async () => {

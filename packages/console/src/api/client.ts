@@ -32,16 +32,24 @@ export type Api = {
 };
 
 export function openApi(session: Session): Api {
-  async function ask(method: string, path: string, { body, signal }: { body?: unknown; signal?: AbortSignal } = {}) {
+  type Asked = { body?: unknown; signal?: AbortSignal };
+  async function ask(method: string, path: string, asked: Asked = {}) {
     const token = await session.token();
+    const response = await send(token, method, path, asked);
+    if (response.status !== 401) return response;
+    // It ended before its time.
+    const second = await send(await session.tokenAfter(token), method, path, asked);
+    if (second.status === 401) throw new SignedOut();
+    return second;
+  }
+  async function send(token: string, method: string, path: string, { body, signal }: Asked) {
     const headers: Record<string, string> = { Authorization: `Bearer ${token}`, Accept: 'application/vnd.github+json' };
     if (body !== undefined) headers['Content-Type'] = 'application/json';
     const init = { method, headers, signal: signal ?? null, body: body === undefined ? null : JSON.stringify(body) };
     const response = await fetch(path, init).catch((error: Error) => {
       throw error.name === 'AbortError' ? error : new Unreachable('The webhook API does not answer.');
     });
-    if (response.status === 401) throw new SignedOut();
-    if (!response.ok) throw await problemOf(response);
+    if (!response.ok && response.status !== 401) throw await problemOf(response);
     return response;
   }
   return {

@@ -16,7 +16,9 @@ export type Management = {
 };
 
 export function openManagement({ gate }: Session): Management {
-  async function ask(method: string, path: string, { body, signal }: { body?: unknown; signal?: AbortSignal } = {}) {
+  type Asked = { body?: unknown; signal?: AbortSignal };
+  async function ask(method: string, path: string, asked: Asked = {}, isSecond = false): Promise<Response> {
+    const { body, signal } = asked;
     const given = await gate.token();
     if (!given) throw new ApiProblem(403, 'You may do nothing at the gate’s management API.');
     const headers: Record<string, string> = { Authorization: `Bearer ${given.token}` };
@@ -28,7 +30,12 @@ export function openManagement({ gate }: Session): Management {
       gate.forget();
       throw new Unreachable('The gate does not answer.');
     });
-    if (response.status === 401) throw new SignedOut();
+    if (response.status === 401) {
+      // It ended before its time.
+      if (isSecond) throw new SignedOut();
+      gate.forget();
+      return ask(method, path, asked, true);
+    }
     if (!response.ok) throw await problemOf(response);
     return response;
   }

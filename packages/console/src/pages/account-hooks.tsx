@@ -6,10 +6,10 @@ import type { ListedHook } from '../api/types.ts';
 import { useConsole } from '../session/context.ts';
 import { Endless } from '../ui/endless.tsx';
 import { SearchField } from '../ui/fields.tsx';
-import { Empty, Loading, Problem } from '../ui/states.tsx';
+import { Empty, isInTheWay, Loading, Problem } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import type { AccountSearch } from './account-search.ts';
-import { healthOf } from './health.ts';
+import { eventsOf, healthOf } from './health.ts';
 import { LinkToHook, LinkToNewHook } from './links.tsx';
 import { percent } from './numbers.ts';
 
@@ -40,7 +40,7 @@ export function AccountHooks({ owner, search }: { owner: string; search: Account
           value={q ?? ''}
           onChange={(text) => void navigate({ to: '.', search: { ...search, q: text || undefined }, replace: true })}
         />
-        <LinkToNewHook place={repository === undefined ? { owner } : { owner, repo: repository }} />
+        <LinkToNewHook place={repository === undefined ? { owner } : { owner, repo: repository }} isMain />
       </div>
       <fieldset className="filters" aria-label="Which">
         {([undefined, 'failure'] as const).map((each) => (
@@ -61,7 +61,7 @@ export function AccountHooks({ owner, search }: { owner: string; search: Account
           </Link>
         </p>
       )}
-      {error && <Problem error={error} onRetry={refetch} />}
+      {isInTheWay(error, data) && <Problem error={error} onRetry={refetch} />}
       {!hooks ? (
         !error && <Loading what="hooks" />
       ) : hooks.length === 0 ? (
@@ -98,7 +98,7 @@ function HookRow({ owner, hook }: { owner: string; hook: ListedHook }) {
       <span className="grow">
         <strong className="url">{hook.config.url}</strong>
         <span className="soft">
-          {repository === null ? `all of ${owner}` : repository.name}: {hook.events.join(', ')}
+          {repository === null ? `all of ${owner}` : repository.name}: {eventsOf(hook)}
         </span>
       </span>
       <span className={`tag ${tone}`}>{text}</span>

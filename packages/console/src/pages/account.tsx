@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
 import { useConsole } from '../session/context.ts';
-import { Empty, Loading, Problem } from '../ui/states.tsx';
+import { Empty, isInTheWay, Loading, Problem } from '../ui/states.tsx';
 import { useTitle } from '../ui/title.ts';
 import { AccountHooks } from './account-hooks.tsx';
 import type { AccountSearch, AccountTab } from './account-search.ts';
@@ -26,7 +26,7 @@ export function Account({ owner, search }: { owner: string; search: AccountSearc
   const { isSiteAdmin } = useConsole();
   const { refetch } = useMemberships();
   const { role, error } = useRole(owner);
-  if (error) return <Problem error={error} onRetry={refetch} isPage />;
+  if (isInTheWay(error, role)) return <Problem error={error} onRetry={refetch} isPage />;
   if (role === undefined) return <Loading what="your role" />;
   const tab = search.tab ?? 'hooks';
   return (
@@ -35,7 +35,7 @@ export function Account({ owner, search }: { owner: string; search: AccountSearc
         <h1>{owner}</h1>
         <span className="tag">{role === null ? 'not a member' : isSiteAdmin ? 'site admin' : role}</span>
         <span className="grow" />
-        <PauseButton owner={owner} />
+        {isSiteAdmin && <PauseButton owner={owner} />}
       </div>
       {role !== 'admin' ? (
         <Member owner={owner} role={role} />
@@ -57,7 +57,17 @@ export function Account({ owner, search }: { owner: string; search: AccountSearc
           </nav>
           <Suspense fallback={<Loading what="the page" />}>
             {tab === 'hooks' && <AccountHooks owner={owner} search={search} />}
-            {tab === 'overview' && <Overview path={`/orgs/${encodeURIComponent(owner)}/stats`} range={search.range} />}
+            {tab === 'overview' && (
+              <Overview
+                path={`/orgs/${encodeURIComponent(owner)}/stats`}
+                range={search.range}
+                failing={
+                  <Link to="/accounts/$owner" params={{ owner }} search={{ status: 'failure' }}>
+                    Failing hooks
+                  </Link>
+                }
+              />
+            )}
             {tab === 'throttle' && <Throttle owner={owner} range={search.range} />}
             {tab === 'repositories' && <Repositories owner={owner} />}
           </Suspense>
@@ -67,15 +77,10 @@ export function Account({ owner, search }: { owner: string; search: AccountSearc
   );
 }
 
-/** GitHub shows hooks to admins alone; a member sees whom to ask. */
+/** GitHub shows hooks to admins alone; a member sees whom to ask, and who else belongs to it. */
 function Member({ owner, role }: { owner: string; role: 'member' | null }) {
-  const { api } = useConsole();
-  const { data } = useQuery({
-    queryKey: ['admins', owner],
-    queryFn: ({ signal }) =>
-      api.get<{ login: string }[]>(`/orgs/${encodeURIComponent(owner)}/members?role=admin&per_page=100`, signal),
-    enabled: role === 'member',
-  });
+  const admins = useMembers(owner, 'admin', role === 'member');
+  const members = useMembers(owner, 'member', role === 'member');
   if (role === null)
     return (
       <Empty title="You are not a member of this organization">
@@ -83,17 +88,40 @@ function Member({ owner, role }: { owner: string; role: 'member' | null }) {
       </Empty>
     );
   return (
-    <Empty title="Its hooks are shown to its admins">
-      <p>You are a member. An admin can make you one:</p>
-      {data && (
-        <ul className="plain">
-          {data.map(({ login }) => (
-            <li key={login}>
-              <code>{login}</code>
-            </li>
-          ))}
-        </ul>
-      )}
-    </Empty>
+    <>
+      <Empty title="Its hooks are shown to its admins">
+        <p>You are a member: ask an admin to make a hook, or to make you an admin.</p>
+      </Empty>
+      <Logins title="Admins" logins={admins.data} />
+      <Logins title="Members" logins={members.data} />
+    </>
+  );
+}
+
+function useMembers(owner: string, role: 'admin' | 'member', enabled: boolean) {
+  const { api } = useConsole();
+  return useQuery({
+    queryKey: ['members', owner, role],
+    queryFn: ({ signal }) =>
+      api.get<{ login: string }[]>(`/orgs/${encodeURIComponent(owner)}/members?role=${role}&per_page=100`, signal),
+    enabled,
+  });
+}
+
+function Logins({ title, logins }: { title: string; logins: { login: string }[] | undefined }) {
+  const { session } = useConsole();
+  if (!logins || logins.length === 0) return null;
+  return (
+    <section className="panel" aria-label={title}>
+      <h2>{title}</h2>
+      <ul className="rows">
+        {logins.map(({ login }) => (
+          <li key={login} className="row">
+            <code>{login}</code> {login === session.person.sub && <span className="tag">you</span>}
+          </li>
+        ))}
+      </ul>
+      {logins.length === 100 && <p className="hint">These are the first 100.</p>}
+    </section>
   );
 }

@@ -6,7 +6,7 @@ import { Button } from 'react-aria-components';
 import type { Organization } from '../api/types.ts';
 import { useConsole } from '../session/context.ts';
 import { TextField } from '../ui/fields.tsx';
-import { Empty, Loading, Problem } from '../ui/states.tsx';
+import { Empty, isInTheWay, Loading, Problem } from '../ui/states.tsx';
 import { useTitle } from '../ui/title.ts';
 import { useMemberships } from './memberships.ts';
 import { counted, percent } from './numbers.ts';
@@ -20,7 +20,7 @@ export function Accounts() {
 function OwnAccounts() {
   const { session } = useConsole();
   const { data, error, refetch } = useMemberships();
-  if (error) return <Problem error={error} onRetry={refetch} isPage />;
+  if (isInTheWay(error, data)) return <Problem error={error} onRetry={refetch} isPage />;
   if (!data) return <Loading what="your organizations" />;
   if (data.length === 0)
     return (
@@ -55,10 +55,12 @@ function AllAccounts() {
     queryFn: ({ pageParam, signal }) => api.page<Organization>(pageParam, signal),
     getNextPageParam: ({ next }) => next,
   });
-  if (error) return <Problem error={error} onRetry={refetch} isPage />;
+  if (isInTheWay(error, data)) return <Problem error={error} onRetry={refetch} isPage />;
   if (!data) return <Loading what="accounts" />;
   const all = data.pages.flatMap(({ rows }) => rows);
-  const found = all.filter(({ login }) => login.toLowerCase().includes(search.trim().toLowerCase()));
+  const found = all
+    .filter(({ login }) => login.toLowerCase().includes(search.trim().toLowerCase()))
+    .sort((a, b) => Number(isFailing(b)) - Number(isFailing(a)) || a.login.localeCompare(b.login));
   return (
     <>
       <div className="title">
@@ -77,7 +79,7 @@ function AllAccounts() {
                 {counted(repositories, 'repository', 'repositories')}
               </span>
               {health.success_rate !== null && (
-                <span className={health.success_rate < 0.9 ? 'bad-text' : 'soft'}>
+                <span className={isFailing({ health }) ? 'bad-text' : 'soft'}>
                   {percent(health.success_rate)} of {counted(health.delivered + health.failed, 'attempt')} in a day
                 </span>
               )}
@@ -93,6 +95,10 @@ function AllAccounts() {
     </>
   );
 }
+
+/** Those that need somebody stand first. */
+const isFailing = ({ health: { success_rate: rate } }: Pick<Organization, 'health'>): boolean =>
+  rate !== null && rate < 0.9;
 
 function AccountCard({ login, children }: { login: string; children: ReactNode }) {
   return (

@@ -7,12 +7,18 @@ import { useConsole } from '../session/context.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { Fact } from '../ui/fact.tsx';
 import { Message } from '../ui/message.tsx';
-import { Empty, Loading, Problem } from '../ui/states.tsx';
+import { Empty, isInTheWay, Loading, Problem } from '../ui/states.tsx';
+import { Time } from '../ui/time.tsx';
 import { useTitle } from '../ui/title.ts';
-import { letterKey, reasons, textOf } from './dead-reasons.ts';
+import { NotYours } from './dead-letters.tsx';
+import { isTime, letterKey, reasons, textOf } from './dead-reasons.ts';
 import { Path } from './shell.tsx';
 
 export function DeadLetterPage({ letterId }: { letterId: string }) {
+  return useConsole().isSiteAdmin ? <Letter letterId={letterId} /> : <NotYours />;
+}
+
+function Letter({ letterId }: { letterId: string }) {
   const { api } = useConsole();
   const queries = useQueryClient();
   const navigate = useNavigate();
@@ -45,7 +51,7 @@ export function DeadLetterPage({ letterId }: { letterId: string }) {
         </Empty>
       </>
     );
-  if (error) return <Problem error={error} onRetry={refetch} isPage />;
+  if (isInTheWay(error, data)) return <Problem error={error} onRetry={refetch} isPage />;
   if (!data) return <Loading what="the letter" />;
   return (
     <>
@@ -94,7 +100,11 @@ export function DeadLetterPage({ letterId }: { letterId: string }) {
               <code>{data.message_id}</code>
             </Fact>
           )}
-          {data.occurred_at && <Fact name="Occurred">{data.occurred_at}</Fact>}
+          {data.occurred_at && (
+            <Fact name="Occurred">
+              {isTime(data.occurred_at) ? <Time at={data.occurred_at} exact /> : data.occurred_at}
+            </Fact>
+          )}
           <Fact name="Size">{data.bytes.toLocaleString()} bytes</Fact>
         </dl>
       </section>

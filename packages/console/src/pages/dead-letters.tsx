@@ -8,16 +8,29 @@ import { useConsole } from '../session/context.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { Select } from '../ui/fields.tsx';
 import { Tick, TickAll, useSelection } from '../ui/selection.tsx';
-import { Empty, Loading, Problem } from '../ui/states.tsx';
+import { Empty, isInTheWay, Loading, Problem } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import { useTitle } from '../ui/title.ts';
-import { letterKey, reasons, textOf } from './dead-reasons.ts';
+import { isTime, letterKey, reasons, textOf } from './dead-reasons.ts';
 
 const liveMs = 10_000;
 
 export function DeadLetters() {
-  const { api } = useConsole();
   useTitle('Dead letters');
+  return useConsole().isSiteAdmin ? <Letters /> : <NotYours />;
+}
+
+/** Of a page for who administers the installation; the API refuses it to others anyway. */
+export function NotYours() {
+  return (
+    <Empty title="This is for who administers the installation" isPage>
+      <p>It shows what concerns all accounts.</p>
+    </Empty>
+  );
+}
+
+function Letters() {
+  const { api } = useConsole();
   const [reason, setReason] = useState('');
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
     queryKey: [...letterKey, reason],
@@ -45,7 +58,7 @@ export function DeadLetters() {
         />
         <Decide ids={selection.ids} onDone={() => selection.set([])} />
       </div>
-      {error && <Problem error={error} onRetry={refetch} />}
+      {isInTheWay(error, data) && <Problem error={error} onRetry={refetch} />}
       {!data ? (
         !error && <Loading what="dead letters" />
       ) : letters.length === 0 ? (
@@ -100,9 +113,6 @@ function LetterLink({ letter }: { letter: DeadLetter }) {
     </Link>
   );
 }
-
-/** It is as the producer wrote it. */
-const isTime = (text: string | null): text is string => text !== null && !Number.isNaN(Date.parse(text));
 
 /** More would make an address that servers refuse. */
 const dropAtOnce = 200;

@@ -49,3 +49,6 @@ export const reasons: Record<string, { text: string; next: string }> = {
 
 export const textOf = (reason: string | null): string =>
   (reason && reasons[reason]?.text) ?? reason ?? 'No reason given';
+
+/** A letter's time is as the producer wrote it. */
+export const isTime = (text: string | null): text is string => text !== null && !Number.isNaN(Date.parse(text));

@@ -3,7 +3,7 @@ import type { Place } from '../api/place.ts';
 import type { Delivery } from '../api/types.ts';
 import { Endless } from '../ui/endless.tsx';
 import { type Selection, Tick, TickAll, useSelection } from '../ui/selection.tsx';
-import { Empty, Loading, Problem } from '../ui/states.tsx';
+import { Empty, isInTheWay, Loading, Problem } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import { DeliveryFilters } from './delivery-filters.tsx';
 import type { Filter } from './hook-search.ts';
@@ -30,7 +30,7 @@ export function Deliveries({
   return (
     <>
       <DeliveryFilters place={place} hookId={hookId} filter={filter} />
-      {error && <Problem error={error} onRetry={rows === undefined ? all.refetch : newest.refetch} />}
+      {isInTheWay(error, rows) && <Problem error={error} onRetry={rows === undefined ? all.refetch : newest.refetch} />}
       {!rows ? (
         !error && <Loading what="deliveries" />
       ) : rows.length === 0 ? (

@@ -2,14 +2,15 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button } from 'react-aria-components';
-import { type Place, placeName, placePath } from '../api/place.ts';
+import { type Place, placePath } from '../api/place.ts';
 import type { Timings, WholeDelivery } from '../api/types.ts';
 import { useConsole } from '../session/context.ts';
 import { Copy } from '../ui/copy.tsx';
 import { Fact } from '../ui/fact.tsx';
 import { Message } from '../ui/message.tsx';
-import { Loading, Problem } from '../ui/states.tsx';
+import { isInTheWay, Loading, Problem } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
+import { useTitle } from '../ui/title.ts';
 import { toCurl } from './curl.ts';
 import { Explained, isWaiting, liveMs, useExplanation } from './explanation.tsx';
 import { LinkToHook, LinkToPlace } from './links.tsx';
@@ -20,6 +21,7 @@ export function DeliveryPage({ place, hookId, deliveryId }: { place: Place; hook
   const queries = useQueryClient();
   const hookPath = `${placePath(place)}/hooks/${encodeURIComponent(hookId)}`;
   const path = `${hookPath}/deliveries/${encodeURIComponent(deliveryId)}`;
+  useTitle('Delivery');
   const [isFollowed, setFollowed] = useState(false);
   const { data: explanation } = useExplanation(`${path}/explain`, isFollowed);
   const { data, error, refetch } = useQuery({
@@ -37,7 +39,7 @@ export function DeliveryPage({ place, hookId, deliveryId }: { place: Place; hook
   });
   const way = (
     <Path>
-      <LinkToPlace place={place} /> / {placeName(place)} /{' '}
+      <LinkToPlace place={place} /> / {place.repo !== undefined && `${place.repo} / `}
       <LinkToHook place={place} hookId={hookId}>
         hook {hookId}
       </LinkToHook>
@@ -57,7 +59,7 @@ export function DeliveryPage({ place, hookId, deliveryId }: { place: Place; hook
         {fate}
       </>
     );
-  if (error) return <Problem error={error} onRetry={refetch} isPage />;
+  if (isInTheWay(error, data)) return <Problem error={error} onRetry={refetch} isPage />;
   if (!data) return <Loading what="the delivery" />;
   const isGood = data.status_code < 400;
   return (
@@ -70,7 +72,7 @@ export function DeliveryPage({ place, hookId, deliveryId }: { place: Place; hook
         </h1>
         <span className={`tag ${isGood ? 'good' : 'bad'}`}>{isGood ? data.status_code : data.status}</span>
         <span className="grow" />
-        <Copy text={toCurl(data)} label="Copy as curl" />
+        <Copy text={toCurl(data)} label="Copy as curl" size="normal" />
         <Button className="button" onPress={() => redeliver.mutate()} isDisabled={redeliver.isPending}>
           Redeliver
         </Button>

@@ -5,6 +5,7 @@ import type { Cause, DeliveryState, Explanation, Step } from '../api/types.ts';
 import { useConsole } from '../session/context.ts';
 import { Fact } from '../ui/fact.tsx';
 import { Time } from '../ui/time.tsx';
+import { adviceOf } from './advice.ts';
 import { LinkToDelivery } from './links.tsx';
 
 export const liveMs = 2_000;
@@ -197,10 +198,15 @@ function gap(from: string, to: string): string {
   return `${amount < 0 ? '−' : '+'}${Math.abs(amount).toFixed(unit === 's' ? 1 : 0)} ${unit}`;
 }
 
-/** A sentence of the API's, with its `code`. */
+const parts = /`([^`]*)`|(\d{4}-\d\d-\d\dT[\d:.]+Z)/;
+
+/** A sentence of the API's, with its `code`, its times in the reader's zone, and buttons instead of calls. */
 function Said({ text }: { text: string }) {
-  return text.split('`').map((part, index) =>
-    // biome-ignore lint/suspicious/noArrayIndexKey: a sentence is taken apart at the same places
-    index % 2 === 1 ? <code key={index}>{part}</code> : part,
-  );
+  return adviceOf(text)
+    .split(parts)
+    .map((part, index) => {
+      if (!part || index % 3 === 0) return part;
+      // biome-ignore lint/suspicious/noArrayIndexKey: a sentence is taken apart at the same places
+      return index % 3 === 1 ? <code key={index}>{part}</code> : <Time key={index} at={part} exact />;
+    });
 }

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { Button, Form } from 'react-aria-components';
 import type { Place } from '../api/place.ts';
 import { TextField } from '../ui/fields.tsx';
-import { Loading, Problem } from '../ui/states.tsx';
+import { isInTheWay, Loading, Problem } from '../ui/states.tsx';
 import { Explained, useExplanation } from './explanation.tsx';
 import { isGuid } from './hook-search.ts';
 
@@ -58,7 +58,7 @@ export function FindEvent({
           Find it
         </Button>
       </Form>
-      {error ? (
+      {isInTheWay(error, data) ? (
         <Problem error={error} onRetry={refetch} />
       ) : data ? (
         <>

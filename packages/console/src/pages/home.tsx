@@ -1,7 +1,7 @@
 /** Where one begins: who administers the installation with all of it, others with their accounts. */
 import { Navigate } from '@tanstack/react-router';
 import { useConsole } from '../session/context.ts';
-import { Problem } from '../ui/states.tsx';
+import { isInTheWay, Problem } from '../ui/states.tsx';
 import { Accounts } from './accounts.tsx';
 import { useMemberships } from './memberships.ts';
 import { SystemOverview } from './system-overview.tsx';
@@ -14,7 +14,7 @@ export function Home() {
 /** With one alone there is nothing to choose. */
 function OwnAccounts() {
   const { data, error, refetch } = useMemberships();
-  if (error) return <Problem error={error} onRetry={refetch} isPage />;
+  if (isInTheWay(error, data)) return <Problem error={error} onRetry={refetch} isPage />;
   if (data?.length === 1)
     return <Navigate to="/accounts/$owner" params={{ owner: data[0]!.organization.login }} replace />;
   return <Accounts />;

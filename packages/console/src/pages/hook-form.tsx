@@ -6,7 +6,7 @@ import { ApiProblem } from '../api/client.ts';
 import type { EventType } from '../api/types.ts';
 import { useConsole } from '../session/context.ts';
 import { Checkbox, Choice, TextField } from '../ui/fields.tsx';
-import { Loading, Problem } from '../ui/states.tsx';
+import { isInTheWay, Loading, Problem } from '../ui/states.tsx';
 
 export type HookForm = {
   url: string;
@@ -145,7 +145,7 @@ function Events({ chosen, onChange }: { chosen: string[]; onChange: (events: str
           <p className="hint" aria-live="polite">
             {chosen.length} chosen: {chosen.join(', ')}
           </p>
-          {error ? (
+          {isInTheWay(error, data) ? (
             <Problem error={error} onRetry={refetch} />
           ) : !data ? (
             <Loading what="the catalogue of events" />

@@ -2,20 +2,20 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { Button } from 'react-aria-components';
-import { type Place, placeName, placePath } from '../api/place.ts';
+import { type Place, placePath } from '../api/place.ts';
 import type { Hook } from '../api/types.ts';
 import { useConsole } from '../session/context.ts';
 import { Confirm } from '../ui/confirm.tsx';
-import { Loading, Problem } from '../ui/states.tsx';
+import { isInTheWay, Loading, Problem } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import { useTitle } from '../ui/title.ts';
 import { Deliveries } from './deliveries.tsx';
-import { healthOf } from './health.ts';
+import { eventsOf, healthOf } from './health.ts';
 import type { HookSearch, HookTab } from './hook-search.ts';
 import { keepHook } from './keep-hook.ts';
 import { LinkToHook, LinkToPlace } from './links.tsx';
 import { useFirstPage } from './live-deliveries.ts';
-import { amount, percent } from './numbers.ts';
+import { counted, percent } from './numbers.ts';
 import { PauseButton, Paused } from './paused.tsx';
 import { Path } from './shell.tsx';
 
@@ -37,7 +37,7 @@ const tabs: Record<HookTab, string> = {
 };
 
 export function HookPage({ place, hookId, search }: { place: Place; hookId: string; search: HookSearch }) {
-  const { api } = useConsole();
+  const { api, isSiteAdmin } = useConsole();
   const path = `${placePath(place)}/hooks/${encodeURIComponent(hookId)}`;
   const {
     data: hook,
@@ -50,29 +50,30 @@ export function HookPage({ place, hookId, search }: { place: Place; hookId: stri
   const { tab = 'deliveries', range, ...filter } = search;
   useFirstPage(path, filter, tab === 'deliveries' && !hook && !error);
   useTitle(hook ? hook.config.url : 'Hook');
-  if (error) return <Problem error={error} onRetry={refetch} isPage />;
+  if (isInTheWay(error, hook)) return <Problem error={error} onRetry={refetch} isPage />;
   if (!hook) return <Loading what="the hook" />;
   const { tone, text } = healthOf(hook);
   const { success_rate: rate, delivered, failed, last_delivery_at: at } = hook.health;
   return (
     <>
       <Path>
-        <LinkToPlace place={place} /> / {placeName(place)}
+        <LinkToPlace place={place} />
+        {place.repo !== undefined && ` / ${place.repo}`} / hook {hookId}
       </Path>
       <div className="title">
         <h1 className="url">{hook.config.url}</h1>
         <span className={`tag ${tone}`}>{text}</span>
         <span className="grow" />
         <SendTest place={place} path={path} isActive={hook.active} />
-        <PauseButton owner={place.owner} hookId={hookId} />
+        {isSiteAdmin && <PauseButton owner={place.owner} hookId={hookId} />}
         <TurnOff path={path} isActive={hook.active} />
       </div>
       <p className="soft">
-        {hook.events.includes('*') ? 'Everything' : hook.events.join(', ')}
-        {rate !== null && `. In a day ${percent(rate)} of ${amount(delivered + failed)} attempts were delivered`}
+        Takes {eventsOf(hook)}
+        {rate !== null && `. In a day ${percent(rate)} of ${counted(delivered + failed, 'attempt')} were delivered`}
         {at && (
           <>
-            , the last <Time at={at} />
+            . The last attempt was <Time at={at} />
           </>
         )}
         .
@@ -95,7 +96,17 @@ export function HookPage({ place, hookId, search }: { place: Place; hookId: stri
       </nav>
       <Suspense fallback={<Loading what="the page" />}>
         {tab === 'deliveries' && <Deliveries place={place} hookId={hookId} path={path} filter={filter} />}
-        {tab === 'overview' && <Overview path={`${path}/stats`} range={range} />}
+        {tab === 'overview' && (
+          <Overview
+            path={`${path}/stats`}
+            range={range}
+            failing={
+              <LinkToHook place={place} hookId={hookId} search={{ status: 'failure' }}>
+                Look at them
+              </LinkToHook>
+            }
+          />
+        )}
         {tab === 'replays' && <Replays path={path} hook={hook} />}
         {tab === 'find' && <FindEvent key={search.guid} place={place} hookId={hookId} path={path} guid={search.guid} />}
         {tab === 'test' && <TestEvent place={place} hookId={hookId} path={path} hook={hook} />}

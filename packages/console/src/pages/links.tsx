@@ -12,14 +12,16 @@ export function LinkToPlace({ place }: { place: Place }) {
   );
 }
 
-export function LinkToNewHook({ place: { owner, repo } }: { place: Place }) {
+/** `isMain`: the one of its page, not one of each row. */
+export function LinkToNewHook({ place: { owner, repo }, isMain = false }: { place: Place; isMain?: boolean }) {
   const text = 'New hook';
+  const look = isMain ? 'button primary' : 'button small';
   return repo === undefined ? (
-    <Link className="button small" to="/orgs/$owner/hooks/new" params={{ owner }}>
+    <Link className={look} to="/orgs/$owner/hooks/new" params={{ owner }}>
       {text}
     </Link>
   ) : (
-    <Link className="button small" to="/repos/$owner/$repo/hooks/new" params={{ owner, repo }}>
+    <Link className={look} to="/repos/$owner/$repo/hooks/new" params={{ owner, repo }}>
       {text}
     </Link>
   );

@@ -5,11 +5,32 @@ import { type Place, placeName, placePath } from '../api/place.ts';
 import type { Hook } from '../api/types.ts';
 import { useConsole } from '../session/context.ts';
 import { Copy } from '../ui/copy.tsx';
+import { Empty, isInTheWay, Loading, Problem } from '../ui/states.tsx';
+import { useTitle } from '../ui/title.ts';
 import { type HookForm, HookFormFields, newSecret, toHookBody } from './hook-form.tsx';
 import { LinkToPlace } from './links.tsx';
+import { useMemberships, useRole } from './memberships.ts';
 import { Path } from './shell.tsx';
 
+/** Who is no admin would be refused. */
 export function NewHook({ place }: { place: Place }) {
+  useTitle('New hook');
+  const { refetch } = useMemberships();
+  const { role, error } = useRole(place.owner);
+  if (isInTheWay(error, role)) return <Problem error={error} onRetry={refetch} isPage />;
+  if (role === undefined) return <Loading what="your role" />;
+  if (role === 'admin') return <NewHookForm place={place} />;
+  return (
+    <Empty title={`Hooks of ${place.owner} are made by its admins`} isPage>
+      <p>
+        {role === null ? 'You do not belong to it.' : 'You are a member.'} <LinkToPlace place={place} /> says who they
+        are.
+      </p>
+    </Empty>
+  );
+}
+
+function NewHookForm({ place }: { place: Place }) {
   const { api } = useConsole();
   const queries = useQueryClient();
   const navigate = useNavigate();
@@ -36,7 +57,8 @@ export function NewHook({ place }: { place: Place }) {
   return (
     <>
       <Path>
-        <LinkToPlace place={place} /> / New hook
+        <LinkToPlace place={place} />
+        {place.repo !== undefined && ` / ${place.repo}`} / New hook
       </Path>
       <h1>New hook of {placeName(place)}</h1>
       <HookFormFields

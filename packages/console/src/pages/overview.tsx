@@ -6,7 +6,7 @@ import { Button } from 'react-aria-components';
 import type { Stats, StatsPoint } from '../api/types.ts';
 import { useConsole } from '../session/context.ts';
 import { Chart, useCharts } from '../ui/lazy-chart.tsx';
-import { Loading, Problem } from '../ui/states.tsx';
+import { isInTheWay, Loading, Problem } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import { amount, duration, percent } from './numbers.ts';
 import { type Range, ranges } from './overview-search.ts';
@@ -34,18 +34,21 @@ export function useStats(path: string, range: Range) {
 export function Overview({
   path,
   range = 'hour',
+  failing,
   children,
 }: {
   path: string;
   range?: Range | undefined;
+  /** Leads to what failed. */
+  failing?: ReactNode;
   children?: ReactNode;
 }) {
   const { data, error, refetch } = useStats(path, range);
   return (
     <>
       <Ranges range={range} />
-      {error && <Problem error={error} onRetry={refetch} />}
-      {data ? <Known stats={data} /> : !error && <Loading what="the statistics" />}
+      {isInTheWay(error, data) && <Problem error={error} onRetry={refetch} />}
+      {data ? <Known stats={data} failing={failing} /> : !error && <Loading what="the statistics" />}
       {children}
     </>
   );
@@ -71,7 +74,7 @@ export function Ranges({ range }: { range: Range }) {
   );
 }
 
-function Known({ stats }: { stats: Stats }) {
+function Known({ stats, failing }: { stats: Stats; failing: ReactNode }) {
   const { total, now } = stats;
   const minutes = Math.max((Date.parse(stats.until) - Date.parse(stats.since)) / 60_000, 1);
   const lines = useMemo(() => linesOf(stats), [stats]);
@@ -90,7 +93,12 @@ function Known({ stats }: { stats: Stats }) {
         </Tile>
         <Tile
           name="Failed"
-          note={`${amount(total.failed / minutes)} a minute`}
+          note={
+            <>
+              {amount(total.failed / minutes)} a minute{total.failed > 0 && failing && <br />}
+              {total.failed > 0 && failing}
+            </>
+          }
           tone={total.failed > 0 ? 'bad' : undefined}
         >
           {amount(total.failed)}

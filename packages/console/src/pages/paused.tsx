@@ -38,9 +38,9 @@ export function Paused({ owner, hookId }: Held) {
   );
 }
 
-/** Pauses and resumes; nothing for who may not. */
+/** Pauses and resumes: for who administers the installation. */
 export function PauseButton({ owner, hookId }: Held) {
-  const { api, isSiteAdmin } = useConsole();
+  const { api } = useConsole();
   const queries = useQueryClient();
   const { data } = useDeliveryStatus(owner);
   const path =
@@ -49,7 +49,7 @@ export function PauseButton({ owner, hookId }: Held) {
     mutationFn: (method: 'PUT' | 'DELETE') => api.send(method, `/admin/${path}/pause`),
     onSuccess: () => queries.invalidateQueries({ queryKey: statusKey(owner) }),
   });
-  if (!isSiteAdmin || !data) return null;
+  if (!data) return null;
   const what = hookId === undefined ? `all of ${owner}` : 'this hook';
   return (
     <>

@@ -8,7 +8,7 @@ import { useConsole } from '../session/context.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { Choice, TextField } from '../ui/fields.tsx';
 import { toLocal, toUtc, utcOf } from '../ui/local-time.ts';
-import { Empty, Loading, Problem } from '../ui/states.tsx';
+import { Empty, isInTheWay, Loading, Problem } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 
 const liveMs = 1_000;
@@ -31,7 +31,7 @@ export function Replays({ path, hook }: { path: string; hook: Hook }) {
       <div className="title">
         <h2>Replays so far</h2>
       </div>
-      {error && <Problem error={error} onRetry={refetch} />}
+      {isInTheWay(error, data) && <Problem error={error} onRetry={refetch} />}
       {!replays ? (
         !error && <Loading what="replays" />
       ) : replays.length === 0 ? (

@@ -6,7 +6,7 @@ import type { Repository } from '../api/types.ts';
 import { useConsole } from '../session/context.ts';
 import { Endless } from '../ui/endless.tsx';
 import { TextField } from '../ui/fields.tsx';
-import { Empty, Loading, Problem } from '../ui/states.tsx';
+import { Empty, isInTheWay, Loading, Problem } from '../ui/states.tsx';
 import { LinkToNewHook } from './links.tsx';
 
 export function Repositories({ owner }: { owner: string }) {
@@ -18,7 +18,7 @@ export function Repositories({ owner }: { owner: string }) {
     queryFn: ({ pageParam, signal }) => api.page<Repository>(pageParam, signal),
     getNextPageParam: ({ next }) => next,
   });
-  if (error) return <Problem error={error} onRetry={refetch} />;
+  if (isInTheWay(error, data)) return <Problem error={error} onRetry={refetch} />;
   if (!data) return <Loading what="repositories" />;
   const all = data.pages.flatMap(({ rows }) => rows);
   const found = all.filter(({ name }) => name.toLowerCase().includes(search.trim().toLowerCase()));

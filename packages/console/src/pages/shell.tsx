@@ -3,17 +3,24 @@ import { Link, useRouterState } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useId, useState } from 'react';
 import { Button } from 'react-aria-components';
 import { useConsole } from '../session/context.ts';
+import { useFocusKept } from '../ui/focus.ts';
 import { Offline } from '../ui/offline.tsx';
+import { forgetTyped } from '../ui/typed.ts';
 import { useGateNavigation } from './gate/navigation.ts';
 import type { NavigationItem } from './navigation.ts';
+import { SignInAgain } from './sign-in-again.tsx';
 
 export function Shell({ children }: { children: ReactNode }) {
   const { session } = useConsole();
   const [isOpen, setOpen] = useState(false);
   const navId = useId();
   const address = useRouterState({ select: ({ location }) => location.pathname });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: on another page it is closed again
-  useEffect(() => setOpen(false), [address]);
+  useFocusKept(address);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another page begins anew
+  useEffect(() => {
+    setOpen(false);
+    forgetTyped();
+  }, [address]);
   return (
     <>
       <a className="skip" href="#content">
@@ -48,6 +55,7 @@ export function Shell({ children }: { children: ReactNode }) {
           {children}
         </main>
       </div>
+      <SignInAgain />
     </>
   );
 }

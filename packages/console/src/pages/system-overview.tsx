@@ -14,7 +14,7 @@ export function SystemOverview() {
   return (
     <>
       <h1>Overview</h1>
-      <Overview path="/admin/stats" range={range}>
+      <Overview path="/admin/stats" range={range} failing={<Link to="/accounts">By account</Link>}>
         <Accounts />
       </Overview>
     </>

@@ -10,7 +10,7 @@ import { type Place, placePath } from '../api/place.ts';
 import type { Hook, Repository } from '../api/types.ts';
 import { useConsole } from '../session/context.ts';
 import { TextField } from '../ui/fields.tsx';
-import { Loading, Problem } from '../ui/states.tsx';
+import { isInTheWay, Loading, Problem } from '../ui/states.tsx';
 import { LinkToHook } from './links.tsx';
 
 export function TestEvent({ place, hookId, path, hook }: { place: Place; hookId: string; path: string; hook: Hook }) {
@@ -35,7 +35,7 @@ export function TestEvent({ place, hookId, path, hook }: { place: Place; hookId:
     },
     staleTime: Number.POSITIVE_INFINITY,
   });
-  if (error) return <Problem error={error} onRetry={refetch} />;
+  if (isInTheWay(error, where)) return <Problem error={error} onRetry={refetch} />;
   if (!where) return <Loading what="samples" />;
   return <TestForm place={place} hookId={hookId} path={path} hook={hook} where={where.of} />;
 }

@@ -10,7 +10,7 @@ import { Confirm } from '../ui/confirm.tsx';
 import { Fact } from '../ui/fact.tsx';
 import { TextField } from '../ui/fields.tsx';
 import { Chart } from '../ui/lazy-chart.tsx';
-import { Loading, Problem } from '../ui/states.tsx';
+import { isInTheWay, Loading, Problem } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import { amount } from './numbers.ts';
 import { perMinuteOf, Ranges, useStats } from './overview.tsx';
@@ -22,7 +22,7 @@ export function Throttle({ owner, range = 'hour' }: { owner: string; range?: Ran
   const { data, error, refetch } = useStats(`/orgs/${encodeURIComponent(owner)}/stats`, range);
   return (
     <>
-      {error && <Problem error={error} onRetry={refetch} />}
+      {isInTheWay(error, data) && <Problem error={error} onRetry={refetch} />}
       {data?.now.limit ? <State stats={data} limit={data.now.limit} /> : !error && <Loading what="the limit" />}
       <Ranges range={range} />
       {data && <Course stats={data} />}
@@ -197,7 +197,7 @@ function WaitingDeliveries({ owner }: { owner: string }) {
   return (
     <section className="panel" aria-label="Deliveries that wait">
       <h2>Deliveries that wait</h2>
-      {error && <Problem error={error} onRetry={refetch} />}
+      {isInTheWay(error, data) && <Problem error={error} onRetry={refetch} />}
       <ul className="rows">
         {waiting.map(({ id, reason, event, action, guid, hook_id: hookId, attempt, occurred_at: at, due_at: due }) => (
           <li key={id} className="row">

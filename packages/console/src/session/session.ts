@@ -2,7 +2,14 @@
  * Who is signed in: authorization code with PKCE, tokens and rotating refresh tokens in this page's memory and nowhere else. A page that is
  * loaded anew is led through the gate, whose session is a cookie of its own: where that is good nobody sees more than a moment.
  */
-import { ErrorResponse, InMemoryWebStorage, UserManager, WebStorageStateStore } from 'oidc-client-ts';
+import {
+  ErrorResponse,
+  InMemoryWebStorage,
+  UserManager,
+  type UserManagerSettings,
+  WebStorageStateStore,
+} from 'oidc-client-ts';
+import { type Again, openAgain } from './again.ts';
 import type { Config } from './config.ts';
 import { type GateToken, openGateTokens } from './gate-token.ts';
 
@@ -12,8 +19,11 @@ export type Session = {
   person: Person;
   /** Whether the person administers the installation: the scope of that name was given. */
   isSiteAdmin: boolean;
-  /** A good access token of the webhook API. @throws SignedOut when nobody is signed in any more. */
+  /** A good access token of the webhook API. Waits for somebody to sign in again where nobody is signed in any more and something was typed. */
   token(): Promise<string>;
+  /** Another one, since the API refused this. */
+  tokenAfter(refused: string): Promise<string>;
+  again: Again;
   gate: {
     /** With its slash. */
     issuer: string;
@@ -53,7 +63,7 @@ export function hasAnswer(): boolean {
  */
 export async function openSession({ issuer, client_id, audience }: Config): Promise<Session> {
   const home = new URL(import.meta.env.BASE_URL, location.href).href;
-  const manager = new UserManager({
+  const settings: UserManagerSettings = {
     authority: issuer,
     // They are where Auth0 has them: asking the gate first would be a way to it more with each load.
     metadata: {
@@ -71,7 +81,8 @@ export async function openSession({ issuer, client_id, audience }: Config): Prom
     stateStore: new WebStorageStateStore({ store: sessionStorage }),
     monitorSession: false,
     automaticSilentRenew: false,
-  });
+  };
+  const manager = new UserManager(settings);
   const signIn = async () => {
     sessionStorage.setItem(addressKey, location.pathname + location.search);
     await manager.signinRedirect();
@@ -81,14 +92,37 @@ export async function openSession({ issuer, client_id, audience }: Config): Prom
   const answer = location.href;
   history.replaceState(null, '', sessionStorage.getItem(addressKey) ?? home);
   const user = await manager.signinRedirectCallback(answer);
+  const again = openAgain(manager, settings, { sub: user.profile.sub, leave: signIn });
+  const gate = openGateTokens(manager, { issuer, client_id }, inTurn);
+  /** What takes somebody who is signed in, once more when somebody is again. */
+  const insist = async <T>(ask: () => Promise<T>): Promise<T> => {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof SignedOut)) throw error;
+      await again.wait();
+      gate.forget();
+      return ask();
+    }
+  };
   return {
     person: { sub: user.profile.sub, name: user.profile.name ?? user.profile.email ?? user.profile.sub },
     isSiteAdmin: user.scopes.includes('site_admin'),
-    token: () => tokenOf(manager),
-    gate: { issuer, clientId: client_id, ...openGateTokens(manager, { issuer, client_id }, inTurn) },
+    token: () => insist(() => tokenOf(manager)),
+    tokenAfter: (refused) => insist(() => anotherThan(manager, refused)),
+    again,
+    gate: { issuer, clientId: client_id, token: () => insist(gate.token), forget: gate.forget },
     signIn,
     signOut: () => manager.signoutRedirect(),
   };
+}
+
+/** Somebody else may have got it meanwhile. */
+function anotherThan(manager: UserManager, refused: string): Promise<string> {
+  return inTurn(async () => {
+    const good = await goodOne(manager);
+    return good !== undefined && good !== refused ? good : renew(manager);
+  });
 }
 
 const earlySeconds = 30;

@@ -129,7 +129,7 @@ function optionsOf({ series, format, max }: Drawn, element: HTMLElement): uPlot.
     width: element.clientWidth,
     height,
     cursor: { drag: { x: false, y: false }, sync: { key: 'overview' } },
-    scales: { y: { range: (_plot, _low, high) => [0, max ?? Math.max(high * 1.1, 1)] } },
+    scales: { y: { range: (_plot, _low, high) => [0, max ?? (high > 0 ? high * 1.1 : 4)] } },
     axes: [
       {
         ...lines,
@@ -144,7 +144,7 @@ function optionsOf({ series, format, max }: Drawn, element: HTMLElement): uPlot.
       { ...lines, size: 64, values: (_plot, ticks) => ticks.map(format) },
     ],
     series: [
-      { label: 'Time', value: (_plot, at) => (at === null ? '–' : clock.format(new Date(at * 1000))) },
+      { label: '', value: (_plot, at) => (at === null ? '' : clock.format(new Date(at * 1000))) },
       ...series.map(({ label, tone, isArea, isDashed }, index): uPlot.Series => {
         const stroke = colour(tone);
         return {
@@ -156,7 +156,8 @@ function optionsOf({ series, format, max }: Drawn, element: HTMLElement): uPlot.
           points: {
             show: (plot) => Array.from(plot.data[index + 1]!, (value) => value != null).filter(Boolean).length < 20,
           },
-          value: (_plot, value) => show(value, format),
+          // Where nothing is pointed at the legend says what the lines are, and no more.
+          value: (_plot, value, _series, at) => (at === null ? '' : show(value, format)),
           ...(isArea && { fill: `${stroke}33` }),
           ...(isDashed && { dash: [4, 4] }),
         };

@@ -1,16 +1,28 @@
 import { useState } from 'react';
 import { Button } from 'react-aria-components';
 
-export function Copy({ text, label = 'Copy' }: { text: string; label?: string }) {
-  const [isCopied, setCopied] = useState(false);
+export function Copy({
+  text,
+  label = 'Copy',
+  size = 'small',
+}: {
+  text: string;
+  label?: string;
+  size?: 'small' | 'normal';
+}) {
+  const [said, setSaid] = useState<string>();
   const copy = async () => {
-    await navigator.clipboard.writeText(text);
-    setCopied(true);
-    setTimeout(() => setCopied(false), 2_000);
+    // Browsers let pages copy by https and on this machine alone, and ask people at times.
+    const isCopied = await navigator.clipboard?.writeText(text).then(
+      () => true,
+      () => false,
+    );
+    setSaid(isCopied ? 'Copied' : 'The browser does not allow it');
+    setTimeout(() => setSaid(undefined), 2_000);
   };
   return (
-    <Button className="button small" onPress={copy}>
-      <span aria-live="polite">{isCopied ? 'Copied' : label}</span>
+    <Button className={size === 'small' ? 'button small' : 'button'} onPress={copy}>
+      <span aria-live="polite">{said ?? label}</span>
     </Button>
   );
 }

@@ -1,30 +1,43 @@
 import { notifyManager, useQueryClient } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
-import { ApiProblem } from '../api/client.ts';
+import { Button } from 'react-aria-components';
+import { isAway, titleOf } from './states.tsx';
 
-/** Says so while the browser has no network and gets no answer; what was read stays on the page. */
+/** Says so while nobody answers; what was read stays on the page, and so does what was typed. */
 export function Offline() {
+  const queries = useQueryClient();
   const isOnline = useSyncExternalStore(subscribe, () => navigator.onLine);
-  const isAnswered = useAnswers();
-  if (isOnline || isAnswered) return null;
+  const reason = useReason();
+  if (!reason) return null;
+  if (!isOnline)
+    return (
+      <p className="note" role="status">
+        You are offline: what you see may be old, and goes on by itself once you are back.
+      </p>
+    );
+  // A page that has nothing to show says it itself.
+  if (!reason.isShown) return null;
   return (
     <p className="note" role="status">
-      You are offline: what you see may be old, and goes on by itself once you are back.
+      {titleOf(reason.error)}: what you see may be old.{' '}
+      <Button className="button small" onPress={() => queries.refetchQueries({ type: 'active' })}>
+        Try again
+      </Button>
     </p>
   );
 }
 
-/** A system on this machine answers without a network, too. */
-function useAnswers(): boolean {
+/** Why what is looked at was not read just now. A system on this machine answers without a network, too. */
+function useReason(): { error: Error; isShown: boolean } | undefined {
   const cache = useQueryClient().getQueryCache();
-  return useSyncExternalStore(
+  const told = useSyncExternalStore(
     (listener) => cache.subscribe(notifyManager.batchCalls(listener)),
-    () =>
-      cache.findAll({ type: 'active' }).every(({ state }) => {
-        const reason = state.fetchFailureReason ?? state.error;
-        return reason === null || reason instanceof ApiProblem;
-      }),
+    () => cache.findAll({ type: 'active' }).find(({ state }) => isAway(state.fetchFailureReason ?? state.error)),
   );
+  // The same query may fail anew: only what is told apart above is compared.
+  if (!told) return undefined;
+  const { data, error, fetchFailureReason } = told.state;
+  return { error: (fetchFailureReason ?? error)!, isShown: data !== undefined };
 }
 
 function subscribe(listener: () => void) {

@@ -42,6 +42,17 @@ export function Problem({ error, onRetry, isPage }: { error: unknown; onRetry?: 
   );
 }
 
+/** Whether an error stands where the data would: where older data is there it stays, and the note above all pages says that nobody answers. */
+export const isInTheWay = (error: unknown, data: unknown): boolean =>
+  Boolean(error) && (data === undefined || (error instanceof ApiProblem && !isAway(error)));
+
+/** Nobody answers, or not now. */
+export const isAway = (error: unknown): boolean =>
+  error instanceof Unreachable || (error instanceof ApiProblem && (error.status >= 500 || error.status === 429));
+
+/** In words. */
+export const titleOf = (error: unknown): string => explain(error).title;
+
 function Title({ isPage = false, children }: { isPage: boolean | undefined; children: string }) {
   return isPage ? <h1 className="state-title">{children}</h1> : <p className="state-title">{children}</p>;
 }

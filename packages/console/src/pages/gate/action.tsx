@@ -6,7 +6,7 @@ import { Button, Form } from 'react-aria-components';
 import type { Action, ActionVersion } from '../../api/management-types.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { TextField } from '../../ui/fields.tsx';
-import { Loading, Problem } from '../../ui/states.tsx';
+import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { Time } from '../../ui/time.tsx';
 import { useTitle } from '../../ui/title.ts';
 import { actionsKey, State, triggerOf } from './actions.tsx';
@@ -27,7 +27,7 @@ export const ActionPage = gatePage('Action', 'read:actions', ({ actionId }: { ac
     queryFn: ({ signal }) => api.get<Action>(path, signal),
   });
   useTitle(data?.name ?? 'Action');
-  if (error) return <Problem error={error} onRetry={refetch} isPage />;
+  if (isInTheWay(error, data)) return <Problem error={error} onRetry={refetch} isPage />;
   if (!data) return <Loading what="the action" />;
   return (
     <>

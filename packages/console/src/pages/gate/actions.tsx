@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { Button, Form } from 'react-aria-components';
 import type { Action, ActionBinding } from '../../api/management-types.ts';
 import { Select, TextField } from '../../ui/fields.tsx';
-import { Loading, Problem } from '../../ui/states.tsx';
+import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
 
 export const actionsKey = ['gate', 'actions'];
@@ -30,7 +30,7 @@ export const Actions = gatePage('Actions', 'read:actions', () => {
     queryKey: actionsKey,
     queryFn: ({ signal }) => api.get<{ actions: Action[]; total: number }>('/actions/actions?per_page=100', signal),
   });
-  if (error) return <Problem error={error} onRetry={refetch} isPage />;
+  if (isInTheWay(error, data)) return <Problem error={error} onRetry={refetch} isPage />;
   if (!data) return <Loading what="actions" />;
   return (
     <>
@@ -158,7 +158,7 @@ function Flow({ trigger, actions }: { trigger: TriggerId; actions: Action[] }) {
   return (
     <section className="panel" aria-label={text}>
       <h2>{text}</h2>
-      {error ? (
+      {isInTheWay(error, data) ? (
         <Problem error={error} onRetry={refetch} />
       ) : !data ? (
         <Loading what="its actions" />

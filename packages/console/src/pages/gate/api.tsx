@@ -6,7 +6,7 @@ import { Button, Form } from 'react-aria-components';
 import type { Application, ClientGrant, ResourceServer, TokenDialect } from '../../api/management-types.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
-import { Empty, Loading, Problem } from '../../ui/states.tsx';
+import { Empty, isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { useTitle } from '../../ui/title.ts';
 import { apisKey, grantsKey, nameOfApi } from './application-apis.tsx';
 import { DeletePanel } from './delete-panel.tsx';
@@ -27,7 +27,7 @@ export const ApiPage = gatePage('API', 'read:resource_servers', ({ apiId }: { ap
     queryFn: ({ signal }) => api.get<ResourceServer>(path, signal),
   });
   useTitle(data ? nameOfApi(data) : 'API');
-  if (error) return <Problem error={error} onRetry={refetch} isPage />;
+  if (isInTheWay(error, data)) return <Problem error={error} onRetry={refetch} isPage />;
   if (!data) return <Loading what="the API" />;
   const mayChange = may('update:resource_servers') && !data.is_system;
   return (

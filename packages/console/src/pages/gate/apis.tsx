@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { Button, Form } from 'react-aria-components';
 import type { ResourceServer } from '../../api/management-types.ts';
 import { TextField } from '../../ui/fields.tsx';
-import { Loading, Problem } from '../../ui/states.tsx';
+import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { counted } from '../numbers.ts';
 import { apisKey, nameOfApi } from './application-apis.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
@@ -17,7 +17,7 @@ export const Apis = gatePage('APIs', 'read:resource_servers', () => {
     queryKey: apisKey,
     queryFn: ({ signal }) => api.all<ResourceServer>('/resource-servers', signal),
   });
-  if (error) return <Problem error={error} onRetry={refetch} isPage />;
+  if (isInTheWay(error, data)) return <Problem error={error} onRetry={refetch} isPage />;
   if (!data) return <Loading what="APIs" />;
   return (
     <>

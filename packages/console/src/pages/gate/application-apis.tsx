@@ -1,7 +1,7 @@
 /** Which APIs an application gets tokens for by itself (client credentials), and with which scopes. */
 import { useQuery } from '@tanstack/react-query';
 import type { Application, ClientGrant, ResourceServer } from '../../api/management-types.ts';
-import { Loading, Problem } from '../../ui/states.tsx';
+import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { useGate } from './gate-page.tsx';
 import { Grant } from './grant.tsx';
 
@@ -23,7 +23,8 @@ export function ApplicationApis({ application }: { application: Application }) {
       api.all<ClientGrant>(`/client-grants?client_id=${encodeURIComponent(application.client_id)}`, signal),
   });
   const error = apis.error ?? grants.error;
-  if (error) return <Problem error={error} onRetry={() => Promise.all([apis.refetch(), grants.refetch()])} />;
+  if (isInTheWay(error, apis.data && grants.data))
+    return <Problem error={error} onRetry={() => Promise.all([apis.refetch(), grants.refetch()])} />;
   if (!apis.data || !grants.data) return <Loading what="APIs" />;
   const isMachine = application.grant_types.includes('client_credentials');
   return (

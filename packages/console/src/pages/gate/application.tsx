@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
 import type { Application } from '../../api/management-types.ts';
-import { Loading, Problem } from '../../ui/states.tsx';
+import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { useTitle } from '../../ui/title.ts';
 import { gatePage, useGate } from './gate-page.tsx';
 import { Head, Id } from './head.tsx';
@@ -28,7 +28,7 @@ export const ApplicationPage = gatePage(
       queryFn: ({ signal }) => api.get<Application>(`/clients/${encodeURIComponent(clientId)}`, signal),
     });
     useTitle(data?.name ?? 'Application');
-    if (error) return <Problem error={error} onRetry={refetch} isPage />;
+    if (isInTheWay(error, data)) return <Problem error={error} onRetry={refetch} isPage />;
     if (!data) return <Loading what="the application" />;
     const isMachine = data.app_type === 'non_interactive';
     const hidden: Partial<Record<ApplicationTab, boolean>> = {

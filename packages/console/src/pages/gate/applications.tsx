@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Application, AppType } from '../../api/management-types.ts';
 import { Choice, TextField } from '../../ui/fields.tsx';
-import { Empty, Loading, Problem } from '../../ui/states.tsx';
+import { Empty, isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
 import { kinds } from './kinds.ts';
 
@@ -27,7 +27,7 @@ export const Applications = gatePage('Applications', 'read:clients', () => {
   const { data, error, refetch } = useApplications();
   const [search, setSearch] = useState('');
   const [kind, setKind] = useState<AppType | 'all'>('all');
-  if (error) return <Problem error={error} onRetry={refetch} isPage />;
+  if (isInTheWay(error, data)) return <Problem error={error} onRetry={refetch} isPage />;
   if (!data) return <Loading what="applications" />;
   const wanted = search.trim().toLowerCase();
   const found = data

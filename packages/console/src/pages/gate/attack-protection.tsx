@@ -2,7 +2,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Checkbox, Select } from '../../ui/fields.tsx';
-import { Loading, Problem } from '../../ui/states.tsx';
+import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { Some } from './fields.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
 import { type BotDetection, type BreachedPasswords, botsForm, breachedForm } from './protection-checks.tsx';
@@ -61,7 +61,7 @@ function Section<T extends object>({
     <section className="panel" aria-label={title}>
       <h2>{title}</h2>
       <p className="soft">{about}</p>
-      {error ? (
+      {isInTheWay(error, data) ? (
         <Problem error={error} onRetry={refetch} />
       ) : !data ? (
         <Loading what={title.toLowerCase()} />

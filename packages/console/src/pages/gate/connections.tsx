@@ -6,7 +6,7 @@ import type { Connection } from '../../api/management-types.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Copy } from '../../ui/copy.tsx';
 import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
-import { Empty, Loading, Problem } from '../../ui/states.tsx';
+import { Empty, isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { useApplications } from './applications.tsx';
 import { Area, Catalogue, Some } from './fields.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
@@ -21,7 +21,7 @@ export const Connections = gatePage('Connections', 'read:connections', () => {
     queryKey: connectionsKey,
     queryFn: ({ signal }) => api.all<Connection>('/connections', signal),
   });
-  if (error) return <Problem error={error} onRetry={refetch} isPage />;
+  if (isInTheWay(error, data)) return <Problem error={error} onRetry={refetch} isPage />;
   if (!data) return <Loading what="connections" />;
   return (
     <>
@@ -217,7 +217,8 @@ function Enabled({ connection }: { connection: Connection }) {
     onSuccess: () => queries.invalidateQueries({ queryKey: connectionsKey }),
   });
   const error = applications.error ?? enabled.error;
-  if (error) return <Problem error={error} onRetry={() => Promise.all([applications.refetch(), enabled.refetch()])} />;
+  if (isInTheWay(error, applications.data && enabled.data))
+    return <Problem error={error} onRetry={() => Promise.all([applications.refetch(), enabled.refetch()])} />;
   if (!applications.data || !enabled.data) return <Loading what="applications" />;
   const chosen = enabled.data;
   return (

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { ApiProblem } from '../../api/client.ts';
 import type { EmailTemplate } from '../../api/management-types.ts';
 import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
-import { Loading, Problem } from '../../ui/states.tsx';
+import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { Area, NumberField } from './fields.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
 import { Frame, Language, NoPreview, previewed } from './preview.tsx';
@@ -51,7 +51,7 @@ export const EmailTemplates = gatePage('Email templates', 'read:email_templates'
           options={(Object.keys(templates) as Name[]).map((key) => [key, templates[key].text] as const)}
         />
       </section>
-      {error ? (
+      {isInTheWay(error, data) ? (
         <Problem error={error} onRetry={refetch} />
       ) : data === undefined ? (
         <Loading what="the template" />

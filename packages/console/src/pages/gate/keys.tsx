@@ -4,7 +4,7 @@ import type { SigningKey } from '../../api/management-types.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Copy } from '../../ui/copy.tsx';
 import { Fact } from '../../ui/fact.tsx';
-import { Loading, Problem } from '../../ui/states.tsx';
+import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { Time } from '../../ui/time.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
 
@@ -24,7 +24,7 @@ export const Keys = gatePage('Signing keys', 'read:signing_keys', () => {
     mutationFn: (kid: string) => api.send('PUT', `/keys/signing/${encodeURIComponent(kid)}/revoke`),
     onSuccess: refresh,
   });
-  if (error) return <Problem error={error} onRetry={refetch} isPage />;
+  if (isInTheWay(error, data)) return <Problem error={error} onRetry={refetch} isPage />;
   if (!data) return <Loading what="the keys" />;
   const hasNext = data.some(({ next }) => next);
   const sorted = data.toSorted((a, b) => order(a) - order(b) || b.current_since.localeCompare(a.current_since));

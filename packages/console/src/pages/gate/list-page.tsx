@@ -2,7 +2,7 @@
 import { type ReactNode, useState } from 'react';
 import { Button } from 'react-aria-components';
 import { TextField } from '../../ui/fields.tsx';
-import { Empty, Loading, Problem } from '../../ui/states.tsx';
+import { Empty, isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import type { Listed } from './list.tsx';
 
 export function ListPage<T>({
@@ -30,7 +30,7 @@ export function ListPage<T>({
   const [search, setSearch] = useState('');
   const { data, error, refetch } = list;
   const many = title.toLowerCase();
-  if (error) return <Problem error={error} onRetry={refetch} isPage />;
+  if (isInTheWay(error, data)) return <Problem error={error} onRetry={refetch} isPage />;
   if (!data) return <Loading what={many} />;
   const wanted = search.trim().toLowerCase();
   const found = data.filter((one) => textOf(one).toLowerCase().includes(wanted));

@@ -1,6 +1,6 @@
 /** A list that belongs to something: it loads, there is nothing, it went wrong, or it has rows. */
 import type { ReactNode } from 'react';
-import { Loading, Problem } from '../../ui/states.tsx';
+import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 
 export type Listed<T> = { data?: T[] | undefined; error: Error | null; refetch: () => void };
 
@@ -23,7 +23,7 @@ export function List<T>({
   return (
     <section className="panel" aria-label={title}>
       <h2>{title}</h2>
-      {list.error ? (
+      {isInTheWay(list.error, list.data) ? (
         <Problem error={list.error} onRetry={list.refetch} />
       ) : !list.data ? (
         <Loading what={title.toLowerCase()} />

@@ -2,7 +2,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Factor } from '../../api/management-types.ts';
 import { Checkbox, Choice } from '../../ui/fields.tsx';
-import { Loading, Problem } from '../../ui/states.tsx';
+import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
 
 const factorsKey = ['gate', 'factors'];
@@ -29,7 +29,7 @@ export const MultiFactor = gatePage('Multi-factor', 'read:guardian_factors', () 
     mutationFn: ({ name, enabled }: Factor) => api.send('PUT', `/guardian/factors/${name}`, { enabled }),
     onSuccess: () => queries.invalidateQueries({ queryKey: factorsKey }),
   });
-  if (error) return <Problem error={error} onRetry={refetch} isPage />;
+  if (isInTheWay(error, data)) return <Problem error={error} onRetry={refetch} isPage />;
   if (!data) return <Loading what="factors" />;
   const isOn = (name: string) => data.some((factor) => factor.name === name && factor.enabled);
   return (
@@ -78,7 +78,7 @@ function Policy({ hasFactor }: { hasFactor: boolean }) {
   return (
     <section className="panel form" aria-label="Who is asked">
       <h2>Who is asked</h2>
-      {error ? (
+      {isInTheWay(error, data) ? (
         <Problem error={error} onRetry={refetch} />
       ) : !data ? (
         <Loading what="the policy" />

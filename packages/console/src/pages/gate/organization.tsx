@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
 import type { Organization } from '../../api/management-types.ts';
 import { TextField } from '../../ui/fields.tsx';
-import { Loading, Problem } from '../../ui/states.tsx';
+import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { useTitle } from '../../ui/title.ts';
 import { DeletePanel } from './delete-panel.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
@@ -32,7 +32,7 @@ export const OrganizationPage = gatePage(
       queryFn: ({ signal }) => api.get<Organization>(path, signal),
     });
     useTitle(data?.display_name ?? 'Organization');
-    if (error) return <Problem error={error} onRetry={refetch} isPage />;
+    if (isInTheWay(error, data)) return <Problem error={error} onRetry={refetch} isPage />;
     if (!data) return <Loading what="the organization" />;
     const shown: Record<OrganizationTab, boolean> = {
       settings: true,

@@ -76,7 +76,7 @@ export function QuickStart({ application }: { application: Application }) {
               <dd>
                 {secret === undefined ? (
                   <>
-                    shown when it is made alone.{' '}
+                    It is shown once, when it is made.{' '}
                     {may('update:client_keys') && (
                       <Link
                         to="/gate/applications/$clientId"
@@ -114,6 +114,7 @@ export function QuickStart({ application }: { application: Application }) {
       {start.files.map(({ file, code }) => (
         <Code key={file} title={file} code={fillIn(start, code, filling)} />
       ))}
+      {start.run && <Code title="Start it" code={`${fillIn(start, start.run, filling)}\n`} />}
     </>
   );
 }

@@ -8,14 +8,22 @@ import fastapiRequirements from '../../../../../examples/fastapi/requirements.tx
 import go from '../../../../../examples/go/main.go?raw';
 import nativeDevice from '../../../../../examples/native/device.js?raw';
 import native from '../../../../../examples/native/main.js?raw';
+import nextjsHooks from '../../../../../examples/nextjs/app/hooks/page.jsx?raw';
+import nextjsLayout from '../../../../../examples/nextjs/app/layout.jsx?raw';
+import nextjsPage from '../../../../../examples/nextjs/app/page.jsx?raw';
 import nextjs from '../../../../../examples/nextjs/lib/auth0.js?raw';
 import nextjsProxy from '../../../../../examples/nextjs/proxy.js?raw';
+import reactPage from '../../../../../examples/react/index.html?raw';
 import reactApp from '../../../../../examples/react/src/App.jsx?raw';
 import react from '../../../../../examples/react/src/main.jsx?raw';
+import reactVite from '../../../../../examples/react/vite.config.js?raw';
+import spaPage from '../../../../../examples/spa/index.html?raw';
 import spa from '../../../../../examples/spa/main.js?raw';
 import spring from '../../../../../examples/spring/src/main/resources/application.yaml?raw';
+import vuePage from '../../../../../examples/vue/index.html?raw';
 import vueApp from '../../../../../examples/vue/src/App.vue?raw';
 import vue from '../../../../../examples/vue/src/main.js?raw';
+import vueVite from '../../../../../examples/vue/vite.config.js?raw';
 import type { AppType } from '../../api/management-types.ts';
 
 export type Snippet = { file: string; code: string };
@@ -23,6 +31,8 @@ export type QuickStart = {
   name: string;
   sdk: string;
   install: string;
+  /** The command that starts it; undefined: as the framework does. */
+  run?: string;
   /** The origin and the path that the example has, and that are replaced by those of the application. */
   home: string;
   callback: string;
@@ -37,6 +47,7 @@ const webs: QuickStart[] = [
     name: 'Express',
     sdk: 'express-openid-connect, express-oauth2-jwt-bearer',
     install: 'npm install express express-openid-connect express-oauth2-jwt-bearer @octokit/webhooks-methods',
+    run: 'node server.js',
     home: 'http://localhost:4701',
     callback: '/callback',
     clientId: 'example-express',
@@ -46,18 +57,23 @@ const webs: QuickStart[] = [
     name: 'Next.js',
     sdk: '@auth0/nextjs-auth0',
     install: 'npm install next react react-dom @auth0/nextjs-auth0',
+    run: 'npx next dev --port 4703',
     home: 'http://localhost:4703',
     callback: '/auth/callback',
     clientId: 'example-nextjs',
     files: [
       { file: 'lib/auth0.js', code: nextjs },
       { file: 'proxy.js', code: nextjsProxy },
+      { file: 'app/layout.jsx', code: nextjsLayout },
+      { file: 'app/page.jsx', code: nextjsPage },
+      { file: 'app/hooks/page.jsx', code: nextjsHooks },
     ],
   },
   {
     name: 'FastAPI',
     sdk: 'Authlib',
     install: `pip install ${fastapiRequirements.trim().split(/\s+/).join(' ')}`,
+    run: 'uvicorn main:app --port 4706',
     home: 'http://localhost:4706',
     callback: '/callback',
     namesCallback: true,
@@ -68,6 +84,7 @@ const webs: QuickStart[] = [
     name: 'Go',
     sdk: 'go-oidc, oauth2',
     install: 'go get github.com/coreos/go-oidc/v3 golang.org/x/oauth2',
+    run: 'go run .',
     home: 'http://localhost:4707',
     callback: '/callback',
     namesCallback: true,
@@ -78,6 +95,7 @@ const webs: QuickStart[] = [
     name: 'Spring Boot',
     sdk: 'spring-boot-starter-oauth2-client, spring-boot-starter-oauth2-resource-server',
     install: '# with both of these starters in your pom.xml',
+    run: 'mvn spring-boot:run',
     home: 'http://localhost:4708',
     callback: '/login/oauth2/code/gate',
     clientId: 'example-spring',
@@ -89,35 +107,45 @@ const pages: QuickStart[] = [
   {
     name: 'React',
     sdk: '@auth0/auth0-react',
-    install: 'npm install @auth0/auth0-react',
+    install: 'npm install react react-dom @auth0/auth0-react vite @vitejs/plugin-react',
+    run: 'npx vite --port 4702 --strictPort',
     home: 'http://localhost:4702',
     callback: '',
     clientId: 'example-react',
     files: [
       { file: 'src/main.jsx', code: react },
       { file: 'src/App.jsx', code: reactApp },
+      { file: 'index.html', code: reactPage },
+      { file: 'vite.config.js', code: reactVite },
     ],
   },
   {
     name: 'Vue',
     sdk: '@auth0/auth0-vue',
-    install: 'npm install @auth0/auth0-vue',
+    install: 'npm install vue @auth0/auth0-vue vite @vitejs/plugin-vue',
+    run: 'npx vite --port 4704 --strictPort',
     home: 'http://localhost:4704',
     callback: '',
     clientId: 'example-vue',
     files: [
       { file: 'src/main.js', code: vue },
       { file: 'src/App.vue', code: vueApp },
+      { file: 'index.html', code: vuePage },
+      { file: 'vite.config.js', code: vueVite },
     ],
   },
   {
     name: 'JavaScript',
     sdk: '@auth0/auth0-spa-js',
-    install: 'npm install @auth0/auth0-spa-js',
+    install: 'npm install @auth0/auth0-spa-js vite',
+    run: 'npx vite --port 4705 --strictPort',
     home: 'http://localhost:4705',
     callback: '',
     clientId: 'example-spa',
-    files: [{ file: 'main.js', code: spa }],
+    files: [
+      { file: 'main.js', code: spa },
+      { file: 'index.html', code: spaPage },
+    ],
   },
 ];
 
@@ -126,6 +154,7 @@ const natives: QuickStart[] = [
     name: 'In the browser',
     sdk: 'openid-client',
     install: 'npm install openid-client',
+    run: 'node main.js',
     home: 'http://127.0.0.1',
     callback: '/callback',
     clientId: 'demo-native',
@@ -138,6 +167,7 @@ const natives: QuickStart[] = [
     home: '',
     callback: '',
     clientId: 'demo-native',
+    run: 'node device.js',
     files: [{ file: 'device.js', code: nativeDevice }],
   },
 ];

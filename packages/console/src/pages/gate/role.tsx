@@ -5,7 +5,7 @@ import { useState } from 'react';
 import type { Member, Role } from '../../api/management-types.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Checkbox, TextField } from '../../ui/fields.tsx';
-import { Loading, Problem } from '../../ui/states.tsx';
+import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { useTitle } from '../../ui/title.ts';
 import { DeletePanel } from './delete-panel.tsx';
 import { FindPerson } from './find-person.tsx';
@@ -27,7 +27,7 @@ export const RolePage = gatePage('Role', 'read:roles', ({ roleId }: { roleId: st
     queryFn: ({ signal }) => api.get<Role>(path, signal),
   });
   useTitle(data?.name ?? 'Role');
-  if (error) return <Problem error={error} onRetry={refetch} isPage />;
+  if (isInTheWay(error, data)) return <Problem error={error} onRetry={refetch} isPage />;
   if (!data) return <Loading what="the role" />;
   return (
     <>

@@ -5,7 +5,7 @@ import { ApiProblem } from '../../api/client.ts';
 import type { Branding } from '../../api/management-types.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
-import { Loading, Problem } from '../../ui/states.tsx';
+import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { Area } from './fields.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
 import { Frame, Language, NoPreview, previewed } from './preview.tsx';
@@ -46,7 +46,7 @@ export const SignInPage = gatePage('Sign-in page', 'read:branding', () => {
     },
   });
   const error = branding.error ?? template.error;
-  if (error)
+  if (isInTheWay(error, branding.data && template.data))
     return <Problem error={error} onRetry={() => Promise.all([branding.refetch(), template.refetch()])} isPage />;
   if (!branding.data || template.data === undefined) return <Loading what="the sign-in page" />;
   return (

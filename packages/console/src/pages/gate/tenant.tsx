@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { ResourceServer, TenantSettings } from '../../api/management-types.ts';
 import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
-import { Loading, Problem } from '../../ui/states.tsx';
+import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { apisKey } from './application-apis.tsx';
 import { Some } from './fields.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
@@ -19,7 +19,7 @@ export const Tenant = gatePage('Tenant settings', 'read:tenant_settings', () => 
     queryKey: settingsKey,
     queryFn: ({ signal }) => api.get<TenantSettings>('/tenants/settings', signal),
   });
-  if (error) return <Problem error={error} onRetry={refetch} isPage />;
+  if (isInTheWay(error, data)) return <Problem error={error} onRetry={refetch} isPage />;
   if (!data) return <Loading what="the settings" />;
   return (
     <>

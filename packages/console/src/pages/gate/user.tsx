@@ -5,7 +5,7 @@ import { Button } from 'react-aria-components';
 import type { LogEntry, User } from '../../api/management-types.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Fact } from '../../ui/fact.tsx';
-import { Loading, Problem } from '../../ui/states.tsx';
+import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { Time } from '../../ui/time.tsx';
 import { useTitle } from '../../ui/title.ts';
 import { DeletePanel } from './delete-panel.tsx';
@@ -28,7 +28,7 @@ export const UserPage = gatePage('User', 'read:users', ({ userId }: { userId: st
     queryFn: ({ signal }) => api.get<User>(path, signal),
   });
   useTitle(data?.name ?? 'User');
-  if (error) return <Problem error={error} onRetry={refetch} isPage />;
+  if (isInTheWay(error, data)) return <Problem error={error} onRetry={refetch} isPage />;
   if (!data) return <Loading what="the user" />;
   return (
     <>
@@ -174,7 +174,7 @@ function History({ path }: { path: string }) {
   return (
     <section className="panel" aria-label="What happened">
       <h2>What happened</h2>
-      {list.error ? (
+      {isInTheWay(list.error, list.data) ? (
         <Problem error={list.error} onRetry={list.refetch} />
       ) : !list.data ? (
         <Loading what="the log" />

@@ -5,7 +5,7 @@ import { useDeferredValue, useState } from 'react';
 import { Button, Form } from 'react-aria-components';
 import type { Connection, User } from '../../api/management-types.ts';
 import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
-import { Empty, Loading, Problem } from '../../ui/states.tsx';
+import { Empty, isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { Time } from '../../ui/time.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
 import { queryOf } from './user-query.ts';
@@ -54,7 +54,7 @@ export const Users = gatePage('Users', 'read:users', () => {
             </>
           }
         />
-        {error ? (
+        {isInTheWay(error, data) ? (
           <Problem error={error} onRetry={refetch} />
         ) : !data ? (
           <Loading what="users" />

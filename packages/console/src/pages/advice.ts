@@ -1,0 +1,18 @@
+/** The API's advice names the calls of the API. Here there is a button for each, and that is named instead. */
+const named: readonly (readonly [call: RegExp, button: string])[] = [
+  [/What was sent and answered: GET \S+\. Then/g, 'Look at what was sent and answered. Then'],
+  [/deliver it again: POST \S+\/attempts/g, 'deliver it again by “Redeliver”'],
+  [/triggers it anew: POST \S+\/triggers/g, 'sends it anew by “Send a test”'],
+  [
+    / \(PUT \S+\/throttle, by an administrator of the installation\)/g,
+    ', which an administrator of the installation sets,',
+  ],
+  [/ resumes them: DELETE \S+\/pause/g, ' resumes them'],
+  [/(?:by GET|\(GET) \/admin\/dead-letters\)?/g, 'under “Dead letters”'],
+  [/Activate it: PATCH \S+ \{[^}]*\}/g, 'Turn it on'],
+  [/Subscribe: PATCH \S+ \{[^}]*\}/g, 'Choose that event under “Settings”'],
+  [/(?:replay: )?POST \S+\/deliveries\/replays \{[^}]*\} sends/g, '“Deliver again” sends'],
+];
+
+export const adviceOf = (text: string): string =>
+  named.reduce((advice, [call, button]) => advice.replace(call, button), text);

@@ -1,0 +1,38 @@
+/** Stands before a page on which something was typed when the session has ended. */
+import { useState, useSyncExternalStore } from 'react';
+import { Button, Dialog, Heading, Modal, ModalOverlay } from 'react-aria-components';
+import { useConsole } from '../session/context.ts';
+import { Problem } from '../ui/states.tsx';
+
+export function SignInAgain() {
+  const { session } = useConsole();
+  const { subscribe, isWanted, signIn } = session.again;
+  const isOpen = useSyncExternalStore(subscribe, isWanted);
+  const [error, setError] = useState<unknown>(null);
+  const press = () => {
+    setError(null);
+    signIn().catch(setError);
+  };
+  return (
+    <ModalOverlay className="overlay" isOpen={isOpen} isKeyboardDismissDisabled>
+      <Modal className="modal">
+        <Dialog role="alertdialog">
+          <Heading slot="title">Your session has ended</Heading>
+          <p>
+            What you typed is still here. Sign in again, in a window of its own: what you were about to do goes on by
+            itself.
+          </p>
+          {error !== null && <Problem error={error} />}
+          <div className="actions">
+            <Button className="button" onPress={() => session.signIn()}>
+              Leave this page
+            </Button>
+            <Button className="button primary" onPress={press} autoFocus>
+              Sign in again
+            </Button>
+          </div>
+        </Dialog>
+      </Modal>
+    </ModalOverlay>
+  );
+}

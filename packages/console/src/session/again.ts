@@ -1,0 +1,54 @@
+/** The session has ended: where something was typed requests wait until somebody has signed in again, and go on. */
+import type { UserManager, UserManagerSettings } from 'oidc-client-ts';
+import { isTyped } from '../ui/typed.ts';
+import { signInBeside } from './beside.ts';
+
+export type Again = {
+  /** Whether requests wait for somebody to sign in. */
+  isWanted(): boolean;
+  /** Called when that changes; returns how to stop. */
+  subscribe(listener: () => void): () => void;
+  /** Opens a window for it; called by a press. @throws when none is opened, or the gate refuses */
+  signIn(): Promise<void>;
+};
+
+export function openAgain(
+  manager: UserManager,
+  settings: UserManagerSettings,
+  { sub, leave }: { sub: string; leave: () => Promise<never> },
+): Again & { wait(): Promise<void> } {
+  let waiting: { done: Promise<void>; end: () => void } | undefined;
+  const listeners = new Set<() => void>();
+  const set = (value: typeof waiting) => {
+    waiting = value;
+    for (const listener of listeners) listener();
+  };
+  return {
+    isWanted: () => waiting !== undefined,
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    /** Resolves once somebody is signed in again. Where nothing would be lost the page is left for the gate's. */
+    async wait() {
+      if (!waiting && !isTyped()) return leave();
+      if (!waiting) {
+        let end = () => {};
+        const done = new Promise<void>((resolve) => {
+          end = resolve;
+        });
+        set({ done, end });
+      }
+      await waiting!.done;
+    },
+    async signIn() {
+      const answer = await signInBeside(settings);
+      const user = await manager.signinRedirectCallback(settings.redirect_uri + answer);
+      // What is shown, and was typed, is another person's.
+      if (user.profile.sub !== sub) return location.reload();
+      const { end } = waiting ?? {};
+      set(undefined);
+      end?.();
+    },
+  };
+}
