@@ -116,6 +116,14 @@ test('who administers the site sees all of it, throttles an account, and watches
   expect(await faultsOf(page)).toEqual([]);
   await page.getByRole('button', { name: 'Resume' }).click();
   await page.getByRole('button', { name: 'Pause' }).waitFor();
+
+  for (const [address, said] of [
+    ['accounts/nobody?tab=throttle', 'There is no account called nobody'],
+    ['repos/acme/nothing/hooks/new', 'There is no such thing'],
+  ] as const) {
+    await page.goto(console + address);
+    await page.getByText(said).waitFor();
+  }
 });
 
 test('a poison event is a dead letter that says why, is published again, comes back, and is deleted', async () => {

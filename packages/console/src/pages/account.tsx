@@ -28,6 +28,7 @@ export function Account({ owner, search }: { owner: string; search: AccountSearc
   const { role, error } = useRole(owner);
   if (isInTheWay(error, role)) return <Problem error={error} onRetry={refetch} isPage />;
   if (role === undefined) return <Loading what="your role" />;
+  if (role === null && isSiteAdmin) return <Empty title={`There is no account called ${owner}`} isPage />;
   const tab = search.tab ?? 'hooks';
   return (
     <>

@@ -1,5 +1,6 @@
 /** The organizations that one belongs to, and what one may do there. */
 import { useQuery } from '@tanstack/react-query';
+import { ApiProblem } from '../api/client.ts';
 import type { Membership } from '../api/types.ts';
 import { useConsole } from '../session/context.ts';
 
@@ -20,11 +21,22 @@ export function useMemberships() {
   });
 }
 
-/** Who administers the installation is an admin of each of its organizations. undefined: not known yet; null: no member. */
+/**
+ * Who administers the installation is an admin of each of its organizations, until it is known that there is none of this name.
+ * undefined: not known yet; null: no member, or no organization.
+ */
 export function useRole(owner: string): { role: Membership['role'] | null | undefined; error: Error | null } {
-  const { isSiteAdmin } = useConsole();
+  const { api, isSiteAdmin } = useConsole();
   const { data, error } = useMemberships();
-  if (isSiteAdmin) return { role: 'admin', error: null };
+  const organization = useQuery({
+    queryKey: ['organization', owner],
+    queryFn: ({ signal }) => api.get(`/orgs/${encodeURIComponent(owner)}`, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+    enabled: isSiteAdmin,
+  });
+  if (isSiteAdmin) return { role: isNone(organization.error) ? null : 'admin', error: null };
   const own = data?.find(({ organization }) => organization.login.toLowerCase() === owner.toLowerCase());
   return { role: data && (own?.role ?? null), error };
 }
+
+const isNone = (error: unknown): boolean => error instanceof ApiProblem && error.status === 404;

@@ -1,6 +1,7 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
+import { ApiProblem } from '../api/client.ts';
 import { type Place, placeName, placePath } from '../api/place.ts';
 import type { Hook } from '../api/types.ts';
 import { useConsole } from '../session/context.ts';
@@ -17,7 +18,15 @@ export function NewHook({ place }: { place: Place }) {
   useTitle('New hook');
   const { refetch } = useMemberships();
   const { role, error } = useRole(place.owner);
+  const { api } = useConsole();
+  const there = useQuery({
+    queryKey: ['place', placePath(place)],
+    queryFn: ({ signal }) => api.get<object>(placePath(place), signal),
+    staleTime: Number.POSITIVE_INFINITY,
+    enabled: role === 'admin',
+  });
   if (isInTheWay(error, role)) return <Problem error={error} onRetry={refetch} isPage />;
+  if (there.error instanceof ApiProblem) return <Problem error={there.error} onRetry={there.refetch} isPage />;
   if (role === undefined) return <Loading what="your role" />;
   if (role === 'admin') return <NewHookForm place={place} />;
   return (

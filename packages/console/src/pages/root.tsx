@@ -1,5 +1,5 @@
 /** The route that all pages stand below. */
-import { createRootRoute, Outlet } from '@tanstack/react-router';
+import { createRootRoute, Link, Outlet } from '@tanstack/react-router';
 import { Empty, Problem } from '../ui/states.tsx';
 import { Shell } from './shell.tsx';
 
@@ -9,6 +9,12 @@ export const root = createRootRoute({
       <Outlet />
     </Shell>
   ),
-  notFoundComponent: () => <Empty title="There is no such page" isPage />,
+  notFoundComponent: () => (
+    <Empty title="There is no such page" isPage>
+      <p>
+        <Link to="/">Begin anew</Link>
+      </p>
+    </Empty>
+  ),
   errorComponent: ({ error, reset }) => <Problem error={error} onRetry={reset} isPage />,
 });

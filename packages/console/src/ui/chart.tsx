@@ -144,7 +144,7 @@ function optionsOf({ series, format, max }: Drawn, element: HTMLElement): uPlot.
       { ...lines, size: 64, values: (_plot, ticks) => ticks.map(format) },
     ],
     series: [
-      { label: '', value: (_plot, at) => (at === null ? '' : clock.format(new Date(at * 1000))) },
+      { label: 'Time', value: (_plot, at) => (at === null ? '' : clock.format(new Date(at * 1000))) },
       ...series.map(({ label, tone, isArea, isDashed }, index): uPlot.Series => {
         const stroke = colour(tone);
         return {

@@ -66,7 +66,7 @@ function explain(error: unknown): { title: string; text: string } {
   if (error instanceof ApiProblem && error.status === 404 && error.code !== 'feature_not_available')
     return {
       title: 'There is no such thing',
-      text: 'It was deleted, or you may not see it. An admin of the organization can tell.',
+      text: 'It was deleted, its address is not right, or you may not see it.',
     };
   if (error instanceof ApiProblem && error.status === 503)
     return {
