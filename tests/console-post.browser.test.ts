@@ -119,10 +119,12 @@ test('who administers the site sees all of it, throttles an account, and watches
 
   for (const [address, said] of [
     ['accounts/nobody?tab=throttle', 'There is no account called nobody'],
+    ['accounts/acme?tab=none&status=none&range=none', 'flooded'],
+    ['gate/log?kind=none', 'Success Login'],
     ['repos/acme/nothing/hooks/new', 'There is no such thing'],
   ] as const) {
     await page.goto(console + address);
-    await page.getByText(said).waitFor();
+    await page.getByText(said).first().waitFor();
   }
 });
 

@@ -26,7 +26,9 @@ const account = createRoute({
   getParentRoute,
   path: '/accounts/$owner',
   validateSearch: validateAccountSearch,
-  component: page(Account, () => <Account {...account.useParams()} search={account.useSearch()} />),
+  component: page(Account, () => (
+    <Account {...account.useParams()} search={validateAccountSearch(account.useSearch())} />
+  )),
 });
 const deadLetters = createRoute({
   getParentRoute,
@@ -63,7 +65,7 @@ const organizationHook = createRoute({
   validateSearch,
   component: page(HookPage, () => {
     const { hookId, ...place } = organizationHook.useParams();
-    return <HookPage place={place} hookId={hookId} search={organizationHook.useSearch()} />;
+    return <HookPage place={place} hookId={hookId} search={validateSearch(organizationHook.useSearch())} />;
   }),
 });
 const repositoryHook = createRoute({
@@ -72,7 +74,7 @@ const repositoryHook = createRoute({
   validateSearch,
   component: page(HookPage, () => {
     const { hookId, ...place } = repositoryHook.useParams();
-    return <HookPage place={place} hookId={hookId} search={repositoryHook.useSearch()} />;
+    return <HookPage place={place} hookId={hookId} search={validateSearch(repositoryHook.useSearch())} />;
   }),
 });
 

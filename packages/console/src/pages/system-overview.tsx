@@ -6,11 +6,12 @@ import { useConsole } from '../session/context.ts';
 import { Time } from '../ui/time.tsx';
 import { useTitle } from '../ui/title.ts';
 import { Overview } from './overview.tsx';
+import { validateOverviewSearch } from './overview-search.ts';
 import { waitingTexts } from './waiting.tsx';
 
 export function SystemOverview() {
   useTitle('Overview');
-  const { range } = useSearch({ from: '/' });
+  const { range } = validateOverviewSearch(useSearch({ from: '/' }));
   return (
     <>
       <h1>Overview</h1>

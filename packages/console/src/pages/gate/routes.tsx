@@ -19,7 +19,7 @@ export const gateRoutes = (root: typeof rootRoute) => {
     path: '/gate/applications/$clientId',
     validateSearch: validateApplicationSearch,
     component: page(ApplicationPage, () => (
-      <ApplicationPage {...application.useParams()} search={application.useSearch()} />
+      <ApplicationPage {...application.useParams()} search={validateApplicationSearch(application.useSearch())} />
     )),
   });
   const api = createRoute({
@@ -42,7 +42,7 @@ export const gateRoutes = (root: typeof rootRoute) => {
     path: '/gate/organizations/$organizationId',
     validateSearch: validateOrganizationSearch,
     component: page(OrganizationPage, () => (
-      <OrganizationPage {...organization.useParams()} search={organization.useSearch()} />
+      <OrganizationPage {...organization.useParams()} search={validateOrganizationSearch(organization.useSearch())} />
     )),
   });
   const action = createRoute({
@@ -54,7 +54,7 @@ export const gateRoutes = (root: typeof rootRoute) => {
     getParentRoute,
     path: '/gate/log',
     validateSearch: validateLogSearch,
-    component: page(LogPage, () => <LogPage search={log.useSearch()} />),
+    component: page(LogPage, () => <LogPage search={validateLogSearch(log.useSearch())} />),
   });
   return [
     createRoute({
