@@ -41,7 +41,8 @@ const allFollow = `
   Follows = fun(Q) ->
     {resource, VHost, queue, Name} = amqqueue:get_name(Q),
     case rabbit_quorum_queue:status(VHost, Name) of
-      {error, _} -> true;
+      {error, Kind} when Kind =:= classic_queue_not_supported; Kind =:= not_found -> true;
+      {error, _} -> false;
       Members -> lists:all(fun(Member) -> lists:member(proplists:get_value(<<"Raft State">>, Member), [leader, follower]) end, Members)
     end
   end,
