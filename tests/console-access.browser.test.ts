@@ -120,6 +120,7 @@ test('an organization gets a member with a role, somebody is invited, and a conn
   await tab('Invitations');
   await panel('Invitations').getByText('Nobody is invited').waitFor();
   await admin.getByLabel('Email').fill('bob@example.com');
+  await admin.getByLabel('Into which application').selectOption('Demo Web App'); // another one has no address to be invited to
   await admin.getByRole('button', { name: 'Invite' }).click();
   await admin.getByText('https://app.example.com/login?invitation=').waitFor();
   await panel('Invitations').getByText('bob@example.com').waitFor();
