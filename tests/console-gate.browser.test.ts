@@ -343,7 +343,7 @@ test('a gate that is away is said in words, and is asked again', async () => {
   await heading('Applications');
   await admin.getByRole('link', { name: /React Quick Start/ }).waitFor();
   await look(admin);
-  await go('Roles');
+  await go('Multi-factor'); // which was not read before
   const away = admin.getByRole('alert').filter({ hasText: 'The gate does not answer' });
   await away.getByRole('button', { name: 'Try again' }).click();
   await away.waitFor();
