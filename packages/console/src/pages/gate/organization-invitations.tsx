@@ -64,14 +64,18 @@ export function Invitations({ organization, path }: { organization: Organization
   );
 }
 
-/** Applications that let people sign in to organizations. */
+/** Applications that let people sign in to organizations: first those that say where an invitation leads, which it needs. */
 function useDoors() {
   const { api } = useGate();
-  type Listed = Pick<Application, 'client_id' | 'name' | 'organization_usage'>;
+  type Listed = Pick<Application, 'client_id' | 'name' | 'organization_usage' | 'initiate_login_uri'>;
   return useQuery({
     queryKey: ['gate', 'applications', 'for organizations'],
-    queryFn: ({ signal }) => api.all<Listed>('/clients?fields=client_id,name,organization_usage', signal),
-    select: (all) => all.filter(({ organization_usage: usage = 'deny' }) => usage !== 'deny'),
+    queryFn: ({ signal }) =>
+      api.all<Listed>('/clients?fields=client_id,name,organization_usage,initiate_login_uri', signal),
+    select: (all) =>
+      all
+        .filter(({ organization_usage: usage = 'deny' }) => usage !== 'deny')
+        .sort((a, b) => Number(!a.initiate_login_uri) - Number(!b.initiate_login_uri)),
   });
 }
 
