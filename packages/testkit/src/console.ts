@@ -48,7 +48,9 @@ export async function openConsole({ adaptSeed = (yaml) => yaml, ...options }: Co
 export async function signIn(page: Page, address: string, email = 'alice@example.com'): Promise<void> {
   await page.goto(address);
   await fillInLogin(page, email);
-  await page.waitForSelector('#content');
+  await page.waitForSelector('#content').catch(async (cause) => {
+    throw new Error(`${page.url()} shows: ${await page.innerText('body')}`, { cause });
+  });
 }
 
 /** On the gate's pages, in whatever window they are. The password is that of the demo's people. */
