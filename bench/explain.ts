@@ -21,7 +21,7 @@ const leadSeconds = 5;
 
 export async function explain(options: Record<string, string | undefined>): Promise<Result> {
   const deliveries = Number(options.rows ?? 10_000_000);
-  const seconds = Number(options.seconds ?? 6);
+  const seconds = Number(options.seconds ?? 20);
   const rate = Number(options.rate ?? 300);
 
   await using system = await openBenchSystem([{ login: 'acme' }], {

@@ -49,7 +49,7 @@ export async function signIn(page: Page, address: string, email = 'alice@example
   await page.goto(address);
   await fillInLogin(page, email);
   await page.waitForSelector('#content').catch(async (cause) => {
-    throw new Error(`${page.url()} shows: ${await page.innerText('body')}`, { cause });
+    throw new Error(`${page.url()} shows: ${await page.locator('body').ariaSnapshot()}`, { cause });
   });
 }
 
