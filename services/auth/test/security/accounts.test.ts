@@ -13,6 +13,20 @@ const { gate } = target;
 const connection = 'Username-Password-Authentication';
 const manage = await openManager(target);
 
+/** The password is right; where that leads to is kept for later. */
+async function holdLogin(browser: Browser, page: Page): Promise<() => Promise<Page>> {
+  const { action, fields } = page.forms[0]!;
+  const url = new URL(action, page.url);
+  const held = await fetch(url, {
+    method: 'POST',
+    redirect: 'manual',
+    headers: { cookie: browser.cookieHeader(url) },
+    body: new URLSearchParams({ ...fields, password }),
+  });
+  expect(held.status).toBe(303);
+  return () => browser.get(held.headers.get('location')!);
+}
+
 let people = 0;
 /** Somebody new with a password; `name` is what the id ends in. */
 async function somebody(more: object = {}, name = `p${++people}`) {
@@ -208,17 +222,9 @@ describe('who knew the password until now', () => {
     const person = await somebody();
     const browser = new Browser(gate);
     const page = await browser.submit(await browser.authorize({ ...request, ...pkce() }), { identifier: person.email });
-    const { action, fields } = page.forms[0]!;
-    const url = new URL(action, page.url);
-    const held = await fetch(url, {
-      method: 'POST',
-      redirect: 'manual',
-      headers: { cookie: browser.cookieHeader(url) },
-      body: new URLSearchParams({ ...fields, password }),
-    });
-    expect(held.status).toBe(303);
+    const resume = await holdLogin(browser, page);
     await change(person);
-    const resumed = await browser.get(held.headers.get('location')!);
+    const resumed = await resume();
     expect([resumed.location, resumed.html.includes('name="identifier"')]).toEqual([undefined, true]);
     const silent = await browser.authorize({ ...request, ...pkce(), prompt: 'none' });
     expect(silent.location!.search).toContain('login_required');
@@ -279,18 +285,9 @@ describe('somebody who was deleted', () => {
     const browser = new Browser(gate);
     const start = { ...request, response_type: 'code', ...pkce() };
     const page = await browser.submit(await browser.authorize(start), { identifier: person.email });
-    // The password is right; where it leads to is kept for later.
-    const { action, fields } = page.forms[0]!;
-    const url = new URL(action, page.url);
-    const held = await fetch(url, {
-      method: 'POST',
-      redirect: 'manual',
-      headers: { cookie: browser.cookieHeader(url) },
-      body: new URLSearchParams({ ...fields, password }),
-    });
-    expect(held.status).toBe(303);
+    const resume = await holdLogin(browser, page);
     await recreate(person);
-    const resumed = await browser.get(held.headers.get('location')!);
+    const resumed = await resume();
     expect(resumed.location).toBeUndefined();
     expect(resumed.html).toContain('name="identifier"');
   });
