@@ -21,9 +21,8 @@ export async function openBenchGate(
   more: { env?: Record<string, string>; checkout?: string | undefined } = {},
 ): Promise<BenchGate> {
   await using opening = new AsyncDisposableStack();
-  const { DATABASE_URL, REDIS_URL } = process.env;
-  const databaseUrl =
-    (more.checkout === undefined ? DATABASE_URL : undefined) ?? opening.use(await freshDatabase()).url;
+  const { REDIS_URL } = process.env;
+  const databaseUrl = opening.use(await freshDatabase()).url;
   const home = opening.adopt(mkdtempSync(join(tmpdir(), 'gatepost-bench-')), (path) =>
     rmSync(path, { recursive: true }),
   );

@@ -27,7 +27,7 @@ const benchmarks: Record<string, () => Promise<Benchmark>> = {
   watch: async () => (await import('./watch.ts')).watch,
 };
 
-const usage = `usage: npm run bench -- ${Object.keys(benchmarks).join(' | ')} [--seconds N] [--rate N] [--events N] [--fan-out N] [--rows N] [--shards N] [--beside CHECKOUT] [--only ROW,…] [--targets FILE,…] [--rounds N] [--force]`;
+const usage = `usage: npm run bench -- ${Object.keys(benchmarks).join(' | ')} [--seconds N] [--rate N] [--events N] [--fan-out N] [--rows N] [--shards N] [--beside CHECKOUT] [--only ROW,…] [--targets FILE,…] [--rounds N] [--starts N] [--force]`;
 
 type Asked = { name: string; load: () => Promise<Benchmark>; options: Record<string, string | undefined> };
 
@@ -49,6 +49,7 @@ export function readArgs(args: string[]): Asked | { usage: string } {
       profile: { type: 'string' },
       targets: { type: 'string' },
       rounds: { type: 'string' },
+      starts: { type: 'string' },
       force: { type: 'boolean' },
     },
   });

@@ -38,32 +38,79 @@ type Figures = {
 };
 type Drive = (seconds: number) => Promise<{ requests: number; failed: number; seconds: number; latencies: number[] }>;
 
-/** `seconds` of each row and gate; `only`: rows by a part of their names, separated by commas; `rounds`: turns of each. */
+/**
+ * `seconds` of each row and gate, in `rounds` turns; `starts`: how often both are started anew, since two processes of one commit differ
+ * by up to a tenth; `only`: rows by a part of their names, separated by commas.
+ */
 export async function gate(options: Record<string, string | undefined>): Promise<Result> {
   const seconds = Number(options.seconds ?? 4);
   const wanted = (options.only ?? '').split(',');
   if (options.profile) return profiled(seconds, wanted, options.beside);
-  await using stack = new AsyncDisposableStack();
-  const checkouts = [...(options.beside ? [options.beside] : []), undefined];
-  const gates = [];
-  const bare = stack.use(await startBare());
-  for (const checkout of checkouts) gates.push(await ready(stack.use(await openBenchGate({ checkout })), bare));
+  const rounds = Number(options.rounds ?? 2);
+  const turns: Record<string, Figures[][]> = {};
+  const memories: string[] = [];
+  for (let start = 0; start < Number(options.starts ?? 1); start += 1) {
+    const { peaks, turns: more } = await oneStart(options.beside, wanted, seconds / rounds, rounds, start % 2 === 1);
+    for (const [what, taken] of Object.entries(more)) turns[what] = [...(turns[what] ?? []), ...taken];
+    memories.push(peaks);
+  }
   const rows: [string, string][] = [
     ['', `${options.beside ? 'before | ' : ''}requests/s, p50 / p99, CPU s per 1,000: gate + PostgreSQL`],
   ];
-  const figures: Record<string, object[]> = {};
-  for (const what of namesOf(gates[0]!.drives, wanted)) {
-    const sums = gates.map((): Figures => ({ requests: 0, failed: 0, seconds: 0, latencies: [], cpu: 0, postgres: 0 }));
-    for (const each of gates) await each.drives[what]!(Math.min(1, seconds / 2)); // warm up
-    for (let round = 0; round < 2; round += 1)
-      for (const [index, each] of gates.entries()) add(sums[index]!, await measured(each, what, seconds / 2));
-    const told = sums.map(summary);
-    figures[what] = told;
+  const figures: Record<string, object> = {};
+  for (const [what, taken] of Object.entries(turns)) {
+    const told = taken[0]!.map((_, index) => summary(together(taken.map((turn) => turn[index]!))));
+    const ratios = taken
+      .filter((turn) => turn.length === 2)
+      .map(([before, now]) => perRequest(now!) / perRequest(before!));
+    figures[what] = { told, ratios };
     rows.push([what, told.map(text).join('  |  ')]);
-    console.error(what, told.map(text).join('  |  '));
+    if (ratios.length > 2)
+      rows.push(['  CPU of the gate beside before, by turns: median (quartiles)', quartiles(ratios)]);
   }
-  rows.push(['RSS of the gate: peak / now', gates.map(({ gate: { service } }) => memory(service.pid)).join('  |  ')]);
+  rows.push(['RSS of the gate: peak / now', memories.join(';  ')]);
   return { rows, figures };
+}
+
+/** Figures by row, turn and gate: the other checkout's first, whichever of them began. */
+async function oneStart(
+  beside: string | undefined,
+  wanted: string[],
+  seconds: number,
+  rounds: number,
+  turned: boolean,
+): Promise<{ turns: Record<string, Figures[][]>; peaks: string }> {
+  await using stack = new AsyncDisposableStack();
+  const inTurn = <T>(list: T[], other: boolean) => (other ? list.toReversed() : list);
+  const bare = stack.use(await startBare());
+  const gates: Ready[] = [];
+  for (const checkout of inTurn([...(beside ? [beside] : []), undefined], turned))
+    gates.push(await ready(stack.use(await openBenchGate({ checkout })), bare));
+  const turns: Record<string, Figures[][]> = {};
+  for (const what of namesOf(gates[0]!.drives, wanted)) {
+    for (const each of gates) await each.drives[what]!(Math.min(1, seconds)); // warm up
+    turns[what] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      const other = round % 2 === 1;
+      const taken: Figures[] = [];
+      for (const each of inTurn(gates, other)) taken.push(await measured(each, what, seconds));
+      turns[what].push(inTurn(taken, other !== turned));
+    }
+    console.error(what, turns[what].map((turn) => turn.map((each) => text(summary(each))).join('  |  ')).join('\n  '));
+  }
+  return {
+    turns,
+    peaks: inTurn(gates, turned)
+      .map(({ gate: { service } }) => memory(service.pid))
+      .join('  |  '),
+  };
+}
+
+const perRequest = ({ cpu, requests }: Figures) => cpu / requests;
+
+function quartiles(ratios: number[]): string {
+  const [low, middle, high] = [0.25, 0.5, 0.75].map((part) => `${((quantile(ratios, part) - 1) * 100).toFixed(1)} %`);
+  return `${middle} (${low} to ${high}), ${ratios.length} turns`;
 }
 
 /** Where the CPU of the main thread goes in each of the rows, as in profile.ts. A process for each, whose profile begins before the load. */
@@ -187,9 +234,17 @@ async function measured({ gate, database, drives, bare }: Ready, what: string, s
   return { ...report, cpu: after.gate - before.gate, postgres: after.postgres - before.postgres };
 }
 
-function add(sum: Figures, more: Figures): void {
-  for (const what of ['requests', 'failed', 'seconds', 'cpu', 'postgres'] as const) sum[what] += more[what];
-  sum.latencies = sum.latencies.concat(more.latencies);
+function together(list: Figures[]): Figures {
+  const sum = (what: 'requests' | 'failed' | 'seconds' | 'cpu' | 'postgres') =>
+    list.reduce((total, each) => total + each[what], 0);
+  return {
+    requests: sum('requests'),
+    failed: sum('failed'),
+    seconds: sum('seconds'),
+    latencies: list.flatMap(({ latencies }) => latencies),
+    cpu: sum('cpu'),
+    postgres: sum('postgres'),
+  };
 }
 
 function summary({ requests, failed, seconds, latencies, cpu, postgres }: Figures) {
