@@ -1,4 +1,4 @@
-/** Where clients reach the gate: at `ISSUER`, and with `AUTH_TLS_PORT` by TLS of its own at a second issuer (docs/decisions/0213-two-issuers.md). */
+/** Where clients reach the gate: at `ISSUER`, and with `AUTH_TLS_PORT` by TLS of its own at a second issuer (docs/reference/gate.md#a-second-issuer-with-tls). */
 import { isLoopback } from '@gatepost/runtime/production';
 import { type Certificate, readCertificate } from '@gatepost/runtime/tls';
 import { type Env, tlsIssuerOf } from './config.ts';

@@ -1,6 +1,6 @@
 /**
  * Whoever has `update:users` at the management API can make others administrators. The last of them neither leaves nor becomes an identity of
- * somebody else by their own doing, or nobody could ever be made one again (docs/decisions/0251-last-administrator.md).
+ * somebody else by their own doing, or nobody could ever be made one again (docs/decisions/0250-account-pages.md).
  */
 import type { PoolClient } from 'pg';
 

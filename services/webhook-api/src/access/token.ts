@@ -50,7 +50,7 @@ const rememberedMax = 10_000;
 /**
  * Makes the check for tokens for one audience, of one issuer under whichever of its names. The check throws ApiError 401
  * `Bad credentials` for any fault of the token, and 503 when keys are needed and the gate is away. A good token is remembered, by its hash,
- * until it expires or the gate's keys are read again (docs/decisions/0314-how-long-a-token-is-remembered.md).
+ * until it expires or the gate's keys are read again (docs/decisions/0202-looking-at-a-token.md).
  */
 export function makeTokenCheck(options: Checking): CheckToken {
   const { keys, now = Date.now, max = rememberedMax } = options;
