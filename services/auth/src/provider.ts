@@ -19,7 +19,8 @@ import { makeLoadExistingGrant } from './authorization/existing-grant.ts';
 import type { TicketStore } from './authorization/login-ticket.ts';
 import { makeExtraParams, rememberRequestObject } from './authorization/parameters.ts';
 import { claims, makeJwtCustomizer } from './claims.ts';
-import { checkAssertion, isFapi } from './clients/fapi.ts';
+import { checkAssertion } from './clients/assertion.ts';
+import { isFapi } from './clients/fapi.ts';
 import {
   day,
   grantLifetimeMargin,

@@ -65,13 +65,13 @@ export function fapiProblem(
   return field && `compliance_level ${oidc.compliance_level} wants ${field} to be one of ${algs.join(', ')}`;
 }
 
-/** `assertJwtClientAuthClaimsAndHeader`: what the profile wants of a client's assertion beyond the library's own checks. */
-export async function checkAssertion(
+/** Of a client's assertion, beyond the library's own checks. */
+export function checkFapiAssertion(
   ctx: KoaContextWithOIDC,
   claims: Record<string, unknown>,
   header: Record<string, unknown>,
   client: Client,
-): Promise<void> {
+): void {
   if (!isFapi(client)) return;
   if (claims.aud !== ctx.oidc.issuer)
     throw new errors.InvalidClientAuth('audience (aud) must equal the issuer identifier url');

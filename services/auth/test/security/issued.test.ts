@@ -2,6 +2,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { pkce } from '@gatepost/testkit/pkce';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
 import {
   calculateJwkThumbprint,
   createRemoteJWKSet,
@@ -13,6 +14,8 @@ import {
   SignJWT,
 } from 'jose';
 import pg from 'pg';
+import { hashId } from '../../src/adapter/hashed.ts';
+import { artefactKey } from '../../src/adapter/redis.ts';
 import { api } from '../seeds.ts';
 import { callback, openTarget, type Tokens } from './target.ts';
 
@@ -231,6 +234,21 @@ describe('sec-093-dpop: proofs', () => {
     const value = await proof('POST', 'oauth/token');
     expect((await token(value)).status).toBe(200);
     expect((await token(value)).status).toBe(400);
+  });
+
+  // It is taken for five minutes more, and was forgotten meanwhile.
+  test('one of a clock that is ahead is remembered for as long as it would be taken', async () => {
+    await good();
+    const jti = randomUUID();
+    const iat = Math.floor(Date.now() / 1000) + 290;
+    const value = await proof('POST', 'oauth/token', { claims: { iat, jti, nonce: undefined } });
+    expect((await token(value)).status).toBe(200);
+    const { REDIS_URL = '', REDIS_KEY_PREFIX = '' } = gate.env as Record<string, string>;
+    const redis = new Redis(REDIS_URL);
+    const key = `${artefactKey(`${REDIS_KEY_PREFIX}auth:`, 'ReplayDetection', hashId(hashId(`machine${jti}`)))}:seen`;
+    const forgotten = Math.floor(Date.now() / 1000) + (await redis.ttl(key));
+    await redis.quit();
+    expect(forgotten).toBeGreaterThanOrEqual(iat + 299);
   });
 
   test.each<[string, Proof]>([

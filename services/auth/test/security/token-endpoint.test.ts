@@ -107,6 +107,17 @@ describe('assertions of private_key_jwt', () => {
     expect(await byAssertion(await assertion(claims))).toMatchObject({ json: { error: 'invalid_client' } });
   });
 
+  test('one that would have to be remembered for years is refused by its lifetime; an hour is taken', async () => {
+    for (const exp of [now + 2 * 3_600, now + 31_536_000, 1e300]) {
+      const { status, json } = await byAssertion(await assertion({ exp }));
+      expect([status, json]).toMatchObject([
+        401,
+        { error: 'invalid_client', error_description: expect.stringContaining('within an hour') },
+      ]);
+    }
+    expect((await byAssertion(await assertion({ exp: now + 3_600 }))).status).toBe(200);
+  });
+
   test('sec-051-alg: none, HS256 with the public key, another key', async () => {
     const payload = (await assertion()).split('.')[1];
     const none = `${btoa('{"alg":"none"}').replaceAll('=', '')}.${payload}.`;

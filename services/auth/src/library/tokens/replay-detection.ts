@@ -3,16 +3,24 @@
  * refused, in the words for replays; the library reads first and writes later.
  */
 import type { Redis } from 'ioredis';
-import type { Provider } from 'oidc-provider';
+import Provider from 'oidc-provider';
 import { hashId } from '../../adapter/hashed.ts';
 import { artefactKey } from '../../adapter/redis.ts';
+import { hour } from '../../clients/lifetimes.ts';
 
 export function detectReplays(provider: Provider, redis: Redis, prefix: string): void {
-  provider.ReplayDetection.unique = makeUnique(redis, prefix);
+  const unique = makeUnique(redis, prefix);
+  provider.ReplayDetection.unique = (issuer, id, exp) => {
+    // The library forgets a proof five minutes from now. One of a clock that is five minutes ahead is good for five more (RFC 9449 section 11.1).
+    const isProof = Provider.ctx?.get('dpop') !== '';
+    return unique(issuer, id, isProof ? Math.max(exp, Date.now() / 1_000 + 2 * proofWindowSeconds) : exp);
+  };
 }
 
-/** A century: Redis takes no time without end, and a client may write whatever number it likes into `exp` (RFC 7519 section 2). */
-const secondsMax = 3_153_600_000;
+/** How far from now `iat` of a DPoP proof may be, either way: the library's. */
+const proofWindowSeconds = 300;
+/** Nothing that comes here lives longer (clients/assertion.ts). */
+const secondsMax = 2 * hour;
 
 /** Resolves to true once for each id of an issuer, and to false until `exp` (epoch seconds). */
 export function makeUnique(
