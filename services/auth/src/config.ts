@@ -105,6 +105,10 @@ export const variables = z.object({
     description:
       'whether an organization of the gate with `gatepost_account: "true"` in its metadata is an account of the webhook API, with its members; set it at both ([organizations](reference/organization-accounts.md))',
   }),
+  WEBHOOK_API_AUDIENCE: text.default('http://localhost:4500/').meta({
+    description:
+      'the webhook API among the APIs of the gate: whose permission `admin:org` makes an organization’s member an admin of its account; the same as there',
+  }),
   GRANT_PLUGINS: z
     .string()
     .transform((value) =>

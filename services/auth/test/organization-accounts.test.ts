@@ -23,10 +23,17 @@ const scopes = ['organizations', 'organization_members', 'organization_member_ro
 const gate = stack.use(
   await openGate(
     (issuer: string) => ({
-      apis: [...apis, { identifier: 'urn:post', scopes: ['admin:org'] }],
+      apis: [
+        ...apis,
+        { identifier: 'urn:post', scopes: ['admin:org'] },
+        { identifier: 'urn:shop', scopes: ['admin:org'] },
+      ],
       users: [alice, bob],
       connections,
-      roles: [{ name: 'Owner', permissions: [{ audience: 'urn:post' }] }],
+      roles: [
+        { name: 'Owner', permissions: [{ audience: 'urn:post' }] },
+        { name: 'Shopkeeper', permissions: [{ audience: 'urn:shop' }] },
+      ],
       clients: [
         {
           client_id: 'manager',
@@ -36,7 +43,7 @@ const gate = stack.use(
         },
       ],
     }),
-    { ORGANIZATION_ACCOUNTS: 'on', AMQP_URL: vhost.url },
+    { ORGANIZATION_ACCOUNTS: 'on', AMQP_URL: vhost.url, WEBHOOK_API_AUDIENCE: 'urn:post' },
   ),
 );
 const { json } = await gate.post('oauth/token', {
@@ -82,8 +89,11 @@ test('an organization that is an account is announced with its members, their ro
 
   const { id } = await ask('POST', 'organizations', { name: 'orchard', metadata: { gatepost_account: 'true' } });
   await ask('POST', `organizations/${id}/members`, { members: ['auth0|alice', 'auth0|bob'] });
-  const [owner] = await ask('GET', 'roles');
-  await ask('POST', `organizations/${id}/members/auth0%7Calice/roles`, { roles: [owner.id] });
+  const roles: { id: string; name: string }[] = await ask('GET', 'roles');
+  const [owner, shopkeeper] = ['Owner', 'Shopkeeper'].map((name) => roles.find((role) => role.name === name)!.id);
+  // What another API calls admin:org makes nobody an admin here.
+  await ask('POST', `organizations/${id}/members/auth0%7Cbob/roles`, { roles: [shopkeeper] });
+  await ask('POST', `organizations/${id}/members/auth0%7Calice/roles`, { roles: [owner] });
   const said = { id, name: 'orchard', is_account: true };
   const member = { role: 'member', subject: 'auth0|bob' };
   await tells({

@@ -53,11 +53,12 @@ export async function openAnnouncements({ env, log, registry, db, pool, seal }: 
     await publisher.publish({ ...message, contentType: 'application/jwt', body: Buffer.from(text) });
   };
   const announce = async () => {
-    for (const row of await unannounced(pool)) {
+    for (const row of await unannounced(pool, env.WEBHOOK_API_AUDIENCE)) {
       await say(row.statement);
       await row.done();
     }
   };
+  await announceAdminsAgain(pool);
   let running: Promise<void> | undefined;
   const timer = setInterval(() => {
     if (!publisher.isConnected()) return;
@@ -84,17 +85,38 @@ type Row = {
   members: OrganizationStatement['members'];
 };
 
-/** Whoever's roles within the organization allow `admin:org` is an admin of the account, and with machines left aside nobody else. */
-async function unannounced(pool: Pool): Promise<{ statement: OrganizationStatement; done(): Promise<unknown> }[]> {
+/**
+ * Who is an admin depends on the audience that this gate was started with, and another one, or a release that took a permission of any API,
+ * may have said otherwise.
+ */
+async function announceAdminsAgain(pool: Pool): Promise<void> {
+  await pool.query(
+    `UPDATE organizations o SET version = version + 1
+      WHERE metadata ->> 'gatepost_account' = 'true' AND EXISTS (
+        SELECT FROM organization_member_roles r JOIN role_permissions p ON p.role_id = r.role_id AND p.permission = 'admin:org'
+         WHERE r.organization_id = o.id)`,
+  );
+}
+
+/**
+ * Whoever's roles within the organization allow `admin:org` of the post's own API is an admin of the account, and with machines left aside
+ * nobody else: what other APIs call so is theirs.
+ */
+async function unannounced(
+  pool: Pool,
+  audience: string,
+): Promise<{ statement: OrganizationStatement; done(): Promise<unknown> }[]> {
   const { rows } = await pool.query<Row>({
     name: 'organizations unannounced',
     text: `SELECT o.id, o.name, o.version, coalesce(o.metadata ->> 'gatepost_account', '') = 'true' AS is_account,
              coalesce((SELECT jsonb_agg(jsonb_build_object('subject', member.user_id, 'role', member.role) ORDER BY member.user_id)
                FROM (SELECT m.user_id, CASE WHEN EXISTS (
-                       SELECT FROM organization_member_roles r JOIN role_permissions p ON p.role_id = r.role_id AND p.permission = 'admin:org'
+                       SELECT FROM organization_member_roles r
+                         JOIN role_permissions p ON p.role_id = r.role_id AND p.permission = 'admin:org' AND p.audience = $1
                         WHERE r.organization_id = m.organization_id AND r.user_id = m.user_id) THEN 'admin' ELSE 'member' END AS role
                        FROM organization_members m WHERE m.organization_id = o.id LIMIT ${organizationMembersMax}) member), '[]') AS members
              FROM organizations o WHERE o.version > o.announced ORDER BY o.id LIMIT ${atOnce}`,
+    values: [audience],
   });
   const { rows: former } = await pool.query<Pick<Row, 'id' | 'name' | 'version'>>({
     name: 'organizations gone',
