@@ -300,10 +300,12 @@ export async function insertRow(
   return rows[0]!.id;
 }
 
+/** Counts from now, and not from when its transaction began: it may have waited for others, and an event be made up meanwhile. */
 export async function updateRow(db: Queryable, id: number, hook: HookValues & PreviousSecret): Promise<void> {
   await db.query(
     `UPDATE hooks SET active = $1, events = $2, url = $3, content_type = $4, insecure_ssl = $5, secret = $6, retry = $7,
-                      headers = $8, credentials = $9, previous_secret = $10, previous_secret_until = $11, updated_at = now() WHERE id = $12`,
+                      headers = $8, credentials = $9, previous_secret = $10, previous_secret_until = $11, updated_at = clock_timestamp()
+      WHERE id = $12`,
     [...written(hook), hook.previous_secret, hook.previous_secret_until, id],
   );
 }

@@ -11,6 +11,7 @@ import { seconds } from '../objects/time.ts';
 import { checkConnected, publishDelivery } from '../publish.ts';
 import { splitUrl } from './credentials.ts';
 import { hookId } from './hook-id.ts';
+import { changeInPlace } from './lock.ts';
 import { storeOwnEvent } from './own-event.ts';
 import { findRow, type HookRow } from './rows.ts';
 import { openSecret } from './stored.ts';
@@ -39,17 +40,25 @@ export const triggerEvent = placeOperation({
   creates: true,
   answers: { 201: { description: 'It is on its way', schema: triggeredSchema } },
   async run({ parts, place, token, params, body: { event, payload, secret } }) {
-    const row = await findRow(parts.pool, place, token, hookId(params));
-    if (!row) throw notFound();
-    const problem =
-      findProblem(row, event) ??
-      findSenderProblem(row) ??
-      findOverlap(row) ??
-      findSecretProblem(openSecret(row.secret, parts.seal), secret);
-    if (problem) throw validationFailed({ resource: 'Hook', code: 'custom', ...problem });
     checkConnected(parts.publisher);
-    const own = { hookId: row.id, event, action: ownAction(payload), payload: Buffer.from(JSON.stringify(payload)) };
-    const job = await storeOwnEvent(parts.pool, place, own);
+    const own = {
+      hookId: hookId(params),
+      event,
+      action: ownAction(payload),
+      payload: Buffer.from(JSON.stringify(payload)),
+    };
+    // One after the other with changes of the hook: what is asked for as its secret changes would be signed by the next one.
+    const job = await changeInPlace(parts, place, async (db) => {
+      const row = await findRow(db, place, token, own.hookId);
+      if (!row) throw notFound();
+      const problem =
+        findProblem(row, event) ??
+        findSenderProblem(row) ??
+        findOverlap(row) ??
+        findSecretProblem(openSecret(row.secret, parts.seal), secret);
+      if (problem) throw validationFailed({ resource: 'Hook', code: 'custom', ...problem });
+      return storeOwnEvent(db, place, own);
+    });
     await publishDelivery(parts, job, own.payload);
     return { status: 201, body: { id: job.deliveryId, guid: job.guid } };
   },
@@ -59,6 +68,8 @@ type Problem = Pick<ErrorItem, 'field' | 'message'>;
 
 function findProblem({ active, restricted, events }: HookRow, event: string): Problem | undefined {
   if (!active || restricted) return { field: 'active', message: 'The hook is not active' };
+  // They are delivered again under whatever secret there is by then: none but our own may be.
+  if (event === 'ping') return { field: 'event', message: 'A ping cannot be made up: POST …/pings sends one' };
   if (!events.includes(event) && !events.includes('*'))
     return { field: 'event', message: 'The hook does not subscribe to this event' };
   return undefined;

@@ -1,5 +1,7 @@
 /** An event that somebody made up is signed like a real one: so nobody gets one signed under a secret that he does not know. */
+import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type pg from 'pg';
 import { type Api, type Called, call, openApi } from '../support/api.ts';
 import { type Jobs, openJobs, recordDelivery } from '../support/jobs.ts';
 
@@ -75,6 +77,57 @@ test('a hook with a secret takes only what was sent with that secret', async () 
   expect((await trigger(await create(repo))).status).toBe(201);
 });
 
+/** Sends it while another transaction has the repository, and waits until it stands in line or is answered. `first` and `last` happen in that transaction, before and after. */
+async function whileHeld(
+  send: () => Promise<Called>,
+  { first, last }: Partial<Record<'first' | 'last', (db: pg.PoolClient) => Promise<unknown>>>,
+): Promise<Called> {
+  const db = await api.sql.connect();
+  try {
+    await db.query('BEGIN');
+    await db.query("SELECT FROM repositories WHERE name = 'widgets' FOR NO KEY UPDATE");
+    await first?.(db);
+    let isAnswered = false;
+    const answered = send().finally(() => {
+      isAnswered = true;
+    });
+    await until('it waits, or has its answer', async () => {
+      const { rows } = await db.query('SELECT FROM pg_locks WHERE NOT granted');
+      return isAnswered || rows.length > 0 || undefined;
+    });
+    await last?.(db);
+    await db.query('COMMIT');
+    return await answered;
+  } finally {
+    db.release(true);
+  }
+}
+
+// Whoever asked in the moment of the change knew the secret before, and the receiver was told by the next.
+test('an event that is made up while the hook gets another secret is not sent by it', async () => {
+  const hook = await create(repo, { secret: 'before' });
+  const next = (await create(repo, { secret: 'next' })).split('/').at(-1);
+  const text =
+    'UPDATE hooks SET secret = (SELECT secret FROM hooks WHERE id = $2), updated_at = clock_timestamp() WHERE id = $1';
+  const answer = await whileHeld(() => trigger(hook, { secret: 'before' }), {
+    first: (db) => db.query(text, [hook.split('/').at(-1), next]),
+  });
+  expect(messageOf(answer)).toEqual([422, 'secret', 'This is not the secret of the hook']);
+});
+
+test('a change that had to wait counts from when it was made, not from when it was asked for', async () => {
+  const hook = await create(repo, { secret: 'before' });
+  let madeUp: Date | undefined;
+  const { status } = await whileHeld(() => call(api, admin, 'PATCH', `${hook}/config`, { secret: 'next' }), {
+    async last(db) {
+      madeUp = (await db.query('SELECT clock_timestamp() AS now')).rows[0].now;
+    },
+  });
+  expect(status).toBe(200);
+  const { rows } = await api.sql.query('SELECT updated_at FROM hooks WHERE id = $1', [hook.split('/').at(-1)]);
+  expect(rows[0].updated_at.getTime()).toBeGreaterThanOrEqual(madeUp!.getTime());
+});
+
 test('it is signed anew under no secret that came later, and is the latest push of nobody', async () => {
   const hook = await create(repo);
   const { body } = await trigger(hook, { event: 'push', payload: { forged: true } });
@@ -99,6 +152,19 @@ test('it is signed anew under no secret that came later, and is the latest push 
   const otherId = Number(other.split('/').at(-1));
   await jobs.next(({ job }) => job.hookId === otherId && job.event === 'ping');
   expect(jobs.all.filter(({ job, payload }) => job.hookId === otherId && payload.forged)).toEqual([]);
+});
+
+// Pings are delivered again under whatever secret the hook has by then, and the log shows what that signed.
+test('nobody makes a ping up, to have what it says signed under a secret that comes later', async () => {
+  const hook = await create(repo, { events: ['*'] });
+  const { status, body } = await trigger(hook, { event: 'ping', payload: { ref: 'refs/heads/main', forged: true } });
+  if (status === 201) {
+    const { job } = await jobs.next(({ job }) => job.deliveryId === body.id);
+    const id = await recordDelivery(api.sql, { hookId: job.hookId, job, status: 'Timed out', statusCode: 504 });
+    await call(api, admin, 'PATCH', `${hook}/config`, { secret: 'of somebody else' });
+    expect((await call(api, admin, 'POST', `${hook}/deliveries/${id}/attempts`)).status).toBe(422);
+  }
+  expect(messageOf({ status, body } as Called)).toEqual([422, 'event', expect.stringContaining('/pings')]);
 });
 
 test.each([
