@@ -1,4 +1,9 @@
-/** An upgrade as its operator does it, and back: services of the last release beside, before and after those of this version, on the same stores. */
+/**
+ * An upgrade as its operator does it, and back: services of the last release beside, before and after those of this version, on the same stores. The release is built out of the
+ * repository's history (last-release.ts): that a migration takes nothing away (packages/migrate/test/additive.test.ts) is no proof, since jobs, events, tokens and cookies cross
+ * from one version to the other without any schema, and only the old code can say what it makes of them. Recorded statements would be cheaper, but say nothing of what it does
+ * with the answers; images would need a registry. In a clone without history the test is skipped, and `npm test` says so.
+ */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';

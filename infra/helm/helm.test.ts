@@ -1,4 +1,8 @@
-/** What the chart makes, by its rendered objects: render.sh writes them, where there is a helm. docs/decisions/0420-rendered-objects.md says why. */
+/**
+ * What the chart makes, by its rendered objects (rendered/), which render.sh writes where there is a helm. Neither Debian nor npm has Helm, and a test that runs only where
+ * somebody has installed it is a skipped test; a renderer of our own would test itself. The first line of each is a hash of the chart and its values, which a test compares.
+ * The alerting rules (a link) and `appVersion` are no part of it: whoever changes an alert or makes a release need not have Helm.
+ */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';

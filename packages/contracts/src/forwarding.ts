@@ -1,6 +1,6 @@
 /**
  * A delivery to a listener's WebSocket, as it crosses RabbitMQ: from the dispatcher that makes it to the process of the webhook API that
- * holds the socket, and the answer back (docs/decisions/0316-forwarding-through-the-broker.md). Both are a line of JSON, followed by
+ * holds the socket, and the answer back (docs/decisions/0316-listeners-and-streams.md). Both are a line of JSON, followed by
  * the body's bytes.
  */
 import type { Topology } from './topology.ts';

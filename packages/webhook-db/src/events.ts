@@ -43,7 +43,7 @@ export type StoredEvent = {
   /** hookIds[i] gets deliveryIds[i], as decided when the event was first stored. */
   hookIds: number[];
   deliveryIds: number[];
-  /** The number of the event among those of hookIds[i] (docs/decisions/0418-numbered-by-hook.md); null: versions before stored it. */
+  /** The number of the event among those of hookIds[i] (docs/decisions/0418-numbers-and-replays.md); null: versions before stored it. */
   sequences: number[] | null;
   /** Stored by this call, not before. */
   isNew: boolean;

@@ -1,7 +1,7 @@
 /**
  * Replays: deliveries of a hook that are made once more, as many as somebody asked for. A replay looks through the log (or, for what the hook
  * missed, through the events), first to count, then to hand over: it parks the next deliveries and notes how far it is in one transaction
- * (docs/decisions/0419-replays.md).
+ * (docs/decisions/0418-numbers-and-replays.md).
  */
 import type { PoolClient } from 'pg';
 import { ownSource } from './asked.ts';
@@ -81,7 +81,7 @@ export async function lockReplay(client: PoolClient, id: string): Promise<Replay
 /** How many rows one step looks at, so that it takes some milliseconds whatever it looks for. */
 const rowsMax = 2_000;
 
-// What somebody made up for one hook reaches no other, and is signed under no later secret (decision 0434).
+// What somebody made up for one hook reaches no other, and is signed under no later secret (decision 0313).
 // In these texts `{name}` stands for what a replay has by that name.
 
 /** SQL: a redirect is no good answer, since nobody follows it. */

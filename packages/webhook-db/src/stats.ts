@@ -1,7 +1,7 @@
 /**
  * What has become of attempts, minute by minute: a row of `delivery_stats` for a hook, one for its account (hook 0) and one for all (account 0,
  * hook 0). It is added to in the statement that writes the log, so that it counts what the log has
- * (docs/decisions/0436-statistics-by-the-minute.md).
+ * (docs/decisions/0318-read-from-the-log.md).
  */
 import { randomInt } from 'node:crypto';
 

@@ -1,6 +1,6 @@
 /**
  * Publishes requested deliveries (pings, tests, redeliveries) for the dispatcher. Each has a row in `parked` until its outcome is
- * recorded (decision 0402): if RabbitMQ loses the message, the dispatchers’ rescue sends it again.
+ * recorded (decision 0004): if RabbitMQ loses the message, the dispatchers’ rescue sends it again.
  */
 import { NotPublished, type Publisher } from '@gatepost/amqp/publisher';
 import { type DeliveryJob, jobMessage, namedJob } from '@gatepost/contracts/delivery-job';

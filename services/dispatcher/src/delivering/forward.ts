@@ -1,6 +1,6 @@
 /**
  * Makes an attempt through a listener's WebSocket: asks the process that holds the socket, by RabbitMQ
- * (docs/decisions/0316-forwarding-through-the-broker.md). Nothing is connected to, so there is no guard.
+ * (docs/decisions/0316-listeners-and-streams.md). Nothing is connected to, so there is no guard.
  */
 import { openRequester, type Requester } from '@gatepost/amqp/requests';
 import type { DeliveryTimings } from '@gatepost/contracts/delivery';

@@ -19,7 +19,7 @@ export type Ended = {
   deliveredAt: Date;
   /** When the next attempt is due; undefined: there is none. */
   retryDueMs: number | undefined;
-  /** The event that is routed with its outcome (docs/decisions/0414-delivered-by-who-routed.md). */
+  /** The event that is routed with its outcome (docs/decisions/0004-an-event-and-its-row.md). */
   routes: TakenEvent | undefined;
 };
 

@@ -1,7 +1,7 @@
 /**
  * Deliveries that the dispatcher makes which routed their event: without a job in RabbitMQ, while it has room. What holds such a delivery
  * is the event's message, which is acked when the outcome is recorded, and the event's row, which says who is about it
- * (docs/decisions/0414-delivered-by-who-routed.md).
+ * (docs/decisions/0004-an-event-and-its-row.md).
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Incoming } from '@gatepost/amqp/consumer';

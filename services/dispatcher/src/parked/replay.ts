@@ -1,6 +1,6 @@
 /**
  * Carries replays out: counts what one is about, and then parks and publishes a few of its deliveries at a time, as their outcomes come, and only
- * while this dispatcher has nothing better to do, after all else of their account (docs/decisions/0419-replays.md).
+ * while this dispatcher has nothing better to do, after all else of their account (docs/decisions/0418-numbers-and-replays.md).
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { type DeliveryJob, jobBodyMaxBytes } from '@gatepost/contracts/delivery-job';

@@ -101,7 +101,7 @@ function adviceOn({ status }: AttemptRow, timeoutMs: number): string {
   }
 }
 
-/** What somebody made up is signed for nobody who need not know the secret (docs/decisions/0434-who-may-make-up-an-event.md). */
+/** What somebody made up is signed for nobody who need not know the secret (docs/decisions/0313-secrets-of-a-hook.md). */
 function again(known: Known, { id, event: type }: AttemptRow): string {
   const { hook, event } = known;
   if (hook.isGone || !(hook.hasSecret || hook.hasSenderProof) || event?.source !== ownSource || type === 'ping')

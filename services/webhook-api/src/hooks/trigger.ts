@@ -1,6 +1,6 @@
 /**
  * `POST …/hooks/{hook_id}/triggers`: an event that the caller made up, to this hook alone; GitHub has no such thing. It is signed like any other, so who asks must
- * know the hook's secret: who does can sign what he likes without us, and nobody else gains anything (decision 0434).
+ * know the hook's secret: who does can sign what he likes without us, and nobody else gains anything (decision 0313).
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { eventTypeForm, ownAction } from '@gatepost/contracts/event';

@@ -1,6 +1,6 @@
 /**
  * The WebSockets that this process holds open, each for one hook of a command line. Deliveries for them come from the dispatchers, by
- * RabbitMQ (docs/decisions/0316-forwarding-through-the-broker.md).
+ * RabbitMQ (docs/decisions/0316-listeners-and-streams.md).
  */
 import { randomUUID } from 'node:crypto';
 import type { openResponder, Request } from '@gatepost/amqp/requests';

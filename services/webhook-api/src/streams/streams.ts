@@ -1,6 +1,6 @@
 /**
  * The streams of deliveries that this process holds open. The log is looked at once a second for all hooks that are watched, and not at all
- * when there are none (docs/decisions/0320-deliveries-as-a-stream.md).
+ * when there are none (docs/decisions/0316-listeners-and-streams.md).
  */
 import type { Log } from '@gatepost/runtime/log';
 import { Gauge, type Registry } from '@gatepost/runtime/metrics';
