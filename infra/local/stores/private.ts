@@ -42,6 +42,8 @@ export type PrivateOptions = {
   fresh?: boolean;
   /** False under test: PostgreSQL need not survive a power cut, Redis keeps nothing. */
   durable: boolean;
+  /** Nobody wants the data after this command: they may lie in memory. */
+  transient?: boolean;
   /** RabbitMQ's management API: the tests make their vhosts with it. */
   management: boolean;
   signal: AbortSignal;
