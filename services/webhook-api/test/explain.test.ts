@@ -1,6 +1,6 @@
 /** What is told of a delivery from what is stored: each cause of none, and to whom. What a running system stores is shown in tests/explain.test.ts. */
 import { randomUUID } from 'node:crypto';
-import { openPublisher, type Publisher } from '@gatepost/amqp/publisher';
+import { openPublisher } from '@gatepost/amqp/publisher';
 import { deriveJobKey, jobMessage } from '@gatepost/contracts/delivery-job';
 import {
   deadDetailHeader,
@@ -11,146 +11,20 @@ import {
 } from '@gatepost/contracts/topology';
 import { openLog } from '@gatepost/runtime/log';
 import { until } from '@gatepost/testkit/until';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Api, call, openApi } from './support/api.ts';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { call, openApi } from './support/api.ts';
+import { bury, headersOf } from './support/letters.ts';
+import { ago, day, type EventSpec, type HookSpec, makeStored } from './support/stored.ts';
 
-let api: Api;
-let alice: string;
-let root: string;
-let publisher: Publisher;
-
-beforeAll(async () => {
-  api = await openApi({ THROTTLE_RATE: '10' });
-  alice = await api.tokens.user('auth0|alice', 'repo admin:org_hook');
-  root = await api.tokens.machine('root', 'site_admin');
-  publisher = await openPublisher({ url: api.amqpUrl, name: 'test', log: openLog('test', 'silent'), topology });
-});
-afterAll(async () => {
-  await publisher?.[Symbol.asyncDispose]();
-  await api?.[Symbol.asyncDispose]();
-});
-
-const day = 86_400_000;
-const ago = (ms: number) => new Date(Date.now() - ms);
-const idOf = async (table: 'accounts' | 'repositories', name: string): Promise<number> =>
-  (await api.sql.query(`SELECT id FROM ${table} WHERE ${table === 'accounts' ? 'login' : 'name'} = $1`, [name])).rows[0]
-    .id;
-
-type HookSpec = {
-  repository?: string | null;
-  events?: string[];
-  active?: boolean;
-  app?: string;
-  createdAt?: Date;
-  updatedAt?: Date;
-};
-
-async function addHook({ repository = 'widgets', ...spec }: HookSpec = {}): Promise<number> {
-  const { rows } = await api.sql.query(
-    `INSERT INTO hooks (account_id, repository_id, events, active, url, content_type, created_by, created_by_app, created_at, updated_at)
-     SELECT a.id, (SELECT id FROM repositories WHERE account_id = a.id AND name = $1), $2, $3, 'https://example.com/', 'json', 'test', $4, $5, $6
-       FROM accounts a WHERE login = 'acme' RETURNING id`,
-    [
-      repository,
-      spec.events ?? ['push'],
-      spec.active ?? true,
-      spec.app ?? null,
-      spec.createdAt ?? ago(day),
-      spec.updatedAt ?? ago(day),
-    ],
-  );
-  return rows[0].id;
-}
-
-type EventSpec = {
-  login?: string | null;
-  repository?: string | null;
-  type?: string;
-  hooks?: number[];
-  unmatched?: string;
-  subject?: string;
-  receivedAt?: Date;
-  isRouted?: boolean;
-};
-
-/** As a dispatcher stores it. */
-async function storeEvent({ login = 'acme', repository = 'widgets', hooks = [], ...spec }: EventSpec = {}) {
-  const receivedAt = spec.receivedAt ?? ago(60_000);
-  const { rows } = await api.sql.query(
-    `INSERT INTO events (key, guid, source, event_id, type, account_id, repository_id, occurred_at, received_at, routed_at, hook_ids, delivery_ids, unmatched, subject)
-     VALUES (gen_random_uuid(), gen_random_uuid(), 'urn:test', 'x', $1, $2, $3, $4, $4, $5, $6,
-             ARRAY(SELECT nextval('delivery_ids') FROM unnest($6::integer[])), $7, $8)
-     RETURNING key, guid, received_on::text, delivery_ids`,
-    [
-      spec.type ?? 'push',
-      login && (await idOf('accounts', login)),
-      repository && (await idOf('repositories', repository)),
-      receivedAt,
-      spec.isRouted === false ? null : new Date(receivedAt.getTime() + 3),
-      hooks,
-      spec.unmatched ?? null,
-      spec.subject ?? null,
-    ],
-  );
-  const { delivery_ids, ...event } = rows[0];
-  return { ...event, deliveryIds: delivery_ids.map(Number) } as {
-    key: string;
-    guid: string;
-    received_on: string;
-    deliveryIds: number[];
-  };
-}
-
-type Parked = {
-  event: { key: string; guid: string; received_on: string };
-  hook: number;
-  id?: number;
-  attempt?: number;
-};
-
-async function park({ event, hook, id, attempt = 1 }: Parked, reason = 'throttle', due = 'infinity') {
-  const accountId = await idOf('accounts', 'acme');
-  const job = { guid: event.guid, hookId: hook, event: 'push', action: null, attempt, redelivery: false };
-  const { rows } = await api.sql.query(
-    `INSERT INTO parked (delivery_id, account_id, reason, due_at, event_key, event_on, job)
-     VALUES (coalesce($1, nextval('delivery_ids')), $2, $3, $4, $5, $6, $7) RETURNING delivery_id`,
-    [
-      id ?? null,
-      accountId,
-      reason,
-      due,
-      event.key,
-      event.received_on,
-      JSON.stringify({ ...job, throttledAt: reason === 'throttle' ? '2026-11-22T10:00:01.000Z' : null }),
-    ],
-  );
-  return Number(rows[0].delivery_id);
-}
-
-async function log(
-  event: Parked['event'],
-  hook: number,
-  attempt: { id?: number; attempt?: number; status?: string; code?: number },
-) {
-  const { rows } = await api.sql.query(
-    `INSERT INTO deliveries (id, delivered_on, delivered_at, hook_id, account_id, repository_id, guid, event_key, event_on, event, attempt,
-       redelivery, status, status_code, duration_ms, timings, url, request_headers)
-     VALUES (coalesce($1, nextval('delivery_ids')), (now() AT TIME ZONE 'UTC')::date, now(), $2, $3, null, $4, $5, $6, 'push', $7, false, $8, $9, 12,
-       '{"dns":null,"connect":1,"tls":null,"first_byte":10,"total":12}', 'https://example.com/', '{}') RETURNING id`,
-    [
-      attempt.id ?? null,
-      hook,
-      await idOf('accounts', 'acme'),
-      event.guid,
-      event.key,
-      event.received_on,
-      attempt.attempt ?? 1,
-      attempt.status ?? 'OK',
-      attempt.code ?? 200,
-    ],
-  );
-  return Number(rows[0].id);
-}
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const api = stack.use(await openApi({ THROTTLE_RATE: '10' }));
+const alice = await api.tokens.user('auth0|alice', 'repo admin:org_hook');
+const root = await api.tokens.machine('root', 'site_admin');
+const publisher = stack.use(
+  await openPublisher({ url: api.amqpUrl, name: 'test', log: openLog('test', 'silent'), topology }),
+);
+const { idOf, addHook, storeEvent, park, log, jobOf } = makeStored(api.sql);
 
 const explain = (hook: number, guid: string, token = alice, place = 'repos/acme/widgets') =>
   call(api, token, 'GET', `/${place}/hooks/${hook}/explain?guid=${guid}`);
@@ -360,42 +234,30 @@ describe('a delivery', () => {
 });
 
 describe('a dead letter', () => {
-  const bury = (messageId: string, subject: string | undefined, reason: string) =>
-    publisher.publish({
-      exchange: '',
-      routingKey: deadEventsQueue,
-      body: Buffer.from('{'),
-      messageId,
-      headers: {
-        'cloudEvents:id': messageId,
-        'cloudEvents:source': 'urn:test',
-        ...(subject && { 'cloudEvents:subject': subject }),
-        [deadReasonHeader]: reason,
-        [deadDetailHeader]: 'what only administrators see',
-      },
-    });
+  const buryEvent = (messageId: string, subject: string | undefined, reason: string) =>
+    bury(publisher, { messageId, reason, headers: headersOf(messageId, subject) });
 
   test('is told of with its reason where its subject says that it is of this place, and to administrators whole', async () => {
     const hook = await addHook();
     const organizations = await addHook({ repository: null });
     const [ours, elsewhere, others, nobodys] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()] as const;
-    await bury(ours, 'acme/Widgets', 'not_json');
-    await bury(elsewhere, 'acme/gadgets', 'not_json');
-    await bury(others, 'other/widgets', 'not_json');
-    await bury(nobodys, undefined, 'missing_attribute');
+    await buryEvent(ours, 'acme/Widgets', 'not_json');
+    await buryEvent(elsewhere, 'acme/gadgets', 'not_json');
+    await buryEvent(others, 'other/widgets', 'not_json');
+    await buryEvent(nobodys, undefined, 'missing_attribute');
     const { body } = await until('the letters are seen', async () => {
       const answer = await explain(hook, ours);
       return answer.body.causes[0].cause === 'dead_letter' && answer;
     });
     expect(body.causes).toMatchObject([{ cause: 'dead_letter', reason: 'not_json' }]);
-    expect(JSON.stringify(body)).not.toContain('what only administrators see');
+    expect(JSON.stringify(body)).not.toContain('for the test');
     for (const guid of [elsewhere, others, nobodys])
       expect(causes((await explain(hook, guid)).body)).toEqual(['not_received']);
     expect(causes((await explain(organizations, elsewhere, alice, 'orgs/acme')).body)).toEqual(['dead_letter']);
     expect((await explainEvent(nobodys)).body).toMatchObject({
       state: 'never_made',
       causes: [{ reason: 'missing_attribute' }],
-      dead_letters: [{ message_id: nobodys, detail: 'what only administrators see' }],
+      dead_letters: [{ message_id: nobodys, detail: 'for the test' }],
     });
     expect((await explainEvent(others)).body).toMatchObject({ dead_letters: [], causes: [{ cause: 'not_received' }] });
   });
@@ -404,30 +266,14 @@ describe('a dead letter', () => {
     const hook = await addHook();
     const [event, forged] = [await storeEvent({ hooks: [hook] }), await storeEvent({ hooks: [hook] })];
     const key = deriveJobKey(Buffer.from(api.env.SECRETS_KEY!, 'base64'));
-    const buryJob = async (of: typeof event, isForged: boolean) => {
-      const job = {
-        deliveryId: of.deliveryIds[0]!,
-        guid: of.guid,
-        hookId: hook,
-        event: 'push',
-        action: null,
-        eventKey: of.key,
-        eventOn: of.received_on,
-        accountId: await idOf('accounts', 'acme'),
-        repositoryId: null,
-        occurredAt: new Date().toISOString(),
-        attempt: 1,
-        redelivery: false,
-        throttledAt: null,
-        retries: true,
-      };
-      const message = jobMessage(job, Buffer.from('{}'), key);
-      const code = isForged ? { 'job-code': 'AAAA' } : {};
+    for (const [of, code] of [
+      [forged, { 'job-code': 'AAAA' }],
+      [event, {}],
+    ] as const) {
+      const message = jobMessage(await jobOf(of, hook), Buffer.from('{}'), key);
       const headers = { ...message.headers, ...code, [deadReasonHeader]: 'not_handled', [deadDetailHeader]: 'x' };
       await publisher.publish({ ...message, exchange: '', routingKey: deadEventsQueue, headers });
-    };
-    await buryJob(forged, true);
-    await buryJob(event, false);
+    }
     await until('the letter is seen', async () => {
       const { body } = await explain(hook, event.guid);
       return body.state === 'never_made' && causes(body).join() === 'dead_letter';
@@ -439,17 +285,13 @@ describe('a dead letter', () => {
 test('an event that no dispatcher has taken yet waits in its queue, of which administrators are told', async () => {
   const hook = await addHook();
   const [ours, others] = [randomUUID(), randomUUID()];
-  const events = [
-    [ours, 'acme/widgets'],
-    [others, 'other/widgets'],
-  ] as const;
-  for (const [id, subject] of events)
+  for (const [id, subject] of Object.entries({ [ours]: 'acme/widgets', [others]: 'other/widgets' }))
     await publisher.publish({
       exchange: '',
       routingKey: eventsQueue,
       body: Buffer.from('{}'),
       messageId: id,
-      headers: { 'cloudEvents:id': id, 'cloudEvents:source': 'urn:test', 'cloudEvents:subject': subject },
+      headers: headersOf(id, subject),
     });
   expect((await explainEvent(ours)).body).toMatchObject({ state: 'queued', causes: [], events: [] });
   expect((await explainEvent(others)).body).toMatchObject({ state: 'never_made', causes: [{ cause: 'not_received' }] });

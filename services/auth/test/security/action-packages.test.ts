@@ -1,6 +1,5 @@
 /** A hostile npm package has what an action has, and no more: no file but its neighbours', no socket, no process, nothing of another action. */
 import { symlinkSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { makeGuard } from '@gatepost/runtime/address';
 import { afterAll, describe, expect, test } from '@jest/globals';
@@ -8,6 +7,7 @@ import { makeAskOutside } from '../../src/actions/outside.ts';
 import { openActionPackages } from '../../src/actions/packages.ts';
 import { openActionPool } from '../../src/actions/pool.ts';
 import { makeNpmFolder } from '../npm-folder.ts';
+import { openCountingServer } from './counting-server.ts';
 
 const stack = new DisposableStack();
 afterAll(() => stack.dispose());
@@ -191,13 +191,8 @@ describe('lies outside of the folder, and is not loaded,', () => {
 });
 
 test('asks no address that the gate does not: private ones, a cloud’s metadata, a socket among the files', async () => {
-  let asked = 0;
-  const server = createServer((_request, response) => {
-    asked += 1;
-    response.end();
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
+  using server = await openCountingServer();
+  const { port } = server;
   const ask = (target: string) =>
     `return await new Promise((resolve, reject) => require('http').get(${target}, resolve).on('error', reject))`;
   const ways = {
@@ -216,8 +211,7 @@ test('asks no address that the gate does not: private ones, a cloud’s metadata
     fetch: `return await fetch('http://127.0.0.1:${port}/')`,
   };
   expect(await open('asker', ways)).toEqual([]);
-  expect(asked).toBe(0);
-  server.close();
+  expect(server.asked()).toBe(0);
 });
 
 test('changes nothing of what another action finds, in a package or in the language', async () => {

@@ -7,8 +7,8 @@ import { Browser } from '@gatepost/testkit/browser';
 import { openLogLines } from '@gatepost/testkit/log-lines';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { openActionPool } from '../../src/actions/pool.ts';
 import { openActionsGate } from '../actions.ts';
+import { openCountingServer } from './counting-server.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
@@ -45,109 +45,6 @@ describe('ends, and the next request is served by another process', () => {
     await faultOf(reason);
     expect(await claimed()).toBe('fine');
   });
-});
-
-test('is started again at once, and after that with a pause that grows until a run goes well', async () => {
-  let now = 1_000;
-  const code = `exports.handle = async (event) => { const all = []; while (event.ends) all.push(Buffer.alloc(50_000_000, 1)); };`;
-  using pool = openActionPool({
-    limits: { timeoutMs: 20_000, memoryBytes: 64 * 1024 * 1024 },
-    outside: () => Promise.reject(new Error('nothing is there')),
-    now: () => now,
-  });
-  const reasonOf = async (ends: boolean) => {
-    const ran = await pool.run(
-      { version: 'v', code, secrets: {} },
-      { trigger: 'post-login', handler: 'handle', event: { ends } },
-    );
-    return ran.kind === 'done' ? 'done' : ran.reason;
-  };
-  /** How many of them had a process. */
-  const startedOf = async (runs: number, ends = true) => {
-    let started = 0;
-    for (let run = 0; run < runs; run += 1) if ((await reasonOf(ends)) !== 'paused') started += 1;
-    return started;
-  };
-  expect(await startedOf(20)).toBe(2);
-  for (const pause of [100, 200, 400]) {
-    now += pause - 1;
-    expect(await startedOf(5)).toBe(0);
-    now += 1;
-    expect(await startedOf(5)).toBe(1);
-  }
-  now += 30_000;
-  expect(await startedOf(5, false)).toBe(5);
-  expect(await startedOf(5)).toBe(2);
-});
-
-test('bodies that it sends at the same time are bounded, and one that goes on asking beyond that is ended', async () => {
-  let [now, most] = [0, 0];
-  const { promise: released, resolve: release } = Promise.withResolvers<void>();
-  using pool = openActionPool({
-    limits: { timeoutMs: 20_000, memoryBytes: 128 * 1024 * 1024 },
-    async outside({ url, body = '' }) {
-      now += body.length;
-      most = Math.max(most, now);
-      if (url.endsWith('/release')) release();
-      await (url.endsWith('/never') ? new Promise(() => {}) : released);
-      now -= body.length;
-      throw new Error('answered');
-    },
-  });
-  const run = (code: string) =>
-    pool.run(
-      { version: code, code: `exports.handle = async (event, api) => { ${code} };`, secrets: {} },
-      { trigger: 'post-login', handler: 'handle', event: {} },
-    );
-  const post = (path: string) =>
-    `fetch('https://example.com/${path}', { method: 'POST', body: 'x'.repeat(1_000_000) }).catch((error) => error.message)`;
-  const some = await run(
-    `const all = Array.from({ length: 16 }, () => ${post('')});
-     const first = await Promise.race(all);
-     await fetch('https://example.com/release').catch(() => {});
-     api.accessToken.setCustomClaim('said', [first, ...new Set(await Promise.all(all))]);`,
-  );
-  const tooMuch = expect.stringContaining('bytes at the same time');
-  expect(some).toMatchObject({ commands: [{ args: ['said', [tooMuch, 'fetch failed: answered', tooMuch]] }] });
-  expect(most).toBeLessThanOrEqual(16 * 1024 * 1024);
-  const wait = 'new Promise((resolve) => setTimeout(resolve, 100))';
-  const asking = await run(`for (;;) await Promise.race([${post('never')}, ${wait}]);`);
-  expect(asking).toMatchObject({ reason: 'too_large' });
-});
-
-test('a request that the gate would not read is refused to the action, and ends no process', async () => {
-  using pool = openActionPool({
-    limits: { timeoutMs: 20_000, memoryBytes: 64 * 1024 * 1024 },
-    outside: () => Promise.reject(new Error('asked')),
-  });
-  const code = `exports.handle = async (event, api) => {
-    const said = [];
-    for (const [path, init] of [
-      ['x'.repeat(9_000), {}],
-      ['', { headers: { a: 'x'.repeat(9_000) } }],
-      ['', { headers: Array.from({ length: 101 }, (_each, at) => ['a' + at, 'x']) }],
-      ['', { method: 'lower' }],
-      ['', { method: 'M-SEARCH' }],
-      ['', {}],
-    ]) said.push(await fetch('https://example.com/' + path, init).catch((error) => error.message));
-    api.accessToken.setCustomClaim('said', said);
-  };`;
-  const call = { trigger: 'post-login', handler: 'handle', event: {} };
-  const long = expect.stringContaining('too long');
-  const method = expect.stringContaining('not among the methods');
-  expect(await pool.run({ version: 'v', code, secrets: {} }, call)).toMatchObject({
-    commands: [{ args: ['said', [long, long, long, method, method, 'fetch failed: asked']] }],
-  });
-});
-
-test('one that takes all memory before it runs at all is ended', async () => {
-  using pool = openActionPool({
-    limits: { timeoutMs: 20_000, memoryBytes: 64 * 1024 * 1024 },
-    outside: () => Promise.reject(new Error('nothing is there')),
-  });
-  const code = `const all = []; for (;;) all.push(Buffer.alloc(10_000_000, 1));`;
-  const call = { trigger: 'post-login', handler: 'handle', event: {} };
-  expect(await pool.run({ version: 'v', code, secrets: {} }, call)).toMatchObject({ reason: 'memory' });
 });
 
 test('one that answers what nobody asked, over the socket itself, is ended', async () => {
@@ -292,13 +189,8 @@ test('functions of the language that it replaces are not those that its process 
 
 describe('the network', () => {
   test('of the gate is closed to it: private addresses are not asked, nor other protocols', async () => {
-    let asked = 0;
-    const server = createServer((_request, response) => {
-      asked += 1;
-      response.end();
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as { port: number };
+    using server = await openCountingServer();
+    const { port } = server;
     for (const url of [
       `http://127.0.0.1:${port}/`,
       `http://[::ffff:127.0.0.1]:${port}/`,
@@ -308,8 +200,7 @@ describe('the network', () => {
       await set(trigger, `await fetch('${url}');`);
       expect((await machine()).status).toBe(403);
     }
-    expect(asked).toBe(0);
-    server.close();
+    expect(server.asked()).toBe(0);
   });
 
   test('is open at the hosts that are named alone, also after a redirect', async () => {

@@ -262,3 +262,46 @@ test('what a connection holds in secret is sealed, and shown to those who may ch
   expect(rows[0].options).not.toContain('our-secret');
   expect(rows[1].options).not.toContain('PRIVATE KEY');
 });
+
+test('who signed up with another’s address keeps no way in once its owner has chosen a password by mail', async () => {
+  const email = 'owner@elsewhere.example';
+  const made = await manage(gate, 'POST', 'users', {
+    connection: 'Username-Password-Authentication',
+    user_id: 'taken',
+    email,
+    password: 'words of the one before',
+  });
+  const path = `users/${encodeURIComponent(made.body.user_id)}`;
+  const signIn = async () => {
+    const { answer, asked } = await leave('honest', honest);
+    honest.lie({ claims: { sub: 'before' } });
+    return (await claimsFor(gate, asked, await answer())).sub;
+  };
+  expect(await signIn()).toBe('oidc|honest|before');
+  await manage(gate, 'POST', `${path}/identities`, { provider: 'oidc', user_id: 'honest|before' });
+  expect(await signIn()).toBe('auth0|taken');
+  await db.query(
+    `INSERT INTO authentication_methods (id, user_id, type, credential_id, public_key, target) VALUES
+       ('passkey|dev_before', 'auth0|taken', 'passkey', 'before', '\\x00', NULL), ('phone|dev_before', 'auth0|taken', 'phone', NULL, NULL, '+15555550170')`,
+  );
+
+  await gate.post('dbconnections/change_password', {
+    client_id: 'web',
+    connection: 'Username-Password-Authentication',
+    email,
+  });
+  const mailed = async () =>
+    (await gate.outbox())
+      .filter((text) => text.includes(`To: ${email}`))
+      .map((text) => text.replace(/=\r?\n/g, '').replaceAll('=3D', '='));
+  const link = await until('the mail', async () =>
+    (await mailed()).map((text) => /http\S+change-password\?ticket=[\w-]+/.exec(text)?.[0]).find(Boolean),
+  );
+  const browser = new Browser(gate);
+  const done = await browser.submit(await browser.get(link), { password: 'words of the owner' });
+  expect(done.status).toBe(200);
+  expect(await signIn()).toBe('oidc|honest|before');
+  const { rows } = await db.query(`SELECT type FROM authentication_methods WHERE user_id = 'auth0|taken'`);
+  expect(rows).toEqual([{ type: 'phone' }]);
+  await until('mails of what was taken away', async () => (await mailed()).length >= 3 || undefined);
+});

@@ -14,3 +14,10 @@ export function bury(
     headers: { ...letter.headers, [deadReasonHeader]: letter.reason, [deadDetailHeader]: 'for the test' },
   });
 }
+
+/** Names an event to whoever looks at its message without parsing it. */
+export const headersOf = (id: string, subject?: string) => ({
+  'cloudEvents:id': id,
+  'cloudEvents:source': 'urn:test',
+  ...(subject && { 'cloudEvents:subject': subject }),
+});

@@ -1,0 +1,106 @@
+/** The processes of actions by themselves, without a gate: how often they are started, and what they may ask of it. */
+import { expect, test } from '@jest/globals';
+import { openActionPool } from '../../src/actions/pool.ts';
+
+test('is started again at once, and after that with a pause that grows until a run goes well', async () => {
+  let now = 1_000;
+  const code = `exports.handle = async (event) => { const all = []; while (event.ends) all.push(Buffer.alloc(50_000_000, 1)); };`;
+  using pool = openActionPool({
+    limits: { timeoutMs: 20_000, memoryBytes: 64 * 1024 * 1024 },
+    outside: () => Promise.reject(new Error('nothing is there')),
+    now: () => now,
+  });
+  const reasonOf = async (ends: boolean) => {
+    const ran = await pool.run(
+      { version: 'v', code, secrets: {} },
+      { trigger: 'post-login', handler: 'handle', event: { ends } },
+    );
+    return ran.kind === 'done' ? 'done' : ran.reason;
+  };
+  /** How many of them had a process. */
+  const startedOf = async (runs: number, ends = true) => {
+    let started = 0;
+    for (let run = 0; run < runs; run += 1) if ((await reasonOf(ends)) !== 'paused') started += 1;
+    return started;
+  };
+  expect(await startedOf(20)).toBe(2);
+  for (const pause of [100, 200, 400]) {
+    now += pause - 1;
+    expect(await startedOf(5)).toBe(0);
+    now += 1;
+    expect(await startedOf(5)).toBe(1);
+  }
+  now += 30_000;
+  expect(await startedOf(5, false)).toBe(5);
+  expect(await startedOf(5)).toBe(2);
+});
+
+test('bodies that it sends at the same time are bounded, and one that goes on asking beyond that is ended', async () => {
+  let [now, most] = [0, 0];
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  using pool = openActionPool({
+    limits: { timeoutMs: 20_000, memoryBytes: 128 * 1024 * 1024 },
+    async outside({ url, body = '' }) {
+      now += body.length;
+      most = Math.max(most, now);
+      if (url.endsWith('/release')) release();
+      await (url.endsWith('/never') ? new Promise(() => {}) : released);
+      now -= body.length;
+      throw new Error('answered');
+    },
+  });
+  const run = (code: string) =>
+    pool.run(
+      { version: code, code: `exports.handle = async (event, api) => { ${code} };`, secrets: {} },
+      { trigger: 'post-login', handler: 'handle', event: {} },
+    );
+  const post = (path: string) =>
+    `fetch('https://example.com/${path}', { method: 'POST', body: 'x'.repeat(1_000_000) }).catch((error) => error.message)`;
+  const some = await run(
+    `const all = Array.from({ length: 16 }, () => ${post('')});
+     const first = await Promise.race(all);
+     await fetch('https://example.com/release').catch(() => {});
+     api.accessToken.setCustomClaim('said', [first, ...new Set(await Promise.all(all))]);`,
+  );
+  const tooMuch = expect.stringContaining('bytes at the same time');
+  expect(some).toMatchObject({ commands: [{ args: ['said', [tooMuch, 'fetch failed: answered', tooMuch]] }] });
+  expect(most).toBeLessThanOrEqual(16 * 1024 * 1024);
+  const wait = 'new Promise((resolve) => setTimeout(resolve, 100))';
+  const asking = await run(`for (;;) await Promise.race([${post('never')}, ${wait}]);`);
+  expect(asking).toMatchObject({ reason: 'too_large' });
+});
+
+test('a request that the gate would not read is refused to the action, and ends no process', async () => {
+  using pool = openActionPool({
+    limits: { timeoutMs: 20_000, memoryBytes: 64 * 1024 * 1024 },
+    outside: () => Promise.reject(new Error('asked')),
+  });
+  const code = `exports.handle = async (event, api) => {
+    const said = [];
+    for (const [path, init] of [
+      ['x'.repeat(9_000), {}],
+      ['', { headers: { a: 'x'.repeat(9_000) } }],
+      ['', { headers: Array.from({ length: 101 }, (_each, at) => ['a' + at, 'x']) }],
+      ['', { method: 'lower' }],
+      ['', { method: 'M-SEARCH' }],
+      ['', {}],
+    ]) said.push(await fetch('https://example.com/' + path, init).catch((error) => error.message));
+    api.accessToken.setCustomClaim('said', said);
+  };`;
+  const call = { trigger: 'post-login', handler: 'handle', event: {} };
+  const long = expect.stringContaining('too long');
+  const method = expect.stringContaining('not among the methods');
+  expect(await pool.run({ version: 'v', code, secrets: {} }, call)).toMatchObject({
+    commands: [{ args: ['said', [long, long, long, method, method, 'fetch failed: asked']] }],
+  });
+});
+
+test('one that takes all memory before it runs at all is ended', async () => {
+  using pool = openActionPool({
+    limits: { timeoutMs: 20_000, memoryBytes: 64 * 1024 * 1024 },
+    outside: () => Promise.reject(new Error('nothing is there')),
+  });
+  const code = `const all = []; for (;;) all.push(Buffer.alloc(10_000_000, 1));`;
+  const call = { trigger: 'post-login', handler: 'handle', event: {} };
+  expect(await pool.run({ version: 'v', code, secrets: {} }, call)).toMatchObject({ reason: 'memory' });
+});
