@@ -58,7 +58,6 @@ import {
   keepProperty,
   replaceSigningKeys,
 } from './library/seam.ts';
-import type { AdmissionParts } from './organizations/admission.ts';
 import { withOrganization } from './organizations/in-claims.ts';
 import type { InvitationStore } from './organizations/invitations.ts';
 import type { OrganizationStore } from './organizations/store.ts';
@@ -128,15 +127,11 @@ async function opensAny(
   return false;
 }
 
-const admissionOf = (parts: ProviderParts): AdmissionParts => ({
-  ...parts,
-  linkedConnections: (userId) => parts.accounts.linkedConnections(userId),
-});
-
 /** Signatures of key pairs, as the library takes them by default. */
 const keyPairAlgs = ['RS256', 'PS256', 'ES256', 'Ed25519', 'EdDSA'] as const;
 
 function configurationOf(parts: ProviderParts): Configuration {
+  const loadExistingGrant = makeLoadExistingGrant({ ...parts, admission: parts });
   return {
     adapter: parts.adapter,
     // Keys that we made; the library's type wants each kind of key apart.
@@ -172,14 +167,14 @@ function configurationOf(parts: ProviderParts): Configuration {
     fetch: makeOutsideFetch(parts.guard),
     extraParams: makeExtraParams(parts)!,
     interactions: {
-      policy: makePolicy(parts.settings, admissionOf(parts), parts.postLogin),
+      policy: makePolicy({ ...parts, admission: parts, loadExistingGrant }),
       url: (_ctx, interaction) => `/interaction/${interaction.uid}`,
     },
     extraTokenClaims: async (_ctx, token) => exchangedClaims(token),
     // It reads what clients and APIs of ours have beyond the typings.
     formats: { customizers: { jwt: makeJwtCustomizer(parts) as never } },
     findAccount: (ctx, sub, token) => findAccount(parts, ctx, sub, token),
-    loadExistingGrant: makeLoadExistingGrant({ ...parts, admission: admissionOf(parts) }),
+    loadExistingGrant,
     issueRefreshToken: async (_ctx, client, source) =>
       client.grantTypeAllowed('refresh_token') && source.scopes.has('offline_access'),
     rotateRefreshToken: async (ctx) => {

@@ -4,6 +4,7 @@ import type { Client, KoaContextWithOIDC } from 'oidc-provider';
 import type { OwnMetadata } from '../clients/metadata.ts';
 import type { Database, Pool } from '../database.ts';
 import { addressOf } from '../http/head.ts';
+import { connectionOfSession } from '../library/seam.ts';
 import { type PresentedAccount, presenter, presentUsers } from '../management/present-user.ts';
 import type { OrganizationStore } from '../organizations/store.ts';
 import { audienceOf } from '../resources/audience.ts';
@@ -148,7 +149,7 @@ export async function postLoginEvent(parts: EventParts, ctx: KoaContextWithOIDC,
   const { account, organization: id } = signIn;
   const [user, connection, organization] = await Promise.all([
     userOf(parts, account),
-    connectionOf(parts, account.connection),
+    connectionOf(parts, (signIn.hasSession && connectionOfSession(ctx.oidc.session!)) || account.connection),
     id === undefined ? undefined : organizations.find(id),
   ]);
   const refresh_token = refreshTokenOf(ctx);

@@ -6,11 +6,15 @@ import type { PresentedAccount } from '../management/present-user.ts';
 /** An account, the names of its roles, and whether other accounts are linked to it. */
 export type PersonForActions = PresentedAccount & { roles: string[]; hasLinked: boolean };
 
-/** @param organization the id of the one that they sign in to: the roles that they have there count, as do those that everybody has */
+/**
+ * @param organization the id of the one that they sign in to: the roles that they have there count, as do those that everybody has
+ * @param rolesToCome that they will have there once they are let in
+ */
 export async function findPerson(
   pool: Pool,
   userId: string,
   organization: string | undefined,
+  rolesToCome: readonly string[] = [],
 ): Promise<PersonForActions | undefined> {
   const { rows } = await pool.query<PersonForActions>({
     name: 'person for actions',
@@ -18,12 +22,12 @@ export async function findPerson(
                   account.logins_count AS "loginsCount", account.last_login AS "lastLogin", account.last_ip AS "lastIp",
                   account.last_password_reset AS "lastPasswordReset", account.created_at AS "createdAt",
                   EXISTS (SELECT FROM accounts linked WHERE linked.linked_to = account.user_id) AS "hasLinked",
-                  ARRAY(SELECT role.name FROM roles role WHERE role.is_default OR role.id IN (
+                  ARRAY(SELECT role.name FROM roles role WHERE role.is_default OR role.id = ANY ($3) OR role.id IN (
                           SELECT role_id FROM user_roles WHERE user_id = $1
                           UNION ALL SELECT role_id FROM organization_member_roles WHERE user_id = $1 AND organization_id = $2)
                         ORDER BY role.name) AS roles
              FROM accounts account WHERE account.user_id = $1`,
-    values: [userId, organization ?? null],
+    values: [userId, organization ?? null, rolesToCome],
   });
   return rows[0];
 }

@@ -13,6 +13,7 @@ import { hasSecondFactors, isMultiFactor } from '../factors/policy.ts';
 import { mfaSettingsOf } from '../factors/types.ts';
 import { addressOf } from '../http/head.ts';
 import { revokeGrant } from '../library/seam.ts';
+import { rolesToCome } from '../organizations/admission.ts';
 import { organizationOf } from '../organizations/of-grant.ts';
 import { audienceOf } from '../resources/audience.ts';
 import type { SettingsStore } from '../settings/store.ts';
@@ -171,7 +172,7 @@ async function run(
 ): Promise<Outcome | undefined> {
   const { runner, pool } = parts;
   const { organization, authTime, hasSession = false } = proven;
-  const account = await findPerson(pool, proven.accountId, organization);
+  const account = await findPerson(pool, proven.accountId, organization, await rolesToCome(ctx));
   if (!account) return undefined; // what follows finds nobody either
   const { clientId } = ctx.oidc.client as Client;
   const about = { clientId, userId: account.userId, ip: addressOf(ctx.req) };

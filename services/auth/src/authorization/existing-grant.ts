@@ -6,7 +6,7 @@ import type { Client, Grant, KoaContextWithOIDC } from 'oidc-provider';
 import { grantLifetimeMargin, refreshLifetime } from '../clients/lifetimes.ts';
 import type { OwnMetadata } from '../clients/metadata.ts';
 import { makeGrant } from '../library/seam.ts';
-import { type AdmissionParts, isAdmitted } from '../organizations/admission.ts';
+import { type AdmissionParts, isMember } from '../organizations/admission.ts';
 import type { OrganizationGrant } from '../organizations/of-grant.ts';
 import { audienceOf } from '../resources/audience.ts';
 import type { ResourceStore } from '../resources/store.ts';
@@ -19,7 +19,8 @@ type StoredGrant = OrganizationGrant & { exp?: number; jti?: string; openid?: un
 export function makeLoadExistingGrant(stores: Stores) {
   return async (ctx: KoaContextWithOIDC): Promise<Grant | undefined> => {
     const { oidc } = ctx;
-    if (!(await isAdmitted(stores.admission, ctx))) return undefined;
+    // A newcomer has none before all else is proven (organizations/admission.ts).
+    if (!(await isMember(stores.admission, ctx))) return undefined;
     const { organization } = oidc.params as { organization?: string };
     const client = oidc.client as Client & OwnMetadata;
     const consented = (oidc.result as { consent?: { grantId?: string } } | undefined)?.consent?.grantId;

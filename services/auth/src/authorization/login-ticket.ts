@@ -17,6 +17,8 @@ export type Ticket = {
   account: AccountState;
   clientId: string;
   amr: string[];
+  /** By which it was proven; an older one does not say. */
+  connection?: string;
   /** The browser that has proven the login (http/browser-cookie.ts), if known. */
   browser?: string;
 };
@@ -57,7 +59,7 @@ type Session = {
   new?: boolean;
   authorizations?: unknown;
   resetIdentifier(): void;
-  loginAccount(details: { accountId: string; incarnation: string; amr: string[] }): void;
+  loginAccount(details: { accountId: string; incarnation: string; amr: string[]; connection?: string }): void;
 };
 
 /**
@@ -88,7 +90,8 @@ export async function loginByTicket(
   const { userId: accountId, incarnation } = ticket.account;
   if (session.accountId && session.accountId !== accountId) session.authorizations = undefined;
   if (!session.new) session.resetIdentifier();
-  session.loginAccount({ accountId, incarnation, amr: ticket.amr });
+  const { amr, connection } = ticket;
+  session.loginAccount({ accountId, incarnation, amr, ...(connection !== undefined && { connection }) });
 }
 
 /** Only a top-level navigation logs in: no image or frame does, of whatever site. */

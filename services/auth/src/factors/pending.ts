@@ -12,6 +12,8 @@ export type Pending = {
   account: AccountState;
   /** What was proven. */
   amr: string[];
+  /** By which connection. */
+  connection?: string | undefined;
   /** When, in epoch seconds. */
   at: number;
   /** `proven`: by Auth0’s API, where more may be asked for in the minutes that follow. `passkey`: all is proven, and one is offered. */

@@ -14,7 +14,7 @@ import type { OwnMetadata } from '../clients/metadata.ts';
 import type { AccountModel, SettingsModel } from '../generated/models.ts';
 import { signInAcr } from '../interaction/acr.ts';
 import type { Interaction } from '../interaction/interaction.ts';
-import { loginOf } from '../library/seam.ts';
+import { connectionOfSession, loginOf } from '../library/seam.ts';
 import { isFresh } from './fresh.ts';
 import { isPasskeyOffered } from './passkey-offer.ts';
 import type { Pending } from './pending.ts';
@@ -26,6 +26,8 @@ import { mfaSettingsOf } from './types.ts';
 export type ProvenLogin = {
   account: AccountState;
   amr: string[];
+  /** By which the first factor was proven, where that is known. */
+  connection?: string | undefined;
   /**
    * Of the first factor, in epoch seconds. The session counts from then and not from when the browser comes back with the login, which may
    * be after the password was changed.
@@ -62,7 +64,7 @@ export function dueOf(given: {
 export async function beginSecondFactor(
   interaction: Interaction,
   account: AccountModel,
-  { amr, isReported }: Pick<ProvenLogin, 'amr' | 'isReported'>,
+  { amr, connection, isReported }: Pick<ProvenLogin, 'amr' | 'connection' | 'isReported'>,
 ): Promise<{ isDue: boolean; isRemembered: boolean }> {
   const { parts, client, params } = interaction;
   const settings = await parts.settings.load();
@@ -78,6 +80,7 @@ export async function beginSecondFactor(
   await parts.pending.keep(ownerOf(interaction), {
     account: stateOf(account),
     amr,
+    connection,
     at: interaction.begunAt,
     due: due.kind,
     types: due.types,
@@ -113,6 +116,7 @@ export async function pendingOf(interaction: Interaction): Promise<Pending | und
   const pending: Pending = {
     account: stateOf(account),
     amr,
+    connection: connectionOfSession(session),
     at: loginOf(session).from ?? interaction.begunAt,
     due: due.kind,
     types: due.types,
@@ -138,10 +142,10 @@ export async function provenTwice(
   pending: Pending,
   proof: { amr: string[]; remember?: boolean },
 ): Promise<void> {
-  const { account, at, isReported } = pending;
+  const { account, connection, at, isReported } = pending;
   const amr = [...new Set([...pending.amr, ...proof.amr])];
   if (proof.remember) await rememberBrowser(interaction, account.userId);
-  const login = { account, amr, at, isReported };
+  const login = { account, amr, connection, at, isReported };
   // A session that there is gets stronger; it began when it began.
   if (pending.isStepUp) return interaction.finish({ mfa: {}, login: loginResult(login) });
   return completeLogin(interaction, login);
@@ -153,9 +157,9 @@ export async function completeLogin(interaction: Interaction, login: ProvenLogin
 }
 
 async function offerPasskey(interaction: Interaction, login: ProvenLogin): Promise<void> {
-  const { account, amr, at, isRemembered = false, isReported = false } = login;
+  const { account, amr, connection, at, isRemembered = false, isReported = false } = login;
   const rest = { isRemembered, isReported, isStepUp: false, types: [] };
-  await keepPending(interaction, { account, amr, at, due: 'passkey', ...rest });
+  await keepPending(interaction, { account, amr, connection, at, due: 'passkey', ...rest });
   return interaction.turnTo('mfa/passkey');
 }
 
@@ -168,13 +172,14 @@ export async function endLogin(interaction: Interaction, login: ProvenLogin): Pr
 }
 
 /** What the library is told of a login. */
-export function loginResult({ account, amr, at, isRemembered }: ProvenLogin) {
+export function loginResult({ account, amr, connection, at, isRemembered }: ProvenLogin) {
   return {
     accountId: account.userId,
     incarnation: account.incarnation,
     amr,
     acr: isMultiFactor(amr) ? multiFactorAcr : signInAcr,
     ts: at,
+    ...(connection !== undefined && { connection }),
     ...(isRemembered && { isRemembered }),
   };
 }

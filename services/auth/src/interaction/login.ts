@@ -8,7 +8,7 @@ import { passwordMinLength } from '../accounts/signup.ts';
 import { stateOf } from '../accounts/store.ts';
 import type { Subject } from '../accounts/subject.ts';
 import { logInByPasskey, passkeyOptions } from '../factors/passkey.ts';
-import { beginSecondFactor, completeLogin } from '../factors/second-factor.ts';
+import { beginSecondFactor, completeLogin, type ProvenLogin } from '../factors/second-factor.ts';
 import type { AccountModel, ConnectionModel } from '../generated/models.ts';
 import { fieldsOf } from '../http/form-fields.ts';
 import type { IdentifierKind } from '../pages/pages.ts';
@@ -49,7 +49,7 @@ async function checkPasskeyLogin(interaction: Interaction, typed: string, creden
   const login = await logInByPasskey(interaction, credential);
   switch (login.kind) {
     case 'right':
-      return finishLogin(interaction, login.account, login.amr);
+      return finishLogin(interaction, login.account, { amr: login.amr, connection: login.account.connection });
     case 'failed':
       return again(interaction, 'identifier', typed, ['key_failed']);
     case 'unknown':
@@ -120,7 +120,7 @@ export async function checkPassword(interaction: Interaction, request: Request):
   });
   switch (result.kind) {
     case 'right':
-      return finishLogin(interaction, result.account, ['pwd']);
+      return finishLogin(interaction, result.account, { amr: ['pwd'], connection });
     case 'wrong':
       parts.report.loginFailed(interaction, 'wrong_password', result.subject);
       return again(interaction, 'password', identifier, ['wrong_credentials']);
@@ -235,7 +235,7 @@ export async function checkCode(interaction: Interaction, request: Request): Pro
   const account = await parts.openAccount(channel, connection, recipient, interaction.client.clientId);
   if (account instanceof SignUpDenied) return failed('signup_denied', { said: account.said });
   if (!account) return failed('code_wrong');
-  return finishLogin(interaction, account, ['otp']);
+  return finishLogin(interaction, account, { amr: ['otp'], connection });
 }
 
 export async function showSignup(interaction: Interaction): Promise<void> {
@@ -271,22 +271,18 @@ export async function checkSignup(interaction: Interaction, request: Request): P
   const result = await parts.signUp({ connection: ways.database.name, email, password, ip, clientId, languages });
   if (result.kind === 'refused') return again(interaction, 'signup', email, result.problems, { said: result.said });
   parts.report.signedUp(result.account, interaction.client.clientId);
-  return finishLogin(interaction, result.account, ['pwd']);
+  return finishLogin(interaction, result.account, { amr: ['pwd'], connection: ways.database.name });
 }
 
-/**
- * Continues the authorization request as this account, after a second factor if one is due.
- * @param isReported the log has the login already
- */
+/** Continues the authorization request as this account, after a second factor if one is due. */
 export async function finishLogin(
   interaction: Interaction,
   account: AccountModel,
-  amr: string[],
-  isReported = false,
+  proven: Pick<ProvenLogin, 'amr' | 'connection' | 'isReported'>,
 ): Promise<void> {
-  const { isDue, isRemembered } = await beginSecondFactor(interaction, account, { amr, isReported });
+  const { isDue, isRemembered } = await beginSecondFactor(interaction, account, proven);
   const at = interaction.begunAt;
-  if (!isDue) await completeLogin(interaction, { account: stateOf(account), amr, at, isRemembered, isReported });
+  if (!isDue) await completeLogin(interaction, { ...proven, account: stateOf(account), at, isRemembered });
 }
 
 /** The provider that leads straight there: it was asked for, or there is no other way. */

@@ -3,6 +3,7 @@ import type { Request } from 'express';
 import type { OwnMetadata } from '../clients/metadata.ts';
 import type { AccountModel } from '../generated/models.ts';
 import { fieldsOf } from '../http/form-fields.ts';
+import { connectionOfSession } from '../library/seam.ts';
 import { connectionOf } from '../organizations/admission.ts';
 import { mayGoWithout, type WithoutOrganization } from '../organizations/prompts.ts';
 import type { Organization } from '../organizations/store.ts';
@@ -29,7 +30,7 @@ export async function showOrganization(interaction: Interaction): Promise<void> 
       error: 'access_denied',
       error_description: `user ${account?.userId ?? ''} is not part of any organization that may sign in here`,
     });
-  if (open.length === 1 && !without) return goOn(interaction, open[0]!);
+  if (open.length === 1 && !without) return goInto(interaction, open[0]!, account);
   const organizations = open
     .map(({ id, name, displayName }) => ({ id, label: displayName || name }))
     .toSorted((a, b) => a.label.localeCompare(b.label));
@@ -47,17 +48,25 @@ export async function checkOrganizationForm(interaction: Interaction, request: R
   }
   const account = await signedIn(interaction);
   const found = account && (await organizationsOf(interaction, account)).find(({ id }) => id === given);
-  return found ? goOn(interaction, found) : interaction.turnTo(step);
+  return found ? goInto(interaction, found, account!) : interaction.turnTo(step);
 }
 
 const goesWithout = ({ client }: Interaction) => mayGoWithout(client as typeof client & OwnMetadata);
 const goneWithout: WithoutOrganization = { withoutOrganization: true };
 
 /** As if the application had named it. */
-async function goOn({ details, finish }: Interaction, { id }: Organization): Promise<void> {
+async function goOn({ details, finish }: Interaction, { id }: Organization, isSignedIn = true): Promise<void> {
   (details.params as Record<string, unknown>).organization = id;
   await details.persist();
-  return finish({});
+  return finish({}, isSignedIn);
+}
+
+/** Who has signed in by a connection that it does not take is asked to sign in by one of its own, instead of being refused. */
+async function goInto(interaction: Interaction, found: Organization, { connection }: AccountModel): Promise<void> {
+  const { details, parts } = interaction;
+  const session = details.session && (await parts.provider.Session.findByUid(details.session.uid));
+  const signedInBy = (session && connectionOfSession(session)) ?? connection;
+  return goOn(interaction, found, connectionOf(found, signedInBy) !== undefined);
 }
 
 async function signedIn({ details, parts }: Interaction): Promise<AccountModel | undefined> {
@@ -65,13 +74,17 @@ async function signedIn({ details, parts }: Interaction): Promise<AccountModel |
   return accountId === undefined ? undefined : parts.accounts.find(accountId);
 }
 
-/** Where the person is a member and may sign in by one of their connections. */
-async function organizationsOf({ parts }: Interaction, { userId, connection }: AccountModel): Promise<Organization[]> {
-  const { accounts, organizations } = parts;
-  const mine = await organizations.ofMember(userId);
-  const isOpen = async (one: Organization) =>
-    (await connectionOf({ linkedConnections: (id) => accounts.linkedConnections(id) }, one, userId, connection)) !==
-    undefined;
-  const open = await Promise.all(mine.map(isOpen));
-  return mine.filter((_, index) => open[index]);
+/** Where the person is a member and may sign in by one of their connections: their own, that of this session, or one of a linked identity. */
+async function organizationsOf(
+  { details, parts }: Interaction,
+  { userId, connection }: AccountModel,
+): Promise<Organization[]> {
+  const { accounts, organizations, provider } = parts;
+  const [mine, linked, session] = await Promise.all([
+    organizations.ofMember(userId),
+    accounts.linkedConnections(userId),
+    details.session && provider.Session.findByUid(details.session.uid),
+  ]);
+  const ways = [connection, ...linked, ...[session && connectionOfSession(session)].flatMap((name) => name ?? [])];
+  return mine.filter((one) => ways.some((name) => connectionOf(one, name)));
 }

@@ -1,10 +1,10 @@
 /** When people are asked to log in or to consent, beyond OpenID’s own reasons. */
-import { type Configuration, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+import { type Configuration, type Grant, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import { type PostLogin, postLoginPrompt } from '../actions/post-login.ts';
 import { needsConfirmation } from '../authorization/confirmation.ts';
 import { sessionLifetime } from '../clients/lifetimes.ts';
 import { needsFreshLogin, secondFactorPrompt } from '../factors/prompt.ts';
-import { type AdmissionParts, admissionCheck } from '../organizations/admission.ts';
+import { type AdmissionParts, admissionCheck, joinPrompt } from '../organizations/admission.ts';
 import { afterLogin, beforeLogin } from '../organizations/prompts.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import type { StoredUpstream } from '../upstream/session.ts';
@@ -14,7 +14,17 @@ const { base, Check, Prompt } = interactionPolicy;
 
 type Policy = NonNullable<NonNullable<Configuration['interactions']>['policy']>;
 
-export function makePolicy(settings: SettingsStore, admission: AdmissionParts, postLogin: PostLogin): Policy {
+export function makePolicy({
+  settings,
+  admission,
+  postLogin,
+  loadExistingGrant,
+}: {
+  settings: SettingsStore;
+  admission: AdmissionParts;
+  postLogin: PostLogin;
+  loadExistingGrant: (ctx: KoaContextWithOIDC) => Promise<Grant | undefined>;
+}): Policy {
   const policy = base();
   const login = policy.get('login')!;
   login.checks.add(essentialAcrWeLack(settings), 0);
@@ -70,6 +80,7 @@ export function makePolicy(settings: SettingsStore, admission: AdmissionParts, p
   // Actions know the organization; a second factor that only they ask for comes after them.
   policy.add(postLoginPrompt(postLogin), 3);
   policy.add(secondFactorPrompt(settings), 4);
+  policy.add(joinPrompt(admission, loadExistingGrant), 5);
   policy.add(beforeLogin(), 0);
   policy.add(new Prompt({ name: 'select_account', requestable: true }), 0);
   return policy;

@@ -23,7 +23,8 @@ export async function answerSignInAs(interaction: Interaction, request: Request)
   const ticket = await interaction.parts.tickets.redeem(ticketOf(interaction));
   const account = await ownerOf(interaction, ticket);
   if (!ticket || !account || fieldsOf(request).action !== 'default') return interaction.turnTo('');
-  return finishLogin(interaction, account, ticket.amr, true);
+  const { amr, connection } = ticket;
+  return finishLogin(interaction, account, { amr, connection, isReported: true });
 }
 
 function ticketOf({ params }: Interaction): string {

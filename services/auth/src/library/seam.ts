@@ -209,6 +209,8 @@ type BoundSession = {
   /** A remembered browser has spared the second factor (factors/remembered.ts). */
   isRemembered?: boolean | undefined;
   upstream?: StoredUpstream | undefined;
+  /** By which the person has signed in: the account's own, or that of an identity linked to it. */
+  connection?: string | undefined;
   device?: SessionDevice | undefined;
   continuedAt?: number | undefined;
   /** When an action ends it; it may be used until then. */
@@ -228,13 +230,14 @@ export type SessionDevice = {
 /**
  * Sessions remember the account itself and not only its id, so that a later account with the same id does not inherit them. Whoever
  * logs somebody in states it beside `accountId`; a session without it belongs to nobody. Sessions also remember their acr, and the
- * provider that they were begun at, if it was another one (upstream/session.ts), the browser that has them, and whether `/account` was open
+ * provider that they were begun at, if it was another one (upstream/session.ts), the connection, the browser that has them, and whether `/account` was open
  * to them when they asked for it.
  */
 export function bindSessions(provider: Provider): void {
   keepProperty(provider.Session, 'incarnation');
   keepProperty(provider.Session, 'isRemembered');
   keepProperty(provider.Session, 'upstream');
+  keepProperty(provider.Session, 'connection');
   keepProperty(provider.Session, 'device');
   keepProperty(provider.Session, 'continuedAt');
   keepProperty(provider.Session, 'isAdmitted');
@@ -242,7 +245,7 @@ export function bindSessions(provider: Provider): void {
   keepProperty(provider.Interaction, 'upstream');
   // `loginAccount` is missing in the typings.
   const prototype = provider.Session.prototype as unknown as BoundSession & {
-    loginAccount(details: { incarnation?: string; acr?: string }): void;
+    loginAccount(details: { incarnation?: string; acr?: string; connection?: string }): void;
     save(ttl: number): Promise<unknown>;
   };
   const { loginAccount, save } = prototype;
@@ -253,6 +256,7 @@ export function bindSessions(provider: Provider): void {
     const interaction = Provider.ctx?.oidc?.entities.Interaction as BoundInteraction | undefined;
     const result = interaction?.result;
     this.incarnation = details.incarnation ?? result?.login?.incarnation;
+    this.connection = details.connection ?? result?.login?.connection;
     this.isRemembered = result?.login?.isRemembered;
     this.upstream = [interaction?.upstream, this.upstream].find((each) => each?.accountId === this.accountId);
     this.device = undefined;
@@ -298,6 +302,12 @@ export function countedFrom({
   incarnation?: string;
 }): { from: number | undefined; incarnation: string | undefined } {
   return { from: loginTs === undefined ? undefined : Math.max(loginTs, continuedAt), incarnation };
+}
+
+/** By which connection the owner of a session has signed in. Undefined for one that was begun by a release that did not note it. */
+export function connectionOfSession(session: object): string | undefined {
+  const { connection, upstream, accountId } = session as BoundSession;
+  return connection ?? (upstream?.accountId === accountId ? upstream?.connection : undefined);
 }
 
 /** When the login of a session happened, and of which account. */

@@ -2,46 +2,102 @@
  * Whether who is signed in may go on in the organization that the request names. A session of somebody who may not leads to the login
  * page; whoever logs in there and may not is sent back to the application with Auth0's error.
  */
-import { errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+import { errors, type Grant, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import type { TokenAccount } from '../accounts/store.ts';
 import type { Audit } from '../audit.ts';
+import { connectionOfSession } from '../library/seam.ts';
 import type { OrganizationParts } from './request.ts';
 import type { Organization } from './store.ts';
 
-const { Check } = interactionPolicy;
+const { Check, Prompt } = interactionPolicy;
 
 export type AdmissionParts = OrganizationParts & {
   audit: Pick<Audit, 'add'>;
-  linkedConnections(userId: string): Promise<string[]>;
 };
 
-/** Asked once for each request. */
-const asked = new WeakMap<KoaContextWithOIDC, Promise<boolean>>();
+/**
+ * `newcomer`: will be a member by an invitation, or by the connection, once nothing else refuses the sign-in; with the roles that they get by
+ * that.
+ */
+type Admission =
+  | { kind: 'member' | 'stranger' }
+  | { kind: 'newcomer'; roles: string[]; by: Record<string, string>; join(): Promise<boolean> };
 
-/** Whether the request names no organization, or one that its account is in. */
-export function isAdmitted(parts: AdmissionParts, ctx: KoaContextWithOIDC): Promise<boolean> {
+/** Asked once for each request. */
+const asked = new WeakMap<KoaContextWithOIDC, Promise<Admission>>();
+
+/** Who the account is in the organization that the request names; a member where it names none. */
+function admissionOf(parts: AdmissionParts, ctx: KoaContextWithOIDC): Promise<Admission> {
   const { organization } = ctx.oidc.params as { organization?: string };
   const account = ctx.oidc.account as TokenAccount | undefined;
-  if (!organization || !account) return Promise.resolve(true);
+  if (!organization || !account) return Promise.resolve({ kind: 'member' });
   const known = asked.get(ctx) ?? admit(parts, ctx, organization, account);
   asked.set(ctx, known);
   return known;
 }
 
+/** Whether the request names no organization, or one that its account is in by now. */
+export async function isMember(parts: AdmissionParts, ctx: KoaContextWithOIDC): Promise<boolean> {
+  return (await admissionOf(parts, ctx)).kind === 'member';
+}
+
+/** Roles within the organization that this sign-in brings, if it is let in. */
+export async function rolesToCome(ctx: KoaContextWithOIDC): Promise<string[]> {
+  const admission = await asked.get(ctx);
+  return admission?.kind === 'newcomer' ? admission.roles : [];
+}
+
 export function admissionCheck(parts: AdmissionParts): InstanceType<typeof Check> {
   return new Check('organization', 'End-User authentication is required', 'login_required', async (ctx) => {
-    const { organization, invitation } = ctx.oidc.params as { organization?: string; invitation?: string };
+    const { invitation } = ctx.oidc.params as { invitation?: string };
     const hasLoggedIn = (ctx.oidc.result as { login?: unknown } | undefined)?.login !== undefined;
     // Who was invited is shown a page, whoever is signed in.
     if (invitation && !hasLoggedIn && !isResumed(ctx)) return Check.REQUEST_PROMPT;
-    if (await isAdmitted(parts, ctx)) return Check.NO_NEED_TO_PROMPT;
+    if ((await admissionOf(parts, ctx)).kind !== 'stranger') return Check.NO_NEED_TO_PROMPT;
     if (!hasLoggedIn) return Check.REQUEST_PROMPT;
-    throw new errors.AccessDenied(
-      invitation
-        ? 'the specified account is not allowed to accept the current invitation'
-        : `user ${ctx.oidc.account!.accountId} is not part of the ${organization} organization`,
-    );
+    throw refused(ctx);
   });
+}
+
+/**
+ * Makes a newcomer a member, where nothing but a consent is missing any more: whom an action refuses, or who has no second factor, has joined
+ * nothing. No page is shown for it.
+ */
+export function joinPrompt(
+  parts: AdmissionParts,
+  loadGrant: (ctx: KoaContextWithOIDC) => Promise<Grant | undefined>,
+): InstanceType<typeof Prompt> {
+  const check = new Check('membership', 'membership is required', 'access_denied', async (ctx) => {
+    const admission = await admissionOf(parts, ctx);
+    if (admission.kind !== 'newcomer') return Check.NO_NEED_TO_PROMPT;
+    const { accountId } = ctx.oidc.account!;
+    const { organization } = ctx.oidc.params as { organization: string };
+    if (await admission.join()) note(parts, ctx, accountId, { organization, ...admission.by });
+    else if (!(await parts.organizations.isMember(organization, accountId))) throw refused(ctx);
+    asked.set(ctx, Promise.resolve({ kind: 'member' }));
+    // A grant for the organization is a member's: there was none to load before (authorization/existing-grant.ts).
+    const grant = await loadGrant(ctx);
+    if (grant) useGrant(ctx, grant);
+    return Check.NO_NEED_TO_PROMPT;
+  });
+  return new Prompt({ name: 'membership', requestable: false }, check);
+}
+
+/** As the library does with the one that it loads. */
+function useGrant({ oidc }: KoaContextWithOIDC, grant: Grant): void {
+  const { clientId } = oidc.client!;
+  oidc.session!.ensureClientContainer(clientId);
+  oidc.session!.grantIdFor(clientId, grant.jti);
+  oidc.entity('Grant', grant);
+}
+
+function refused({ oidc }: KoaContextWithOIDC): Error {
+  const { organization, invitation } = oidc.params as { organization?: string; invitation?: string };
+  return new errors.AccessDenied(
+    invitation
+      ? 'the specified account is not allowed to accept the current invitation'
+      : `user ${oidc.account!.accountId} is not part of the ${organization} organization`,
+  );
 }
 
 const isResumed = (ctx: KoaContextWithOIDC) => ctx.oidc.route === 'resume' || ctx.oidc.route === 'device_resume';
@@ -51,43 +107,46 @@ async function admit(
   ctx: KoaContextWithOIDC,
   id: string,
   { accountId, connection }: TokenAccount,
-): Promise<boolean> {
-  const organization = await parts.organizations.find(id);
-  if (!organization) return false;
-  const by = await connectionOf(parts, organization, accountId, connection);
-  if (by === undefined) return false;
-  await acceptInvitation(parts, ctx, accountId);
-  if (await parts.organizations.isMember(id, accountId)) return true;
-  if (by === 'any' || !by.assignMembershipOnLogin) return false;
-  if (await parts.organizations.join(id, accountId))
-    note(parts, ctx, accountId, { organization: id, by: 'connection' });
-  return true;
+): Promise<Admission> {
+  const { organizations } = parts;
+  const organization = await organizations.find(id);
+  const by = organization && connectionOf(organization, connectionOfSession(ctx.oidc.session!) ?? connection);
+  if (by === undefined) return { kind: 'stranger' };
+  const invited = await invitedBy(parts, ctx, accountId);
+  if (invited) return invited;
+  if (await organizations.isMember(id, accountId)) return { kind: 'member' };
+  if (by === 'any' || !by.assignMembershipOnLogin) return { kind: 'stranger' };
+  return { kind: 'newcomer', roles: [], by: { by: 'connection' }, join: () => organizations.join(id, accountId) };
 }
 
-/** By which of the organization's connections the person signs in: one that names none takes people of any. */
-export async function connectionOf(
-  parts: Pick<AdmissionParts, 'linkedConnections'>,
+/**
+ * By which of the organization's connections the person has signed in: one that names none takes people of any. Who has come by another signs
+ * in anew, even if an identity of theirs is linked that is of one of them: what they have proven this time is not what the organization asks for.
+ */
+export function connectionOf(
   { connections }: Organization,
-  accountId: string,
-  own: string,
-): Promise<Organization['connections'][number] | 'any' | undefined> {
-  if (connections.length === 0) return 'any';
-  const named = (name: string) => connections.find(({ connection }) => connection.name === name);
-  const found = named(own);
-  if (found) return found;
-  for (const linked of await parts.linkedConnections(accountId)) if (named(linked)) return named(linked);
-  return undefined;
+  signedInBy: string,
+): Organization['connections'][number] | 'any' | undefined {
+  return connections.length === 0 ? 'any' : connections.find(({ connection }) => connection.name === signedInBy);
 }
 
 /** Of whoever has just logged in because of it. */
-async function acceptInvitation(parts: AdmissionParts, ctx: KoaContextWithOIDC, accountId: string): Promise<void> {
+async function invitedBy(
+  { invitations, accounts }: AdmissionParts,
+  ctx: KoaContextWithOIDC,
+  accountId: string,
+): Promise<Admission | undefined> {
   const { invitation: ticket, organization } = ctx.oidc.params as { invitation?: string; organization?: string };
-  if (!ticket || !(ctx.oidc.result as { login?: unknown } | undefined)?.login) return;
-  const invitation = await parts.invitations.find(ticket);
-  const account = await parts.accounts.find(accountId);
-  if (!invitation || !account || invitation.organizationId !== organization) return;
-  if (await parts.invitations.accept(invitation, account))
-    note(parts, ctx, accountId, { organization, by: 'invitation', invitation: invitation.id });
+  if (!ticket || !(ctx.oidc.result as { login?: unknown } | undefined)?.login) return undefined;
+  const [invitation, account] = await Promise.all([invitations.find(ticket), accounts.find(accountId)]);
+  if (!invitation || !account || invitation.organizationId !== organization) return undefined;
+  if (invitation.invitee !== account.email) return undefined;
+  return {
+    kind: 'newcomer',
+    roles: invitation.roles,
+    by: { by: 'invitation', invitation: invitation.id },
+    join: () => invitations.accept(invitation, account),
+  };
 }
 
 function note(

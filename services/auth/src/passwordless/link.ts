@@ -169,7 +169,8 @@ async function login(parts: LoginPage, request: Request, response: Response): Pr
     });
   if (!link || !account || account instanceof SignUpDenied) return again();
   parts.report.loggedIn(account, link.clientId, addressOf(request), ['otp']);
-  const ticket = { account, clientId: link.clientId, amr: ['otp'], browser };
+  const { clientId, connection } = link;
+  const ticket = { account, clientId, connection, amr: ['otp'], browser };
   const query = { ...link.params, client_id: link.clientId, login_ticket: await parts.tickets.issue(ticket) };
   seeOther(response, `/authorize?${new URLSearchParams(query)}`);
 }

@@ -65,7 +65,7 @@ export function makePasswordlessRoutes(parts: PasswordlessParts): Router {
     for (const name of ['connection', 'verification_code', 'email', 'phone_number']) forward.delete(name);
     if (account) {
       parts.report.loggedIn(account, client.clientId, addressOf(request), ['otp']);
-      const ticket = { account, clientId: client.clientId, amr: ['otp'] };
+      const ticket = { account, clientId: client.clientId, connection, amr: ['otp'] };
       forward.set('login_ticket', await parts.tickets.issue(ticket));
     }
     // A wrong code leads to the login page: the request's own redirect URI is checked there, not here.

@@ -178,7 +178,7 @@ export async function comeBack(interaction: Interaction, request: Request): Prom
       connection: connection.name,
       idToken: answered.tokens.id_token,
     });
-    return await finishLogin(interaction, owner, ['fed']);
+    return await finishLogin(interaction, owner, { amr: ['fed'], connection: connection.name });
   } catch (error) {
     return refuse(interaction, connection, error);
   }

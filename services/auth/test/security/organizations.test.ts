@@ -1,5 +1,5 @@
 /** Nobody gets a token of an organization that they are not in, whatever they ask for and wherever. */
-import { Browser } from '@gatepost/testkit/browser';
+import { Browser, type Page } from '@gatepost/testkit/browser';
 import { pkce } from '@gatepost/testkit/pkce';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -127,6 +127,83 @@ test('who asks for tokens of an organization at the moment when they are taken o
   } finally {
     await db.end();
   }
+});
+
+test('an organization takes nobody by a connection that it does not name, though an identity of one that it names is linked', async () => {
+  const { id: works = '' } = await auth0.connections.create({ name: 'Works', strategy: 'auth0' });
+  const given = { email: 'bob@works.example', password: 'correct horse battery staple' };
+  const { user_id = '' } = await auth0.users.create({ connection: 'Works', ...given });
+  await auth0.users.identities.link('auth0|bob', { provider: 'auth0', user_id: user_id.replace('auth0|', '') });
+  const { id = '' } = await auth0.organizations.create({
+    name: 'works',
+    enabled_connections: [{ connection_id: works }],
+  });
+  await members.create(id, { members: ['auth0|bob'] });
+  const browser = new Browser(gate);
+  await signIn({}, 'bob@example.com', browser);
+  // The password of his own account, or a session by it, is not what the organization asks for.
+  expect((await authorize({ organization: id, prompt: 'none' }, browser)).answer.error).toBe('login_required');
+  const { code_challenge, code_challenge_method } = pkce();
+  const challenge = { code_challenge, code_challenge_method };
+  const asked = { client_id: 'spa', redirect_uri, response_type: 'code', scope: 'openid', ...challenge };
+  const isLoginPage = ({ location, html }: Page) => !location && html.includes('name="identifier"');
+  expect(isLoginPage(await browser.authorize({ ...asked, organization: id }))).toBe(true);
+  // Who chooses it is asked for that, not refused.
+  await ask('PATCH', 'clients/spa', {
+    organization_usage: 'require',
+    organization_require_behavior: 'post_login_prompt',
+  });
+  const choice = await browser.authorize(asked);
+  expect(isLoginPage(await browser.submit(choice, { organization: id }))).toBe(true);
+  await ask('PATCH', 'clients/spa', { organization_usage: 'allow', organization_require_behavior: 'no_prompt' });
+  const { answer, form } = await authorize({ organization: id }, browser, given.email);
+  expect([answer.error, claimsOf(await redeem(form))]).toMatchObject([undefined, { org_id: id, sub: 'auth0|bob' }]);
+  // This session is by the right one.
+  expect((await authorize({ organization: id, prompt: 'none' }, browser)).answer.error).toBeUndefined();
+  await auth0.organizations.delete(id);
+});
+
+test('whom an action refuses has joined nothing: the invitation can be accepted still, and a connection has made no member', async () => {
+  await ask('PATCH', 'clients/spa', { initiate_login_uri: 'https://app.example/login' });
+  const { id = '' } = await auth0.organizations.create({ name: 'careful' });
+  const { invitation_url = '' } = await auth0.organizations.invitations.create(id, {
+    inviter: { name: 'x' },
+    invitee: { email: 'carol@example.com' },
+    client_id: 'spa',
+    roles: [boss],
+  });
+  const invitation = new URL(invitation_url).searchParams.get('invitation')!;
+  const code = `exports.onExecutePostLogin = async (event, api) => {
+    if (event.user.app_metadata.refused) api.access.deny(event.authorization.roles.join());
+  };`;
+  const supported_triggers = [{ id: 'post-login' }];
+  const action = await ask('POST', 'actions/actions', { name: 'refuse', supported_triggers, code, deploy: true });
+  const bind = (bindings: object[]) => ask('PATCH', 'actions/triggers/post-login/bindings', { bindings });
+  await bind([{ ref: { type: 'action_id', value: action.body.id } }]);
+  const refuse = (refused: boolean | null) => ask('PATCH', 'users/auth0%7Ccarol', { app_metadata: { refused } });
+  const isMember = async () =>
+    (await ask('GET', `organizations/${id}/members`)).body.some(({ user_id }: Form) => user_id === 'auth0|carol');
+  const carols = (given: Form) => authorize({ organization: id, ...given }, new Browser(gate), 'carol@example.com');
+
+  await refuse(true);
+  const refused = await carols({ invitation });
+  expect([refused.answer, await isMember()]).toMatchObject([
+    { error: 'access_denied', error_description: 'Boss' },
+    false,
+  ]);
+  await auth0.organizations.enabledConnections.add(id, {
+    connection_id: 'con_Username-Password-Authentication',
+    assign_membership_on_login: true,
+  });
+  expect([(await carols({})).answer.error, await isMember()]).toEqual(['access_denied', false]);
+
+  await refuse(null);
+  const { form } = await carols({ invitation });
+  expect(claimsOf(await redeem(form))).toMatchObject({ org_id: id, scope: 'openid admin:x offline_access' });
+  expect(await isMember()).toBe(true);
+  expect((await carols({ invitation })).answer).toMatchObject({ error: 'invalid_request' });
+  await bind([]);
+  await auth0.organizations.delete(id);
 });
 
 test('what a member lost is lost with the next refresh; who left, or whose organization is gone, has no refresh', async () => {
