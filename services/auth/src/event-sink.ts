@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { userOf } from '@gatepost/amqp/brokers';
-import { NotPublished, type Outgoing, openPublisher } from '@gatepost/amqp/publisher';
+import type { Outgoing } from '@gatepost/amqp/publisher';
 import { reconnectCounter } from '@gatepost/amqp/reconnects';
 import { attributeHeaders } from '@gatepost/contracts/event';
 import { eventsExchange, publishersTopology, traceHeader } from '@gatepost/contracts/topology';
@@ -42,6 +42,7 @@ export async function openEventSink(options: {
   registry: Registry;
 }): Promise<EventSink> {
   const { log } = options;
+  const { NotPublished, openPublisher } = await import('@gatepost/amqp/publisher'); // most gates have no broker
   const publisher = await openPublisher({
     url: options.amqpUrl,
     name: 'gatepost-auth',

@@ -6,7 +6,6 @@ import { createHash, createHmac, getHashes, pbkdf2, scrypt, timingSafeEqual } fr
 import { promisify } from 'node:util';
 import { z } from '@gatepost/runtime/env';
 import { verify as verifyArgon2 } from '@node-rs/argon2';
-import { verify as verifyBcrypt } from '@node-rs/bcrypt';
 
 const encoding = z.enum(['base64', 'hex', 'utf8']);
 const bytes = z.strictObject({ value: z.string().max(4_096), encoding: encoding.optional() });
@@ -175,7 +174,7 @@ function decode({ value, encoding = 'utf8' }: z.infer<typeof bytes>): string {
 
 /** Whether another system's hash is of this password. Texts that nobody of ours wrote do not match. */
 export async function importedMatches(kept: string, password: string): Promise<boolean> {
-  if (kept.startsWith('$2')) return verifyBcrypt(password, kept);
+  if (kept.startsWith('$2')) return (await import('@node-rs/bcrypt')).verify(password, kept);
   if (kept.startsWith('$argon2')) return verifyArgon2(kept, password);
   const parsed = JSON.parse(kept) as Kept;
   const expected = Buffer.from(parsed.hash, 'base64');

@@ -7,7 +7,6 @@ import { readFile, realpath } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { z } from '@gatepost/runtime/env';
 import { Misconfigured } from '@gatepost/runtime/misconfigured';
-import { satisfies, validRange } from 'semver';
 
 /** As an action names one. @property version exact, a range, or `latest`: the one that is there */
 export type Dependency = { name: string; version: string };
@@ -71,6 +70,7 @@ async function problemOf(folder: string, { name, version }: Dependency): Promise
   const installed = await installedVersion(folder, name);
   if (installed === undefined) return `${name} is not installed here`;
   if (version === 'latest' || version === '') return undefined;
+  const { satisfies, validRange } = (await import('semver')).default;
   if (validRange(version) === null) return `${name}: ${version} is not a version`;
   if (satisfies(installed, version, { includePrerelease: true })) return undefined;
   return `${name} ${version} is not installed here, but ${installed}`;

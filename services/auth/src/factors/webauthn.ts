@@ -2,12 +2,6 @@
  * Passkeys and security keys (WebAuthn level 3): what a browser is asked, and whether what it answers is right. The relying party is the
  * host of the issuer; no other origin than the issuer’s counts, and no page in a frame. A key that has counted less than before is a copy.
  */
-import {
-  generateAuthenticationOptions,
-  generateRegistrationOptions,
-  verifyAuthenticationResponse,
-  verifyRegistrationResponse,
-} from '@simplewebauthn/server';
 import type { Provider } from 'oidc-provider';
 import type { AccountModel, SettingsModel } from '../generated/models.ts';
 import type { Proof } from './proof.ts';
@@ -20,13 +14,17 @@ const timeout = 300_000;
 /** A credential with its certificates; far more than any has. */
 const answerMax = 32_000;
 
+/** With what it needs itself it is a tenth of all that the gate would load at its start, and many a gate never needs it. */
+const library = () => import('@simplewebauthn/server');
+
 const relyingParty = ({ provider }: Parts) => {
   const { origin, hostname } = new URL(provider.issuer);
   return { origin, id: hostname };
 };
 
 /** Asks for one of these keys, or with none for any passkey of ours that the device has. */
-export function askForKey(parts: Parts, methods: Method[]) {
+export async function askForKey(parts: Parts, methods: Method[]) {
+  const { generateAuthenticationOptions } = await library();
   return generateAuthenticationOptions({
     rpID: relyingParty(parts).id,
     allowCredentials: methods.map(({ credentialId, transports }) => ({ id: credentialId!, transports })),
@@ -46,6 +44,7 @@ export async function checkKey(
   const method = methods.find(({ credentialId }) => credentialId === response?.id);
   if (!response || !method) return { kind: 'wrong' };
   const { id, origin } = relyingParty(parts);
+  const { verifyAuthenticationResponse } = await library();
   try {
     const { verified, authenticationInfo: info } = await verifyAuthenticationResponse({
       response: response as never, // checked there
@@ -89,6 +88,7 @@ export async function askForNewKey(
   const known = await parts.factors.list(account.userId);
   const name = account.email ?? account.username ?? account.phoneNumber ?? account.userId;
   const isPasskey = type === 'passkey';
+  const { generateRegistrationOptions } = await library();
   return generateRegistrationOptions({
     rpID: relyingParty(parts).id,
     rpName: settings.friendlyName ?? 'Gatepost',
@@ -136,6 +136,7 @@ export async function checkNewKey(
   const response = parse(given.credential);
   if (!response) return undefined;
   const { id, origin } = relyingParty(parts);
+  const { verifyRegistrationResponse } = await library();
   try {
     const { verified, registrationInfo: info } = await verifyRegistrationResponse({
       response: response as never, // checked there

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createTransport } from 'nodemailer';
+import type { Transporter } from 'nodemailer';
 
 export type Mail = {
   to: string;
@@ -36,24 +36,21 @@ export function openPostBox(options: {
     options.sendText ??
     // The number on the first line, the text below.
     (({ to, text }) => putInto(outbox, `${to}\n${text}\n`, 'sms'));
-  if (options.mailUrl.startsWith('file:')) {
-    const transport = createTransport({ streamTransport: true, buffer: true, newline: 'unix' });
-    return {
-      async sendMail(mail) {
-        const { message } = await transport.sendMail({ from, ...mail });
-        await putInto(fileURLToPath(options.mailUrl), message as Buffer, 'eml');
-      },
-      sendText,
-      close: () => transport.close(),
-    };
-  }
-  const transport = createTransport(options.mailUrl, { from });
+  const isFolder = options.mailUrl.startsWith('file:');
+  let opened: Promise<Transporter<{ message?: unknown }>> | undefined;
+  const open = async () => {
+    const { createTransport } = await import('nodemailer'); // with the first mail: loading it would hold up the start
+    if (isFolder) return createTransport({ streamTransport: true, buffer: true, newline: 'unix' }, { from });
+    return createTransport(options.mailUrl, { from });
+  };
   return {
     async sendMail(mail) {
-      await transport.sendMail(mail);
+      opened ??= open();
+      const { message } = await (await opened).sendMail(mail);
+      if (isFolder) await putInto(fileURLToPath(options.mailUrl), message as Buffer, 'eml');
     },
     sendText,
-    close: () => transport.close(),
+    close: () => void opened?.then((transport) => transport.close()),
   };
 }
 

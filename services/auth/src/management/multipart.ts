@@ -1,5 +1,5 @@
 /** Forms with a file (`multipart/form-data`, RFC 7578), as `jobs/users-imports` takes them: each part by its name, a file as text. */
-import { Busboy, type BusboyHeaders } from '@fastify/busboy';
+import type { BusboyHeaders } from '@fastify/busboy';
 import type { RequestHandler } from 'express';
 import { badBody, ManagementProblem } from './problem.ts';
 
@@ -7,8 +7,9 @@ import { badBody, ManagementProblem } from './problem.ts';
 const fileMaxBytes = 512_000;
 const limits = { fileSize: fileMaxBytes, files: 1, fields: 10, parts: 12, fieldSize: 1_024, headerPairs: 20 };
 
-export const readMultipart: RequestHandler = (request, _response, next) => {
+export const readMultipart: RequestHandler = async (request, _response, next) => {
   if (!request.is('multipart/form-data')) return next(badBody('The body is multipart/form-data'));
+  const { Busboy } = await import('@fastify/busboy');
   let form: InstanceType<typeof Busboy>;
   try {
     form = new Busboy({ headers: request.headers as BusboyHeaders, limits });

@@ -4,7 +4,6 @@
  * is lost, whoever made the change, and what comes twice or late changes nothing.
  */
 import { randomUUID } from 'node:crypto';
-import { openPublisher } from '@gatepost/amqp/publisher';
 import { reconnectCounter } from '@gatepost/amqp/reconnects';
 import {
   type OrganizationStatement,
@@ -32,6 +31,7 @@ export async function openAnnouncements({ env, log, registry, db, pool, seal }: 
   if (env.AMQP_URL === undefined)
     throw new Misconfigured('bad environment', ['ORGANIZATION_ACCOUNTS is on, but AMQP_URL is not set']);
   const told = logOfModule(log, 'organizations');
+  const { openPublisher } = await import('@gatepost/amqp/publisher'); // most gates have no broker
   const publisher = await openPublisher({
     url: env.AMQP_URL,
     name: 'gatepost-auth organizations',
