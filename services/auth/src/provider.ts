@@ -54,6 +54,7 @@ import {
   applySeam,
   bindSessions,
   checkResponseModes,
+  connectionOfSession,
   countedFrom,
   keepProperty,
   replaceSigningKeys,
@@ -115,12 +116,17 @@ export function makeProvider(parts: ProviderParts): Provider {
   return provider;
 }
 
-/** Whether the account's connection, or that of an identity linked to it, lets its people in to the client. */
-async function opensAny(
+/**
+ * Whether the connection that the session was begun by lets its people in to the client. Where it does not say, the account's own, or that of an
+ * identity linked to it.
+ */
+async function opens(
   { accounts, connections }: Pick<ProviderParts, 'accounts' | 'connections'>,
-  { accountId, connection }: { accountId: string; connection: string },
+  { accountId, connection, session }: { accountId: string; connection: string; session: object },
   clientId: string,
 ): Promise<boolean> {
+  const signedInBy = connectionOfSession(session);
+  if (signedInBy !== undefined) return connections.opens(signedInBy, clientId);
   if (await connections.opens(connection, clientId)) return true;
   for (const linked of await accounts.linkedConnections(accountId))
     if (await connections.opens(linked, clientId)) return true;
@@ -264,8 +270,9 @@ async function findAccount(
   const { clientId } = ctx.oidc?.client ?? {};
   const grantId = clientId === undefined ? undefined : session?.grantIdFor(clientId);
   const account = await parts.accounts.findForTokens(sub, session && { ...countedFrom(session), grantId });
-  // Whose connections are all closed to the client is nobody there, also in a session from elsewhere.
-  if (account && session && clientId !== undefined && !(await opensAny(parts, account, clientId))) return undefined;
+  // Who has come by a connection that is closed to the client is nobody there, also in a session from elsewhere.
+  if (account && session && clientId !== undefined && !(await opens(parts, { ...account, session }, clientId)))
+    return undefined;
   return account && withOrganization(ctx, withConformantClaims(ctx, account, parts.settings), parts.organizations);
 }
 

@@ -66,6 +66,13 @@ describe('an identity that is linked', () => {
     const closed = new Browser(gate);
     const refused = await closed.logIn(await closed.authorize(request), owner.email, password);
     expect(refused.location).toBeUndefined();
+    // A session by the connection that is closed there proves as little.
+    const elsewhere = new Browser(gate);
+    const spa = { ...request, client_id: 'spa', redirect_uri: 'https://app.example/cb' };
+    await elsewhere.logIn(await elsewhere.authorize(spa), owner.email, password);
+    const silent = async (given: typeof request) =>
+      (await elsewhere.authorize({ ...given, prompt: 'none' })).location?.searchParams.get('error');
+    expect([await silent(spa), await silent(request)]).toEqual([null, 'login_required']);
     await auth0.users.delete(owner.id);
   });
 
