@@ -4,10 +4,8 @@
  * is repeated, since an action may have done something elsewhere.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { extname } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import type { AskOutside } from './outside.ts';
 import { reportShape } from './report-shape.ts';
 import { residentBytes } from './resident.ts';
@@ -20,6 +18,7 @@ import {
   type Report,
   readLines,
 } from './worker/messages.ts';
+import { workerFiles } from './worker-files.ts';
 
 export type Limits = {
   /** Of one run. */
@@ -226,9 +225,7 @@ function launch(
 }
 
 function flags({ memoryBytes }: Limits, packages: Packages | undefined): string[] {
-  const main = fileURLToPath(new URL(`./worker/main${extname(import.meta.filename)}`, import.meta.url));
-  const folder = fileURLToPath(new URL('./worker/', import.meta.url));
-  const manifest = fileURLToPath(new URL('../../package.json', import.meta.url));
+  const { main, folder, manifest } = workerFiles();
   return [
     '--permission',
     `--allow-fs-read=${folder}*`,
