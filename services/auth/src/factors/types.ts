@@ -41,9 +41,18 @@ const standard: Record<FactorName, boolean> = {
 
 export type MfaSettings = { policy: MfaPolicy; factors: Record<FactorName, boolean> };
 
-export function mfaSettingsOf({ mfa }: Pick<SettingsModel, 'mfa'>): MfaSettings {
-  const { policy = 'enrolled', factors } = mfa as Partial<MfaSettings>;
-  return { policy, factors: { ...standard, ...factors } };
+/** Of what is stored, which is cached while it stays the same. */
+const known = new WeakMap<object, Readonly<MfaSettings>>();
+
+export function mfaSettingsOf({ mfa }: Pick<SettingsModel, 'mfa'>): Readonly<MfaSettings> {
+  const stored = mfa as Partial<MfaSettings>;
+  let settings = known.get(stored);
+  if (settings === undefined) {
+    const { policy = 'enrolled', factors } = stored;
+    settings = { policy, factors: { ...standard, ...factors } };
+    known.set(stored, settings);
+  }
+  return settings;
 }
 
 export function isEnabled({ factors }: MfaSettings, type: SecondFactor): boolean {

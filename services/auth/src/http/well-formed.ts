@@ -70,7 +70,8 @@ export function checkQuery(escaped: string): void {
 
 /** @throws ApiError 400 when one of the fields is a JWT that is nested deeper than any of ours */
 export function checkTokens(fields: object): void {
-  if (Object.values(fields).flat().some(isDeepToken)) throw malformed();
+  for (const value of Object.values(fields))
+    if (Array.isArray(value) ? value.flat().some(isDeepToken) : isDeepToken(value)) throw malformed();
 }
 
 /** @throws ApiError 400 when text, still escaped, is malformed */
