@@ -29,8 +29,9 @@ export function forward(url: URL, { headers, body }: Delivery): Promise<Outcome>
   const begun = performance.now();
   const ms = () => Math.round(performance.now() - begun);
   const kept = Object.entries(headers).filter(([name]) => !ownHeaders.has(name.toLowerCase()));
-  return new Promise((resolve) => {
-    const fail = (error: Error) => resolve({ error: describe(error), ms: ms() });
+  const failed = (error: Error) => ({ error: describe(error), ms: ms() });
+  const made = new Promise<Outcome>((resolve) => {
+    const fail = (error: Error) => resolve(failed(error));
     const asked = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, {
       method: 'POST',
       headers: { ...Object.fromEntries(kept), 'content-length': String(body.length) },
@@ -58,6 +59,7 @@ export function forward(url: URL, { headers, body }: Delivery): Promise<Outcome>
     });
     asked.end(body);
   });
+  return made.catch(failed); // a header that no request may have, say
 }
 
 /** As Go spells them, which is what the protocol's frames hold. */
