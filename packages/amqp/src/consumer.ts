@@ -17,6 +17,8 @@ export type Incoming = {
   redelivered: boolean;
   /** The span in which it is handled, while its holder traces; set by that. */
   traceparent?: string;
+  /** The account that it names, null for none; set by whoever has looked, so that nobody looks twice. */
+  account?: string | null;
   /** Takes the message off the queue. After a lost connection it does nothing: the broker will hand the message out again. */
   ack(): void;
   /** Gives the message back at once; quorum queues count it. Keeping a reference to this function does not keep the body in memory. */

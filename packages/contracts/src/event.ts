@@ -1,6 +1,6 @@
 /** An event as producers publish it: a CloudEvent 1.0 over AMQP, in binary or structured mode (docs/reference/events.md). */
 import { isUtf8 } from 'node:buffer';
-import { v5 as uuidv5 } from 'uuid';
+import { parse, v5 as uuidv5 } from 'uuid';
 import type { DeadReason } from './dead-reason.ts';
 import { membersOf, type Span } from './json-members.ts';
 import { partitionKeyOf } from './shards.ts';
@@ -118,7 +118,7 @@ export function eventKey({
   repository,
 }: Pick<Event, 'id' | 'source' | 'account' | 'repository'>): string {
   // Neither a source nor a subject holds a space, so that no two events run together.
-  return uuidv5(`${source} ${subjectOf({ account, repository })} ${id}`, uuidv5.URL);
+  return uuidOf(`${source} ${subjectOf({ account, repository })} ${id}`);
 }
 
 /** The key of versions that told events apart by source and id alone; rows of the last day may have it. */
@@ -135,8 +135,12 @@ export function subjectOf({ account, repository }: Pick<Event, 'account' | 'repo
 export const eventTypeForm = /^[a-z0-9_]{1,64}$/;
 
 function sourceAndId({ id, source }: Pick<Event, 'id' | 'source'>): string {
-  return uuidv5(`${source}#${id}`, uuidv5.URL);
+  return uuidOf(`${source}#${id}`);
 }
+
+const urls = parse(uuidv5.URL);
+/** A UUIDv5 in the URL namespace. Of texts the library makes the bytes itself, at twice the cost. */
+const uuidOf = (name: string): string => uuidv5(Buffer.from(name), urls);
 
 function fromAttributes(
   attributes: Record<string, unknown>,

@@ -48,7 +48,10 @@ export function makeNoisyNeighbours(now: () => number = Date.now): NoisyNeighbou
 }
 
 /** The account by the subject's header, whichever form it has. Undefined for structured events, whose attributes are in the body. */
-export function accountOf(message: Pick<Incoming, 'contentType' | 'headers'>): string | undefined {
-  const subject = subjectInHeaders(message);
-  return typeof subject === 'string' ? subject.split('/', 1)[0]!.toLowerCase() : undefined;
+export function accountOf(message: Pick<Incoming, 'contentType' | 'headers' | 'account'>): string | undefined {
+  if (message.account === undefined) {
+    const subject = subjectInHeaders(message);
+    message.account = typeof subject === 'string' ? subject.split('/', 1)[0]!.toLowerCase() : null;
+  }
+  return message.account ?? undefined;
 }
