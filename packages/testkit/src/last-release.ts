@@ -59,7 +59,8 @@ export async function openLastRelease(): Promise<Release> {
     );
   for (const owner of ['services/auth', 'packages/webhook-db'])
     await inFolder(`cd ${owner} && PRISMA_SCHEMA_ENGINE_BINARY=/bin/sh node_modules/.bin/prisma generate`);
-  await inFolder('tsc --build services/auth services/webhook-api services/dispatcher');
+  // Its types were checked when it was made.
+  await inFolder('tsc --build --noCheck services/auth services/webhook-api services/dispatcher');
   const kept = undo.move();
   return { name, folder, [Symbol.dispose]: () => kept.dispose() };
 }
