@@ -1,78 +1,31 @@
 /** The command line as it is packed, against the whole system: a developer's day, from signing in to signing out. */
-import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import {
-  chmodSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { Browser } from '@gatepost/testkit/browser';
 import { openCuttable } from '@gatepost/testkit/cut';
 import { openProducer } from '@gatepost/testkit/producer';
 import { openReceiver } from '@gatepost/testkit/receiver';
-import { inherited, openSystem, type System } from '@gatepost/testkit/system';
+import { openSystem, type System } from '@gatepost/testkit/system';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { verify } from '@octokit/webhooks-methods';
+import { type Ended, type PackedCli, packCli } from './packed-cli.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 
 const folder = mkdtempSync(join(tmpdir(), 'gatepost-cli-'));
 const config = join(folder, 'config');
-const program = join(folder, 'packed/lib/gatepost.js');
 let system: System;
+let gatepost: PackedCli['run'];
+let json: PackedCli['json'];
 
 beforeAll(async () => {
-  const pack = fileURLToPath(new URL('../packages/cli/bundle.ts', import.meta.url));
-  await promisify(execFile)(process.execPath, [pack, join(folder, 'packed')]);
-  // What is installed beside it.
-  symlinkSync(
-    fileURLToPath(new URL('../packages/cli/node_modules', import.meta.url)),
-    join(folder, 'packed/node_modules'),
-  );
+  ({ run: gatepost, json } = await packCli(folder, config));
   system = stack.use(await openSystem());
 });
-
-type Ended = { code: number; out: string; err: string };
-
-/** Runs it to its end; `seen` gets all that it has written so far. */
-function gatepost(
-  args: string[],
-  more: { env?: Record<string, string>; input?: string; seen?: (text: string) => void; signal?: AbortSignal } = {},
-) {
-  const env = { ...inherited, GATEPOST_CONFIG_DIR: config, GATEPOST_REPO: 'acme/widgets', ...more.env };
-  const child = spawn(process.execPath, [program, ...args], { env });
-  const written = { out: '', err: '' };
-  for (const [name, stream] of [
-    ['out', child.stdout],
-    ['err', child.stderr],
-  ] as const)
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      written[name] += text;
-      more.seen?.(written.out + written.err);
-    });
-  more.signal?.addEventListener('abort', () => child.kill('SIGINT'));
-  child.stdin.on('error', () => {}).end(more.input);
-  return new Promise<Ended>((resolve) => child.once('close', (code) => resolve({ code: code ?? -1, ...written })));
-}
-
-/** The JSON that a command answers. */
-// biome-ignore lint/suspicious/noExplicitAny: an answer's JSON, of which each test expects what it names
-async function json(...args: string[]): Promise<any> {
-  const { code, out, err } = await gatepost([...args, '--json']);
-  if (code !== 0) throw new Error(`${args.join(' ')}: ${code}\n${err}`);
-  return JSON.parse(out);
-}
 
 /** Enters the code that it shows, and signs in as alice. */
 async function approve(text: string): Promise<void> {
