@@ -87,6 +87,15 @@ async function ask(route: AnyRoute, { at, of }: { at: Place; of: Ids }, token: s
 
 const isOf = (place: Place, { path }: AnyRoute) => path.startsWith(place.startsWith('/orgs/') ? '/orgs/' : '/repos/');
 
+/** Asks each of these routes at a repository and at an organization, with their own numbers. */
+async function askEach(routes: AnyRoute[], token: string): Promise<[number, string][]> {
+  const answers: [number, string][] = [];
+  for (const at of ['/repos/acme/widgets', '/orgs/acme'] as const)
+    for (const route of routes.filter((one) => isOf(at, one)))
+      answers.push(await ask(route, { at, of: ids[at] }, token));
+  return answers;
+}
+
 /** All that a request could have changed. */
 async function everything(): Promise<unknown> {
   const texts = ['hooks', 'memberships', 'repositories', 'accounts', 'parked', 'replays', 'oauth_app_approvals'];
@@ -104,19 +113,13 @@ async function expectNothing(asked: () => Promise<[number, string][]>, statuses:
 // Or all that follows would mean nothing.
 test('its admin is answered', async () => {
   const reads = inAccounts.filter(({ method, path }) => method === 'get' && !/\/(stream|socket)$/.test(path));
-  const statuses: number[] = [];
-  for (const at of ['/repos/acme/widgets', '/orgs/acme'] as const)
-    for (const route of reads.filter((one) => isOf(at, one)))
-      statuses.push((await ask(route, { at, of: ids[at] }, tokens.alice))[0]);
+  const statuses = (await askEach(reads, tokens.alice)).map(([status]) => status);
   expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(statuses.length * 0.9);
 });
 
 test.each(['olga', 'nobody'] as const)('whoever is no member, here %s, finds nothing', async (who) => {
   await expectNothing(async () => {
-    const answers: [number, string][] = [];
-    for (const at of ['/repos/acme/widgets', '/orgs/acme'] as const)
-      for (const route of inAccounts.filter((one) => isOf(at, one)))
-        answers.push(await ask(route, { at, of: ids[at] }, tokens[who]));
+    const answers = await askEach(inAccounts, tokens[who]);
     expect(answers.length).toBeGreaterThan(50);
     return answers;
   }, [404]);
@@ -124,13 +127,7 @@ test.each(['olga', 'nobody'] as const)('whoever is no member, here %s, finds not
 
 test('a member may do nothing that is for admins, whatever the scopes', async () => {
   const forAdmins = inAccounts.filter(({ access }) => access.kind === 'place' && access.role === 'admin');
-  await expectNothing(async () => {
-    const answers: [number, string][] = [];
-    for (const at of ['/repos/acme/widgets', '/orgs/acme'] as const)
-      for (const route of forAdmins.filter((one) => isOf(at, one)))
-        answers.push(await ask(route, { at, of: ids[at] }, tokens.bob));
-    return answers;
-  }, [403, 404]);
+  await expectNothing(() => askEach(forAdmins, tokens.bob), [403, 404]);
 });
 
 test('an admin reaches by the number of a hook, a delivery or a replay nothing of another repository, organization or hook', async () => {
@@ -153,13 +150,7 @@ test('an application that the organization has not approved does nothing for its
   const policy = '/orgs/acme/oauth-app-policy';
   await api.sql.query("UPDATE accounts SET oauth_app_restrictions = true WHERE login = 'acme'");
   expect((await call(api, tokens.alice, 'GET', policy)).status).toBe(200);
-  await expectNothing(async () => {
-    const answers: [number, string][] = [];
-    for (const at of ['/repos/acme/widgets', '/orgs/acme'] as const)
-      for (const route of inAccounts.filter((one) => isOf(at, one)))
-        answers.push(await ask(route, { at, of: ids[at] }, tokens.app));
-    return answers;
-  }, [403, 404]);
+  await expectNothing(() => askEach(inAccounts, tokens.app), [403, 404]);
   await api.sql.query("UPDATE accounts SET oauth_app_restrictions = false WHERE login = 'acme'");
 });
 
