@@ -21,9 +21,11 @@ export function secondFactorDue(given: {
   demanded: boolean;
 }): Due {
   const { settings, demanded } = given;
+  const policy = given.policy ?? settings.policy;
+  // Each authorization request asks this twice, and most people have none.
+  if (given.factors.length === 0 && !demanded && policy !== 'always') return { kind: 'none' };
   const enabled = secondFactors.filter((type) => isEnabled(settings, type));
   const types = enabled.filter((type) => given.factors.includes(type));
-  const policy = given.policy ?? settings.policy;
   if (types.length > 0) return demanded || policy !== 'never' ? { kind: 'challenge', types } : { kind: 'none' };
   return (demanded || policy === 'always') && enabled.length > 0
     ? { kind: 'enrolment', types: enabled }

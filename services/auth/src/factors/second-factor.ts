@@ -57,10 +57,7 @@ export function dueOf(given: {
   // A cookie proves nothing: it spares what the policy asks for, and not what a request does.
   if (isRemembered && !demanded) return { kind: 'none' };
   const policy = (client as Client & Partial<OwnMetadata>).mfa_policy;
-  const mfa = mfaSettingsOf(settings);
-  // Each authorization request asks this twice, and most people have none.
-  if (factors.length === 0 && !demanded && (policy ?? mfa.policy) !== 'always') return { kind: 'none' };
-  return secondFactorDue({ settings: mfa, policy, factors, demanded });
+  return secondFactorDue({ settings: mfaSettingsOf(settings), policy, factors, demanded });
 }
 
 /** Sends the browser on to the second factor if one is due; undefined if none is, with whether a remembered browser spared it. */
