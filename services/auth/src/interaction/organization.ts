@@ -63,10 +63,14 @@ async function goOn({ details, finish }: Interaction, { id }: Organization, isSi
 
 /** Who has signed in by a connection that it does not take is asked to sign in by one of its own, instead of being refused. */
 async function goInto(interaction: Interaction, found: Organization, { connection }: AccountModel): Promise<void> {
-  const { details, parts } = interaction;
-  const session = details.session && (await parts.provider.Session.findByUid(details.session.uid));
-  const signedInBy = (session && connectionOfSession(session)) ?? connection;
+  const signedInBy = (await connectionOfThis(interaction)) ?? connection;
   return goOn(interaction, found, connectionOf(found, signedInBy) !== undefined);
+}
+
+/** By which the session that asks was begun; undefined where there is none, or it does not know. */
+async function connectionOfThis({ details, parts }: Interaction): Promise<string | undefined> {
+  const session = details.session && (await parts.provider.Session.findByUid(details.session.uid));
+  return session && connectionOfSession(session);
 }
 
 async function signedIn({ details, parts }: Interaction): Promise<AccountModel | undefined> {
@@ -76,15 +80,15 @@ async function signedIn({ details, parts }: Interaction): Promise<AccountModel |
 
 /** Where the person is a member and may sign in by one of their connections: their own, that of this session, or one of a linked identity. */
 async function organizationsOf(
-  { details, parts }: Interaction,
+  interaction: Interaction,
   { userId, connection }: AccountModel,
 ): Promise<Organization[]> {
-  const { accounts, organizations, provider } = parts;
-  const [mine, linked, session] = await Promise.all([
+  const { accounts, organizations } = interaction.parts;
+  const [mine, linked, signedInBy] = await Promise.all([
     organizations.ofMember(userId),
     accounts.linkedConnections(userId),
-    details.session && provider.Session.findByUid(details.session.uid),
+    connectionOfThis(interaction),
   ]);
-  const ways = [connection, ...linked, ...[session && connectionOfSession(session)].flatMap((name) => name ?? [])];
+  const ways = [connection, ...linked, ...(signedInBy === undefined ? [] : [signedInBy])];
   return mine.filter((one) => ways.some((name) => connectionOf(one, name)));
 }
