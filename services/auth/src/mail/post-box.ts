@@ -50,7 +50,8 @@ export function openPostBox(options: {
       if (isFolder) await putInto(fileURLToPath(options.mailUrl), message as Buffer, 'eml');
     },
     sendText,
-    close: () => void opened?.then((transport) => transport.close()),
+    // Who wanted to send has heard why it could not be opened.
+    close: () => void opened?.then((transport) => transport.close()).catch(() => {}),
   };
 }
 
