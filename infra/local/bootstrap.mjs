@@ -3,7 +3,7 @@
  * version, installs the dependencies, generates the database clients and builds the services when they are out of date, then hands over to
  * `commands/command.ts` on the Node that the project pins, and ends with that program's status.
  */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -15,15 +15,6 @@ const env = { ...process.env, PATH: [join(root, 'node_modules/.bin'), process.en
 // Nothing here reports anything to anybody, and nothing asks a question.
 const quiet = { TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1', CHECKPOINT_DISABLE: '1' };
 
-let running; // what a signal is passed on to
-let stoppedBy;
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-  process.on(signal, () => {
-    stoppedBy ??= signal;
-    running?.kill(signal);
-  });
-}
-
 const help = join(root, program.replace(/\.ts$/, '-help.txt'));
 if (/^(--help|-h)$/m.test(args.join('\n')) && existsSync(help)) {
   process.stdout.write(readFileSync(help)); // whoever asks has installed nothing yet
@@ -32,54 +23,45 @@ if (/^(--help|-h)$/m.test(args.join('\n')) && existsSync(help)) {
 const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < 20 || (major === 20 && minor < 19))
   fail(`Gatepost needs Node 20.19 or newer; this is ${process.version} (${process.execPath}).`);
-await installDependencies();
+installDependencies();
 // Each knows what has changed since.
-await step('generated code', 'turbo', 'run generate build --output-logs=errors-only --no-update-notifier'.split(' '));
-await step('build', 'tsc', ['--build', 'services/auth', 'services/webhook-api', 'services/dispatcher']);
+step('generated code', 'turbo', 'run', 'generate', 'build', '--output-logs=errors-only', '--no-update-notifier');
+step('build', 'tsc', '--build', 'services/auth', 'services/webhook-api', 'services/dispatcher');
 handOver();
 
 /** Installs when the lock file is not the one that was installed last; an interrupted installation leaves no copy of it. */
-async function installDependencies() {
+function installDependencies() {
   const installed = join(root, 'node_modules/.gatepost-lock.yaml');
   const lock = readFileSync(join(root, 'pnpm-lock.yaml'));
   if (existsSync(pinnedNode) && existsSync(installed) && readFileSync(installed).equals(lock)) return;
   const { packageManager } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  await step('dependencies', 'npx', ['--yes', packageManager, 'install', '--frozen-lockfile']);
+  step('dependencies', 'npx', '--yes', packageManager, 'install', '--frozen-lockfile');
   writeFileSync(installed, lock);
 }
 
 /** Runs the command, which ends with us: signals are passed on to it, and the channel tells it when we are gone. */
 function handOver() {
   const run = ['--conditions=source', '--disable-warning=ExperimentalWarning', 'infra/local/commands/command.ts'];
-  running = spawn(pinnedNode, [...run, program, ...args], {
+  const running = spawn(pinnedNode, [...run, program, ...args], {
     cwd: root,
     // What was compiled once starts faster the next time; the services inherit it.
     env: { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/node'), ...env },
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => running.kill(signal));
   running.once('error', (error) => fail(error.message));
   running.once('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
 }
 
-/** Runs one program of the preparation; what takes more than two seconds is shown. If it fails, the end of its output is, too. */
-async function step(label, command, commandArgs) {
-  const startedAt = Date.now();
-  const show = setTimeout(() => console.log(`  … ${label}`), 2_000);
-  const options = { cwd: root, env: { CI: 'true', ...env, ...quiet }, stdio: ['ignore', 'pipe', 'pipe'] };
-  running = spawn(command, commandArgs, options);
-  let output = '';
-  for (const stream of [running.stdout, running.stderr]) stream.on('data', (chunk) => (output += chunk));
-  const failure = await new Promise((resolve) => {
-    running.once('error', (error) => resolve(error.message));
-    running.once('close', (code, signal) => resolve(code === 0 ? '' : `ended with ${signal ?? `status ${code}`}`));
-  });
-  clearTimeout(show);
-  if (stoppedBy) process.exit(128 + constants.signals[stoppedBy]);
-  const end = output.trimEnd().split('\n').slice(-15).join('\n  ');
-  if (failure) fail(`${label}: \`${[command, ...commandArgs].join(' ')}\` ${failure}\n  ${end}`);
-  const ms = Date.now() - startedAt;
-  const seconds = `${(ms / 1000).toFixed(1)} s`;
-  if (ms >= 2_000) console.log(`  ✓ ${label.padEnd(16)} ${'ready'.padEnd(58)} ${seconds.padStart(8)}`);
+/** Runs one program of the preparation, silently; if it fails, the end of its output is shown. */
+function step(label, command, ...commandArgs) {
+  console.error(`  … ${label}`); // not among what the command prints
+  const options = { cwd: root, env: { CI: 'true', ...env, ...quiet }, encoding: 'utf8', maxBuffer: Infinity };
+  const { status, signal, error, stdout, stderr } = spawnSync(command, commandArgs, options);
+  if (status === 0) return;
+  const end = `${stdout}${stderr}`.trimEnd().split('\n').slice(-15).join('\n  ');
+  const how = error?.message ?? `ended with ${signal ?? `status ${status}`}`;
+  fail(`${label}: \`${[command, ...commandArgs].join(' ')}\` ${how}\n  ${end}`);
 }
 
 function fail(text) {

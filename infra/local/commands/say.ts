@@ -14,8 +14,8 @@ export type Say = {
 
 const longMs = 2_000;
 
-export function makeSay(out: NodeJS.WritableStream = process.stdout): Say {
-  const print = (text: string) => out.write(`${text}\n`);
+export function makeSay(): Say {
+  const print = (text: string) => process.stdout.write(`${text}\n`);
   return {
     async step(name, detail, work) {
       const from = performance.now();

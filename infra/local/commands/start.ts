@@ -6,7 +6,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { keepCertificates } from '../processes/certificates.ts';
 import type { Child } from '../processes/child.ts';
-import { noteRunning, setLogsAside } from '../processes/home.ts';
+import { setLogsAside } from '../processes/home.ts';
 import { answers } from '../processes/ports.ts';
 import {
   checkPorts,
@@ -37,8 +37,7 @@ export default async function start({ args, env, home, say, signal, stack }: Con
   if (unknown.length > 0)
     throw new Trouble(`npm start does not know ${unknown.join(' ')}; \`npm start -- --help\` says what it takes.`);
   seedFiles(env); // a name that is mistyped is told before anything starts
-  await checkPorts(env, home);
-  stack.use(noteRunning(home));
+  await checkPorts(env);
   const certificates = await keepCertificates(home);
   await checkVariables({ ...env, ...servicesEnv(home, env, unknownYet, certificates) });
   setLogsAside(home);

@@ -71,23 +71,6 @@ export function logEnd(path: string): string[] {
   return existsSync(path) ? endOf(readFileSync(path, 'utf8')) : [];
 }
 
-/** Says that this process runs in the folder, until it is closed. */
-export function noteRunning(home: string): Disposable {
-  const file = join(home, 'running.json');
-  writePrivate(file, String(process.pid));
-  return { [Symbol.dispose]: () => rmSync(file, { force: true }) };
-}
-
-/** The process that said so, if there still is one of that id. */
-export function runningIn(home: string): number | undefined {
-  const pid = readJson<number>(join(home, 'running.json'));
-  try {
-    return pid && process.kill(pid, 0) ? pid : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 /** A short name for a path, the same each time. */
 export function shortHash(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 12);

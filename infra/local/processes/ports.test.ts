@@ -37,11 +37,11 @@ test('names the process that holds a port', async () => {
 
 test('says which variable moves a taken port, and by which process it is taken', async () => {
   const others = Object.fromEntries(servicePorts.map(({ variable }) => [variable, '0']));
-  await expect(checkPorts({ ...others, AUTH_PORT: String(taken) }, '/nowhere')).rejects.toThrow(
+  await expect(checkPorts({ ...others, AUTH_PORT: String(taken) })).rejects.toThrow(
     new RegExp(`Port ${taken} is taken by process ${process.pid} .*set AUTH_PORT to a free port`),
   );
   const [free] = await freePorts(1);
   // What is no port at all the service itself refuses, with the variable's name.
   for (const port of [String(free), '99999', 'http'])
-    await expect(checkPorts({ ...others, AUTH_PORT: port }, '/nowhere')).resolves.toBeUndefined();
+    await expect(checkPorts({ ...others, AUTH_PORT: port })).resolves.toBeUndefined();
 });

@@ -6,7 +6,7 @@ import { readEnv, type z } from '@gatepost/runtime/env';
 import { Misconfigured } from '@gatepost/runtime/misconfigured';
 import { migrationPrograms } from '@gatepost/testkit/program';
 import { type Child, runToEnd, sourceFlags } from './child.ts';
-import { rootFolder, runningIn } from './home.ts';
+import { rootFolder } from './home.ts';
 import { launcher } from './launch.ts';
 import { answers, holderOf } from './ports.ts';
 import { endOf, Trouble } from './trouble.ts';
@@ -15,13 +15,13 @@ export const serviceNames = ['auth', 'webhook-api', 'dispatcher'];
 
 /** Every port that a service listens on, with its variable and default. */
 export const servicePorts = [
-  { service: 'auth', variable: 'AUTH_PORT', port: 4400 },
-  { service: 'auth', variable: 'AUTH_TLS_PORT', port: 4443 },
-  { service: 'auth', variable: 'AUTH_OPS_PORT', port: 4401 },
-  { service: 'webhook-api', variable: 'WEBHOOK_API_PORT', port: 4500 },
-  { service: 'webhook-api', variable: 'WEBHOOK_API_TLS_PORT', port: 4543 },
-  { service: 'webhook-api', variable: 'WEBHOOK_API_OPS_PORT', port: 4501 },
-  { service: 'dispatcher', variable: 'DISPATCHER_OPS_PORT', port: 4601 },
+  { variable: 'AUTH_PORT', port: 4400 },
+  { variable: 'AUTH_TLS_PORT', port: 4443 },
+  { variable: 'AUTH_OPS_PORT', port: 4401 },
+  { variable: 'WEBHOOK_API_PORT', port: 4500 },
+  { variable: 'WEBHOOK_API_TLS_PORT', port: 4543 },
+  { variable: 'WEBHOOK_API_OPS_PORT', port: 4501 },
+  { variable: 'DISPATCHER_OPS_PORT', port: 4601 },
 ];
 
 /** The port that a variable names, or its default; undefined if it is not a port, which the service itself will say. */
@@ -31,21 +31,15 @@ export function portOf(env: NodeJS.ProcessEnv, variable: string): number | undef
   return /^\d{1,5}$/.test(value) && Number(value) <= 65_535 ? Number(value) : undefined;
 }
 
-/** @throws Trouble naming our command that has the ports, or every taken one with its variable and, where the machine shows it, by what. */
-export async function checkPorts(env: NodeJS.ProcessEnv, home: string): Promise<void> {
+/** @throws Trouble naming every taken port with its variable and, where the machine shows it, by what it is taken. */
+export async function checkPorts(env: NodeJS.ProcessEnv): Promise<void> {
   const taken: string[] = [];
   for (const { variable } of servicePorts) {
     const port = portOf(env, variable);
     if (!port || !(await answers(port, env.HOST || undefined))) continue;
     taken.push(`Port ${port} is taken by ${await holderOf(port)}: stop it, or set ${variable} to a free port.`);
   }
-  const pid = runningIn(home);
-  if (taken.length > 0 && pid)
-    throw new Trouble(
-      `Gatepost already runs with ${home} (process ${pid}).`,
-      'Stop it first, or start another with a folder (GATEPOST_HOME) and ports (docs/configuration.md) of its own.',
-    );
-  if (taken.length > 0) throw new Trouble(...taken);
+  if (taken.length > 0) throw new Trouble(...taken, 'A second Gatepost also needs a folder of its own: GATEPOST_HOME.');
 }
 
 /** Told before a store is started for nothing. @throws Trouble with all that the services would refuse of these variables */

@@ -54,8 +54,6 @@ export type Machine = {
 export type Source = {
   kind: StoreKind;
   how: 'given, at' | 'found running at' | 'a private instance at' | 'in a container, at';
-  /** Others may use it too. */
-  isShared: boolean;
   /** Makes its address known. */
   prepare(options: PrivateOptions): Promise<Located>;
 };
@@ -84,7 +82,7 @@ export async function findSources(machine: Machine, own = false, kinds = storeKi
 async function findRunning(kind: StoreKind, env: NodeJS.ProcessEnv): Promise<Source | undefined> {
   const { name, variable, letsIn, usual } = kind;
   const given = givenUrl(kind, env);
-  const at = (url: string, how: Source['how']) => ({ kind, how, isShared: true, prepare: async () => ({ url }) });
+  const at = (url: string, how: Source['how']) => ({ kind, how, prepare: async () => ({ url }) });
   if (given && (await letsIn(given))) return at(given, 'given, at');
   if (given)
     throw new Trouble(
@@ -104,21 +102,21 @@ export function givenUrl({ variable }: StoreKind, env: NodeJS.ProcessEnv): strin
 function findPrivate(kind: StoreKind, env: NodeJS.ProcessEnv): Source | undefined {
   const program = findProgram(kind.programs(), env.PATH);
   const prepare = (options: PrivateOptions) => kind.prepare(program!, options);
-  return program ? { kind, how: 'a private instance at', isShared: false, prepare } : undefined;
+  return program ? { kind, how: 'a private instance at', prepare } : undefined;
 }
 
 function inContainer(kind: StoreKind, compose: Compose): Source {
   const prepare = (options: PrivateOptions) => prepareContainer(compose, kind, options);
-  return { kind, how: 'in a container, at', isShared: false, prepare };
+  return { kind, how: 'in a container, at', prepare };
 }
 
 /** As a step that is shown. A store that others may use too is dropped nothing of but what is ours. */
-async function bringUp({ kind, how, isShared, prepare }: Source, env: NodeJS.ProcessEnv, options: PrivateOptions) {
+async function bringUp({ kind, how, prepare }: Source, env: NodeJS.ProcessEnv, options: PrivateOptions) {
   const { name } = kind;
   const detail = ({ url }: Store) => `${how} ${new URL(url).host || 'the given URL'}`;
   return options.say.step(name, detail, async (): Promise<Store> => {
     const located = await prepare(options);
-    if (options.fresh && isShared) await kind.drop(located.url, env);
+    if (options.fresh && !located.launch) await kind.drop(located.url, env);
     const child = await located.launch?.();
     // What stands for a container here only waits to stop it: the engine runs the server.
     return { ...located, name, ...(child && how === 'a private instance at' && { child }) };
