@@ -32,68 +32,22 @@ const wholeSeconds = 30;
 const frozenMs = { min: 2_000, more: 18_000 };
 const repairTries = 10;
 
-/** `freezes`: stores also stop answering for a while, as a machine does that hangs or is cut off; when `signal` aborts they wake at once. */
-export function makeFaults(
-  stores: Store[],
-  nodes: ClusterNode[],
-  fleet: Fleet,
-  { freezes, signal }: { freezes: boolean; signal: AbortSignal },
-) {
-  const ofServer = (store: Server, hasOthers: boolean) => {
-    let child = store.ready;
-    const kill: Fault = {
-      name: store.name,
-      hasOthers,
-      down: downMs,
-      async strike() {
-        const { pid, exited } = await child;
-        signalTree(pid, 'SIGKILL');
-        await exited;
-      },
-      async repair() {
-        child = launchAgain(store, signal);
-        await child;
-        await store.whole?.();
-      },
-    };
-    const freeze: Fault = {
-      name: `${store.name} frozen`,
-      hasOthers,
-      down: frozenMs,
-      async strike() {
-        const { pid } = await child;
-        signalTree(pid, 'SIGSTOP');
-        signal.addEventListener('abort', () => signalTree(pid, 'SIGCONT'), { once: true });
-      },
-      async repair() {
-        signalTree((await child).pid, 'SIGCONT');
-        await comeBack();
-      },
-    };
-    /**
-     * A node of a cluster that was away while it ran may not find its place again: RabbitMQ's guide has it restarted then
-     * (https://www.rabbitmq.com/docs/partitions#recovering).
-     */
-    const comeBack = async (rejoin?: () => Promise<void>) => {
-      try {
-        await rejoin?.();
-        await store.whole?.(wholeSeconds);
-      } catch {
-        signal.throwIfAborted();
-        await kill.strike();
-        await kill.repair();
-      }
-    };
-    return { faults: freezes ? [kill, freeze] : [kill], comeBack };
-  };
+type FaultOptions = {
+  /** Stores also stop answering for a while, as a machine does that hangs or is cut off. */
+  freezes: boolean;
+  /** When it aborts they wake at once. */
+  signal: AbortSignal;
+};
+
+export function makeFaults(stores: Store[], nodes: ClusterNode[], fleet: Fleet, options: FaultOptions) {
   const ofNodes = nodes.flatMap((node): Fault[] => {
-    const { faults, comeBack } = ofServer(node, true);
+    const { faults, comeBack } = faultsOf(node, true, options);
     const cutOff = { name: `${node.name} cut off`, hasOthers: true, down: downMs, strike: node.cutOff };
     return [...faults, { ...cutOff, repair: () => comeBack(node.rejoin) }];
   });
   const ofStores = stores.flatMap(({ name, child, launch }) => {
     if (!child || !launch) throw new Error(`${name} is not ours to kill`);
-    return ofServer({ name, ready: Promise.resolve(child), launch }, false).faults;
+    return faultsOf({ name, ready: Promise.resolve(child), launch }, false, options).faults;
   });
   const ofDispatchers = Array.from({ length: fleet.size }, (_, index): Fault => {
     return {
@@ -104,6 +58,55 @@ export function makeFaults(
     };
   });
   return [...ofDispatchers, ...ofNodes, ...ofStores];
+}
+
+/** What is struck at one server, and how it comes back to the others. */
+function faultsOf(store: Server, hasOthers: boolean, { freezes, signal }: FaultOptions) {
+  let child = store.ready;
+  const kill: Fault = {
+    name: store.name,
+    hasOthers,
+    down: downMs,
+    async strike() {
+      const { pid, exited } = await child;
+      signalTree(pid, 'SIGKILL');
+      await exited;
+    },
+    async repair() {
+      child = launchAgain(store, signal);
+      await child;
+      await store.whole?.();
+    },
+  };
+  const freeze: Fault = {
+    name: `${store.name} frozen`,
+    hasOthers,
+    down: frozenMs,
+    async strike() {
+      const { pid } = await child;
+      signalTree(pid, 'SIGSTOP');
+      signal.addEventListener('abort', () => signalTree(pid, 'SIGCONT'), { once: true });
+    },
+    async repair() {
+      signalTree((await child).pid, 'SIGCONT');
+      await comeBack();
+    },
+  };
+  /**
+   * A node of a cluster that was away while it ran may not find its place again: RabbitMQ's guide has it restarted then
+   * (https://www.rabbitmq.com/docs/partitions#recovering).
+   */
+  const comeBack = async (rejoin?: () => Promise<void>) => {
+    try {
+      await rejoin?.();
+      await store.whole?.(wholeSeconds);
+    } catch {
+      signal.throwIfAborted();
+      await kill.strike();
+      await kill.repair();
+    }
+  };
+  return { faults: freezes ? [kill, freeze] : [kill], comeBack };
 }
 
 /**

@@ -40,7 +40,7 @@ export default async function pictures({ env, home, say, signal, stack }: Contex
   return 0;
 }
 
-/** Makes something happen, and takes the pictures. */
+/** Makes something happen, then takes the pictures. */
 async function takePictures(
   place: Place,
   context: BrowserContext,
@@ -49,6 +49,51 @@ async function takePictures(
 ): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const call = await openApi(place);
+  const { failing, chat } = await makeSomethingHappen(place, call, stack);
+  const page = await context.newPage();
+  page.setDefaultTimeout(patienceMs);
+  const open = (path: string) => page.goto(`${place.apiUrl}/console${path}`);
+  const take = async (name: string) => {
+    await page.mouse.move(0, 0);
+    await page.screenshot({ path: join(folder, `console-${name}.png`) });
+    tell(`  console-${name}.png`);
+  };
+  await open('/accounts/acme');
+  await fillInLogin(page, 'admin@example.com');
+  await page.getByText(chat).waitFor();
+  await take('hooks');
+  await open(failing);
+  const failed = page.locator('.rows a', { hasText: 'Invalid HTTP response' }).first();
+  await failed.waitFor();
+  await take('deliveries');
+  await failed.click();
+  await page.getByRole('region', { name: 'What became of it' }).waitFor();
+  await take('delivery');
+  await open('/dead-letters');
+  await page.getByRole('link', { name: 'No JSON' }).first().click();
+  await page.getByText('The producer has to be mended').waitFor();
+  await take('dead-letter');
+
+  const limit = await call<object>('GET', '/accounts/acme/throttle');
+  stack.defer(() => call('PUT', '/accounts/acme/throttle', limit));
+  await call('PUT', '/accounts/acme/throttle', { rate: 2, burst: 2 });
+  await publishEvents(place.amqpUrl, Array.from({ length: 80 }, someEvent));
+  await wait(65_000); // a minute's end counts what waits
+  await open('/accounts/acme?tab=throttle');
+  await page.getByText('the oldest since').first().waitFor();
+  await page.locator('canvas').nth(1).waitFor();
+  await take('throttle');
+  await open('/');
+  await page.locator('canvas').nth(1).waitFor();
+  await take('overview');
+}
+
+/** Hooks, a flow of events to them, and a dead letter, all taken away again by the stack. Answers the page and the URL of the hook that fails. */
+async function makeSomethingHappen(
+  place: Place,
+  call: Awaited<ReturnType<typeof openApi>>,
+  stack: AsyncDisposableStack,
+): Promise<{ failing: string; chat: string }> {
   const receiver = stack.use(await openReceiver());
   receiver.behave(({ path }) =>
     path === '/chat'
@@ -76,43 +121,7 @@ async function takePictures(
   }
   await publishEvents(place.amqpUrl, [{ ...someEvent(), body: Buffer.from('{"ref": "refs/heads/main"') }]);
   stack.defer(() => call('DELETE', '/admin/dead-letters?reason=not_json'));
-
-  const page = await context.newPage();
-  page.setDefaultTimeout(patienceMs);
-  const open = (path: string) => page.goto(`${place.apiUrl}/console${path}`);
-  const take = async (name: string) => {
-    await page.mouse.move(0, 0);
-    await page.screenshot({ path: join(folder, `console-${name}.png`) });
-    tell(`  console-${name}.png`);
-  };
-  await open('/accounts/acme');
-  await fillInLogin(page, 'admin@example.com');
-  await page.getByText(`${receiver.url}/chat`).waitFor();
-  await take('hooks');
-  await open(failing);
-  const failed = page.locator('.rows a', { hasText: 'Invalid HTTP response' }).first();
-  await failed.waitFor();
-  await take('deliveries');
-  await failed.click();
-  await page.getByRole('region', { name: 'What became of it' }).waitFor();
-  await take('delivery');
-  await open('/dead-letters');
-  await page.getByRole('link', { name: 'No JSON' }).first().click();
-  await page.getByText('The producer has to be mended').waitFor();
-  await take('dead-letter');
-
-  const limit = await call<object>('GET', '/accounts/acme/throttle');
-  stack.defer(() => call('PUT', '/accounts/acme/throttle', limit));
-  await call('PUT', '/accounts/acme/throttle', { rate: 2, burst: 2 });
-  await publishEvents(place.amqpUrl, Array.from({ length: 80 }, someEvent));
-  await wait(65_000); // a minute's end counts what waits
-  await open('/accounts/acme?tab=throttle');
-  await page.getByText('the oldest since').first().waitFor();
-  await page.locator('canvas').nth(1).waitFor();
-  await take('throttle');
-  await open('/');
-  await page.locator('canvas').nth(1).waitFor();
-  await take('overview');
+  return { failing, chat: `${receiver.url}/chat` };
 }
 
 /** Seconds of a flow of events before the first picture. */

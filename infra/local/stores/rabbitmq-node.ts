@@ -69,11 +69,10 @@ function definitionsOf({ password, producerPassword }: Node, management: boolean
   };
 }
 
-/** Every place that the server would look at by default is replaced by one of ours. */
+/** Nothing of our own environment, and every place that the server would look at by default is replaced by one of ours. */
 function environmentOf({ name, folder, epmdPort }: Node, home: string, distPort: string): NodeJS.ProcessEnv {
-  const theirs = /^(RABBITMQ_|ERL_|ERLANG_|NOTIFY_SOCKET$|LOG_LEVEL$)/;
   return {
-    ...Object.fromEntries(Object.entries(process.env).filter(([variable]) => !theirs.test(variable))),
+    PATH: process.env.PATH,
     HOME: folder, // its cookie
     LANG: 'C.UTF-8',
     ERL_EPMD_PORT: String(epmdPort),

@@ -72,13 +72,8 @@ function sendParts(
   state: State,
   { options, save, told }: { options: Record<string, string>; save: () => void; told: (percent: number) => void },
 ) {
-  let [users, lines, bytes, shown]: [Json[], number[], number, number] = [[], [], 0, 0];
-  const refuse = (line: number, why: string) => {
-    state.failed += 1;
-    shown += 1;
-    if (json || shown <= shownMax) out.note(`line ${line}: ${clean(why)}`);
-    else if (shown === shownMax + 1) out.note('… (--json names all of them)');
-  };
+  let [users, lines, bytes]: [Json[], number[], number] = [[], [], 0];
+  const refuse = makeRefuse({ out, json }, state);
   const settle = async () => {
     const { job: id, jobLines = [] } = state;
     if (id === undefined) return;
@@ -129,6 +124,17 @@ function sendParts(
       bytes += length;
       return isFull;
     },
+  };
+}
+
+/** Counts a line that was refused and says why, of the first ones or with `--json` of each. */
+function makeRefuse({ out, json }: Pick<Context, 'out' | 'json'>, state: State) {
+  let shown = 0;
+  return (line: number, why: string): void => {
+    state.failed += 1;
+    shown += 1;
+    if (json || shown <= shownMax) out.note(`line ${line}: ${clean(why)}`);
+    else if (shown === shownMax + 1) out.note('… (--json names all of them)');
   };
 }
 

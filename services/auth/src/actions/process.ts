@@ -154,7 +154,7 @@ function launch(
   given: { program: Program; limits: Limits; outside: AskOutside },
   gone: () => void,
 ): Running {
-  const { program, limits, outside } = given;
+  const { program, limits } = given;
   const { code, secrets, packages } = program;
   const [command, ...args] = [...prefix, process.execPath, ...flags(limits, packages)] as [string, ...string[]];
   const child = spawn(command, args, { env: {}, cwd: '/', stdio: ['ignore', 'ignore', 'ignore', 'pipe'] });
@@ -162,9 +162,6 @@ function launch(
   const { promise: loaded, resolve: settle } = Promise.withResolvers<Ran | undefined>();
   const waiting: Running['waiting'] = new Map();
   const stopping = new AbortController();
-  let inFlight = 0;
-  let asked = 0;
-  let refused = 0;
   const end = (reason: FaultReason, message: string): void => {
     if (stopping.signal.aborted) return;
     stopping.abort();
@@ -189,7 +186,8 @@ function launch(
   child.on('error', () => end('crashed', 'its process could not be started'));
   child.on('exit', (code) => end('crashed', `its process ended (${code ?? 'killed'})`));
   socket.on('error', () => end('crashed', 'its process does not listen'));
-  const hear = (line: string) => hearOf(running, settle, line, (request, number) => ask(request, number));
+  const ask = makeAsk(given, { signal: stopping.signal, tell, end });
+  const hear = (line: string) => hearOf(running, settle, line, ask);
   socket.on(
     'data',
     readLines(hear, () => end('too_large', `it answered with more than ${lineMaxBytes} bytes`)),
@@ -199,8 +197,17 @@ function launch(
   void watchMemory(running, limits, stopping.signal);
   tell({ type: 'load', code, secrets, ...(packages && { packages }) });
   return running;
+}
 
-  function ask(request: Parameters<AskOutside>[0], number: number): void {
+/** Asks outside what the code asks for, within the bounds of one process; whoever goes on asking beyond them is ended. */
+function makeAsk(
+  { limits, outside }: { limits: Limits; outside: AskOutside },
+  { signal, tell, end }: { signal: AbortSignal; tell: (order: Order) => void } & Pick<Running, 'end'>,
+) {
+  let inFlight = 0;
+  let asked = 0;
+  let refused = 0;
+  return (request: Parameters<AskOutside>[0], number: number): void => {
     const { length: bytes } = request.body ?? '';
     const isTooMany = inFlight >= fetchesMax;
     if (isTooMany || asked + bytes > heldMaxBytes) {
@@ -212,7 +219,7 @@ function launch(
     }
     inFlight += 1;
     asked += bytes;
-    const answered = outside(request, { signal: stopping.signal, timeoutMs: limits.timeoutMs }).then(
+    const answered = outside(request, { signal, timeoutMs: limits.timeoutMs }).then(
       (answer) => tell({ type: 'fetched', fetch: number, answer }),
       (error: unknown) => tell({ type: 'fetch failed', fetch: number, message: reasonOf(error) }),
     );
@@ -221,7 +228,7 @@ function launch(
       asked -= bytes;
       refused = 0;
     });
-  }
+  };
 }
 
 function flags({ memoryBytes }: Limits, packages: Packages | undefined): string[] {

@@ -36,11 +36,11 @@ export type AttemptParts = {
 
 export type Attempted =
   | { kind: 'ended'; ended: Omit<Ended, 'routes'> }
-  /** Somebody has made it, or it is not to be made any more. */
+  /** It has been made already, or is not to be made any more. */
   | { kind: 'not_made'; why: 'recorded_before' | 'cancelled' }
   /** Not now: its account or its hook is paused. */
   | { kind: 'paused' }
-  /** So much later than its account's limit let it go that this is to be asked anew. */
+  /** So much later than its account's limit let it go that the limit has to be asked again. */
   | { kind: 'late' }
   /** Not now: its listener has others before it. */
   | { kind: 'busy'; dueMs: number; durationMs: number };
@@ -51,7 +51,7 @@ const clocksDifferMs = 2_000;
 /** Makes the attempt that a job asks for. */
 export async function makeAttempt(parts: AttemptParts, message: Incoming, job: DeliveryJob): Promise<Attempted> {
   const { pool, persist } = parts;
-  // Somebody may have made this attempt and died before the ack: then the row says so.
+  // A dispatcher may have made this attempt and died before the ack: then its row is in the log.
   if (message.redelivered || job.mayRepeat) {
     const recorded = await persist('look for an outcome', () => isRecorded(pool, job.deliveryId), job);
     if (recorded) return { kind: 'not_made', why: 'recorded_before' };

@@ -186,7 +186,7 @@ function exchange(
   return promise;
 }
 
-/** When a request got on, as `performance.now()` counts. What a connection that was there already needed none of stays undefined. */
+/** When a request got on, as `performance.now()` counts. Steps that a kept connection did not need stay undefined. */
 type Clock = {
   socket?: number;
   resolved?: number;

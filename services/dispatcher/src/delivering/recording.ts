@@ -16,7 +16,7 @@ export type Recording = {
 };
 
 const batchMaxRows = 200;
-/** So long an outcome of a replay waits for a fresh one. */
+/** How long an outcome of a replay waits for a fresh one to be written with. */
 const lastMs = 100;
 const batchMaxBytes = 4 * 1024 * 1024;
 
@@ -58,7 +58,7 @@ export function makeRecording(parts: { pool: Pool; persist: Persist; moved: Move
 }
 
 /**
- * What is replayed is recorded with the next fresh outcome, and costs no write to disk of its own; where none comes for a moment, together.
+ * Outcomes of a replay are recorded with the next fresh outcome, so that they cost no write to disk of their own; if none comes for a moment, they are recorded together.
  */
 function makeAddLast(add: (ended: Ended) => Promise<Verdict>): (ended: Ended) => Promise<Verdict> {
   const last: (() => void)[] = [];

@@ -66,7 +66,7 @@ function largeHubSignatures(key: KeyObject, body: Buffer): Promise<HubSignatures
   return signatures;
 }
 
-/** What all signatures together take half a millisecond for. */
+/** Bytes for which all signatures together take half a millisecond. */
 const sliceBytes = 128 * 1024;
 
 /** Between two slices everything else has its turn, so that a large body holds up no small delivery. */

@@ -22,7 +22,7 @@ export type Taken = {
   count(): number;
   /**
    * Takes a place for the delivery of an event, before it is stored; false if there is none, it is in hand, or nothing is to be taken now. A
-   * flood leaves some places to what goes ahead of it, which would wait behind its jobs else.
+   * flood leaves some places to the events routed ahead of it, which would otherwise wait behind its jobs.
    */
   reserve(eventKey: string, isAhead?: boolean): boolean;
   /** Gives the place up. */
@@ -35,7 +35,7 @@ export type Taken = {
   isOurs(job: DeliveryJob): boolean;
   /** Makes the only delivery of an event, which has a place; `message` is the event's. */
   deliver(message: Incoming, taken: TakenDelivery): Promise<Verdict>;
-  /** Marks the event of a delivery as routed that is not made. */
+  /** Marks the event as routed when its delivery is not made. */
   route(event: TakenEvent, job: DeliveryJob): Promise<void>;
 };
 
