@@ -71,9 +71,9 @@ async function startCluster(program: string, options: PrivateOptions): Promise<C
   const further = { cookie: makePassword(), config: clusterConfig };
   const nodes = ports.map((port, index): Node => {
     const folder = join(home, 'rabbitmq', String(index + 1));
-    return { name: nameOf(index), folder, port, further, ...shared };
+    return { name: nameOf(index), folder, program, port, further, ...shared };
   });
-  const clusterNodes = await Promise.all(nodes.map((node, index) => makeNode(program, node, index, options)));
+  const clusterNodes = await Promise.all(nodes.map((node, index) => makeNode(node, index, options)));
   const [command = '', ...args] = nameServiceArgs(shared.epmdPort);
   stack.use(startChild({ name: 'epmd', command, args, log: logFile(home, 'epmd'), cwd: '/' }));
   await waitFor(async () => (await answers(shared.epmdPort)) || undefined, 5_000, signal);
@@ -91,7 +91,8 @@ const clusterConfig = [
   'net_ticktime = 5',
 ];
 
-async function makeNode(program: string, node: Node, index: number, options: PrivateOptions): Promise<ClusterNode> {
+async function makeNode(node: Node, index: number, options: PrivateOptions): Promise<ClusterNode> {
+  const { program } = node;
   const { url, producerUrl, env } = await prepareNode(node, options);
   const { signal } = options;
   const name = `RabbitMQ ${index + 1}`;

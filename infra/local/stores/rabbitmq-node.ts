@@ -1,5 +1,6 @@
 /** One node of a private RabbitMQ: its files, its environment, and Erlang's name service beside it. */
-import { join } from 'node:path';
+import { globSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { deadLettersPolicy, eventsPolicy, producerPermissions } from '@gatepost/contracts/topology';
 import { freePorts } from '@gatepost/testkit/system';
 import { endsWithUs } from '../processes/child.ts';
@@ -8,6 +9,7 @@ import { findProgram, newestFirst } from '../processes/programs.ts';
 import type { Instance, PrivateOptions } from './private.ts';
 
 export const vhostName = 'gatepost';
+const shardsPlugin = 'rabbitmq_consistent_hash_exchange';
 const producerName = 'producer';
 const userName = 'gatepost';
 const everything = { configure: '.*', write: '.*', read: '.*' };
@@ -17,6 +19,8 @@ export type Node = Instance & {
   /** Erlang's, such as `gatepost@localhost`. */
   name: string;
   folder: string;
+  /** The server's. */
+  program: string;
   /** Of a cluster. */
   further?: { config: string[]; cookie: string };
 };
@@ -27,7 +31,7 @@ export async function prepareNode(node: Node, { home, management }: Pick<Private
   const { folder, password, producerPassword, further } = node;
   for (const name of ['data', 'log']) makeFolder(join(folder, name));
   const file = (name: string, lines: string[]) => writePrivate(join(folder, name), `${lines.join('\n')}\n`);
-  const plugins = ['rabbitmq_consistent_hash_exchange'];
+  const plugins = [shardsPlugin];
   // Beside what each node is told (rabbitmq.conf).
   const config = [
     `listeners.tcp.1 = 127.0.0.1:${node.port}`,
@@ -48,8 +52,22 @@ export async function prepareNode(node: Node, { home, management }: Pick<Private
     url: `amqp://${userName}:${password}@${at}`,
     producerUrl: `amqp://${producerName}:${producerPassword}@${at}`,
     managementUrl: `http://${userName}:${password}@127.0.0.1:${managementPort}`,
-    env: environmentOf(node, home, String(distPort)),
+    env: { ...environmentOf(node, home, String(distPort)), ...(management ? {} : pluginsAlone(node)) },
   };
+}
+
+/**
+ * A folder of the one plugin that it runs. RabbitMQ looks for each of its modules in the folder of every plugin that comes with it first: 50,000 files
+ * that are not there, a part of each start. Other installations than Debian's and RabbitMQ's own keep their plugins elsewhere; there nothing changes.
+ */
+function pluginsAlone({ folder, program }: Node): NodeJS.ProcessEnv {
+  const plugins = globSync(join(dirname(realpathSync(program)), '../plugins', `{rabbit,${shardsPlugin}}-*`));
+  if (plugins.length !== 2) return {};
+  const alone = join(folder, 'plugins');
+  rmSync(alone, { recursive: true, force: true });
+  makeFolder(alone);
+  for (const plugin of plugins) symlinkSync(plugin, join(alone, basename(plugin)));
+  return { RABBITMQ_PLUGINS_DIR: alone };
 }
 
 /** Users, their permissions and policies, as RabbitMQ imports them. */

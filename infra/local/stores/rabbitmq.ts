@@ -18,7 +18,10 @@ export const rabbitmq: StoreKind = {
   letsIn,
   async prepare(program, options) {
     const instance = await recallInstance(options, 'rabbitmq');
-    const { env, managementUrl, ...urls } = await prepareNode({ name: 'gatepost@localhost', ...instance }, options);
+    const { env, managementUrl, ...urls } = await prepareNode(
+      { name: 'gatepost@localhost', program, ...instance },
+      options,
+    );
     const launch = launcher(options, {
       name: 'RabbitMQ',
       // Beside its name service, which ends with it: one that a node starts for itself would outlive it.
