@@ -9,7 +9,7 @@ import { waitFor } from '../local/processes/wait.ts';
 import { storeKinds } from '../local/stores/stores.ts';
 import { openOwnStores } from '../tests/own-stores.ts';
 import { createHooks, writeSeed } from './accounts.ts';
-import { openCluster } from './cluster.ts';
+import { type Cluster, openCluster } from './cluster.ts';
 import { drain } from './drain.ts';
 import { makeFaults, type Struck, strikeInTurn } from './faults.ts';
 import { openFleet } from './fleet.ts';
@@ -27,8 +27,8 @@ export type ChaosOptions = {
   failingShare: number;
   /** Whether stores are also frozen for up to 20 s. */
   freezes: boolean;
-  /** RabbitMQ is three nodes, which are killed and cut off from each other one at a time. */
-  cluster?: boolean;
+  /** RabbitMQ is three nodes, which are killed and cut off from each other one at a time: started for it, or these. */
+  cluster?: boolean | Cluster;
   /** Further variables for the services. */
   env?: Record<string, string>;
   /** Strikes these alone, by the names of the faults. Default: all. */
@@ -48,7 +48,8 @@ export async function runChaos(context: Context, options: ChaosOptions): Promise
   const random = makeRandom(options.seed);
   const kinds = storeKinds.filter(({ name }) => !(options.cluster && name === 'RabbitMQ'));
   const own = await openOwnStores(context, 'chaos', kinds);
-  const cluster = options.cluster ? await openCluster(own.options, context.env.PATH) : undefined;
+  const cluster =
+    options.cluster === true ? await openCluster(own.options, context.env.PATH) : options.cluster || undefined;
   const record = stack.use(await openRecord(options.failingShare, random));
   const system = await say.step('system', 'auth, webhook-api and the first dispatcher are ready', async () =>
     stack.use(

@@ -1,4 +1,4 @@
-/** Events and deliveries over several queues. On a broker of its own: the tests' may lack the plugin. */
+/** Events and deliveries over several queues. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,39 +9,22 @@ import { openSystem, type Service } from '@gatepost/testkit/system';
 import { until } from '@gatepost/testkit/until';
 import { expect, test } from '@jest/globals';
 import { connect } from 'amqplib';
-import type { Say } from '../../local/commands/say.ts';
-import { findProgram } from '../../local/processes/programs.ts';
-import { rabbitmq } from '../../local/stores/rabbitmq.ts';
 import { createHooks, writeSeed } from '../accounts.ts';
 import { publishSteadily } from '../load.ts';
 import { openRecord } from '../record.ts';
 
-const silent: Say = { step: (_name, _detail, work) => work(), line() {}, about() {} };
-
 test('the number of shards is changed while dispatchers run, up and down, and every event is delivered once', async () => {
-  const program = findProgram(rabbitmq.programs());
-  if (!program) return;
   await using stack = new AsyncDisposableStack();
   const home = mkdtempSync(join(tmpdir(), 'gatepost-shards-'));
   stack.defer(() => rmSync(home, { recursive: true, force: true }));
-  const { signal } = new AbortController();
-  const broker = await rabbitmq.prepare(program, {
-    home,
-    durable: true,
-    management: false,
-    signal,
-    stack,
-    say: silent,
-  });
-  await broker.launch();
   const size = { accounts: 12, eventsPerSecond: 1_000_000 }; // no limit that matters
   const record = stack.use(await openRecord(0, () => 0));
   // An attempt that a machine that stands still answers too late is made again, as it ought to be.
   const env = { DELIVERY_TIMEOUT_MS: '120000' };
-  const system = stack.use(await openSystem({ seedFile: writeSeed(home, size), amqpUrl: broker.url, env }));
+  const system = stack.use(await openSystem({ seedFile: writeSeed(home, size), env }));
   const places = await createHooks(await openApi(system), record.url, size);
-  const producer = stack.use(await openProducer({ url: broker.url, source: 'urn:test', maxInFlight: 5_000 }));
-  const model = await connect(broker.url);
+  const producer = stack.use(await openProducer({ url: system.amqpUrl, source: 'urn:test', maxInFlight: 5_000 }));
+  const model = await connect(system.amqpUrl);
   stack.defer(() => model.close());
   const channel = await model.createChannel();
   const waiting = (queues: string[]) =>

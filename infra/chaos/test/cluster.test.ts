@@ -1,0 +1,83 @@
+/** One cluster of RabbitMQ, which takes long to start, for all that is asked of one. */
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eventsExchange, topology } from '@gatepost/contracts/topology';
+import { openProducer } from '@gatepost/producer';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { connect } from 'amqplib';
+import type { Say } from '../../local/commands/say.ts';
+import { findProgram } from '../../local/processes/programs.ts';
+import { rabbitmq } from '../../local/stores/rabbitmq.ts';
+import { runChaos } from '../chaos.ts';
+import { type Cluster, openCluster } from '../cluster.ts';
+
+const say: Say = { step: (_name, _detail, work) => work(), line() {}, about() {} };
+const { signal } = new AbortController();
+const home = mkdtempSync(join(tmpdir(), 'gatepost-cluster-'));
+const stack = new AsyncDisposableStack();
+stack.defer(() => rmSync(home, { recursive: true, force: true }));
+afterAll(() => stack.disposeAsync());
+
+let cluster: Cluster | undefined;
+beforeAll(async () => {
+  if (!findProgram(rabbitmq.programs())) return; // in a container there is one node
+  const earlier = join(home, 'rabbitmq', '1', 'data', 'of-an-earlier-run');
+  mkdirSync(earlier, { recursive: true });
+  cluster = await openCluster({ home, durable: true, management: false, signal, stack, say }, process.env.PATH);
+  expect(existsSync(earlier)).toBe(false); // with it, a second run would wait for the first one's nodes
+});
+
+test('a cluster of which one node is killed and another cut off loses nothing, and the log is complete', async () => {
+  if (!cluster) return;
+  await using ofChaos = new AsyncDisposableStack();
+  const context = { args: [], env: process.env, home, say, signal, stack: ofChaos };
+  const verdict = await runChaos(context, {
+    accounts: 20,
+    seconds: 1, // each of these once
+    eventsPerSecond: 60,
+    failingShare: 0,
+    freezes: false,
+    cluster,
+    only: ['RabbitMQ 1', 'RabbitMQ 2 cut off'],
+    seed: Math.floor(Math.random() * 1_000_000),
+  });
+  expect(verdict).toMatchObject({ complaints: [], lost: 0, otherGuids: 0, missingInLog: 0, inventedInLog: 0 });
+  expect(verdict.struck.map(({ name, times }) => [name, times])).toEqual(
+    expect.arrayContaining([
+      ['RabbitMQ 1', 1],
+      ['RabbitMQ 2 cut off', 1],
+    ]),
+  );
+  expect(verdict.deliveries).toBeGreaterThan(100);
+}, 600_000); // what is lost is waited for, for three minutes, before it counts as lost
+
+// With RabbitMQ before 3.12 a channel that was first published on in that moment was refused everything until the dead node was back.
+test('who publishes first while a queue has just lost its leader publishes on without it', async () => {
+  if (!cluster) return;
+  // The last has not been away. The connection that declares a queue has its leader on that node.
+  const [leading, ...others] = cluster.nodes.toReversed();
+  const model = await connect(leading!.url);
+  model.on('error', () => {});
+  const channel = await model.createChannel();
+  const [queue] = topology.queues;
+  await channel.assertExchange(eventsExchange, 'topic');
+  await channel.deleteQueue(queue!.name); // the story before made it, at any node
+  await channel.assertQueue(queue!.name, { arguments: queue!.arguments });
+  await channel.bindQueue(queue!.name, eventsExchange, '#');
+  const open = async ({ url }: { url: string }) => stack.use(await openProducer({ url, source: 'urn:test' }));
+  const producers = await Promise.all([...others, ...others].map(open));
+  const server = await leading!.ready;
+  server.process.kill('SIGKILL');
+  await server.exited;
+  const confirmed = producers.map((producer) =>
+    until('a confirm', () =>
+      producer.publish({ type: 'push', subject: 'acme/widgets', data: {} }).then(
+        () => true,
+        () => false,
+      ),
+    ),
+  );
+  expect(await Promise.all(confirmed)).toEqual([true, true, true, true]);
+});
