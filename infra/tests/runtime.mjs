@@ -1,7 +1,7 @@
 /**
  * How Jest loads test files: by Node itself, which reads our TypeScript as in production. Jest's own runtime builds every module anew for every
- * file, those of `node_modules` too, which took a second and more of each. Here each file has modules of the workspace of its own, so that no file sees
- * another's state, and what lies in `node_modules` is loaded once a worker.
+ * file, which took a second and more of each. Here what services and packages are made of is loaded once a worker, as what lies in `node_modules` is,
+ * and stays compiled and warm: their state is that of what was opened, and a file closes what it opens. The tests' own modules each file has anew.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire, flushCompileCache, registerHooks, stripTypeScriptTypes } from 'node:module';
@@ -20,33 +20,35 @@ process.setMaxListeners(0); // those of many files come together
 let file = 0;
 /** What is worked out once a worker. */
 const resolved = new Map();
-const sources = new Map();
-/** Validators of descriptions, which take seconds to make, signing keys, texts, and the database's client, which is large; they hold nothing of a file's. */
-const shared =
-  /\/(test\/(support\/)?(conformance|github-openapi|made-keys)|src\/((pages|mail)\/strings|generated)\/[\w/]+)\.ts$/;
+const stripped = new Map();
+/** What is loaded once a worker: what services and packages are made of. */
+const sources = /\/(services|packages)\/[\w-]+\/src\/(?!.*\.test\.ts$).*\.ts$/;
+/** Validators of descriptions, which take seconds to make, and signing keys; they hold nothing of a file's. */
+const shared = /\/test\/(support\/)?(conformance|github-openapi|made-keys)\.ts$/;
 
 registerHooks({
   resolve(specifier, context, next) {
     if (specifier === '@jest/globals') return { url: `${globals}?${file}`, shortCircuit: true };
     const { parentURL = '' } = context;
-    const [parent, number = file] = parentURL.split('?');
-    if (!parent.endsWith('.ts') || !parent.startsWith(workspace)) return next(specifier, context);
+    const [parent, number] = parentURL.split('?');
+    if (number === undefined || !parent.endsWith('.ts') || !parent.startsWith(workspace))
+      return next(specifier, context);
     const key = `${parent} ${specifier}`;
     let url = resolved.get(key);
     if (url === undefined) {
       ({ url } = next(specifier, { ...context, parentURL: parent }));
       resolved.set(key, url);
     }
-    if (!url.endsWith('.ts')) return { url, shortCircuit: true };
+    if (!url.endsWith('.ts') || sources.test(url)) return { url, shortCircuit: true };
     return { url: `${url}?${shared.test(url) ? 0 : number}`, shortCircuit: true };
   },
   load(url, context, next) {
     if (!/\.ts\?\d+$/.test(url)) return next(url, context);
     const path = fileURLToPath(url);
-    let source = sources.get(path);
+    let source = stripped.get(path);
     if (source === undefined) {
       source = stripTypeScriptTypes(readFileSync(path, 'utf8'));
-      sources.set(path, source);
+      stripped.set(path, source);
     }
     return { format: 'module', source, shortCircuit: true };
   },

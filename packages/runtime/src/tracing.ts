@@ -59,5 +59,12 @@ export let tracing: Tracing | undefined;
 export async function startTracing(service: string, env: TracingEnv, log: Log): Promise<void> {
   if (env.OTEL_EXPORTER_OTLP_ENDPOINT === undefined) return;
   const { openTracing } = await import('./otlp.ts');
-  tracing = openTracing(service, env, log);
+  const opened = openTracing(service, env, log);
+  tracing = {
+    ...opened,
+    close() {
+      tracing = undefined;
+      return opened.close();
+    },
+  };
 }

@@ -4,21 +4,15 @@
  */
 import pg from 'pg';
 
-const checked = Symbol.for('gatepost.statement-names');
-const client = pg.Client.prototype as { query: (...given: unknown[]) => unknown; [checked]?: true };
-
-// Each test file has modules of its own, and all of a worker have one pg.
-if (!client[checked]) {
-  const texts = new Map<string, string>();
-  const { query } = client;
-  client.query = function (...given) {
-    const { name, text } = Object(given[0]) as { name?: string; text?: string };
-    if (name !== undefined && text !== undefined) {
-      if ((texts.get(name) ?? text) !== text)
-        throw new Error(`two texts are called ${name}:\n${texts.get(name)}\n${text}`);
-      texts.set(name, text);
-    }
-    return query.apply(this, given);
-  };
-  client[checked] = true;
-}
+const client = pg.Client.prototype as { query: (...given: unknown[]) => unknown };
+const { query } = client;
+const texts = new Map<string, string>();
+client.query = function (...given) {
+  const { name, text } = Object(given[0]) as { name?: string; text?: string };
+  if (name !== undefined && text !== undefined) {
+    if ((texts.get(name) ?? text) !== text)
+      throw new Error(`two texts are called ${name}:\n${texts.get(name)}\n${text}`);
+    texts.set(name, text);
+  }
+  return query.apply(this, given);
+};

@@ -12,8 +12,9 @@ export async function freshDatabase(kind: 'empty' | 'migrated' = 'empty'): Promi
   const server = needed('TEST_DATABASE_URL');
   const name = `test_${randomBytes(6).toString('hex')}`;
   // Files are copied in less than half the time that PostgreSQL's own way takes, which writes each page to its log.
-  const template = kind === 'migrated' ? await makeTemplate(server) : 'template1';
-  await onServer(server, (client) => client.query(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`));
+  if (kind === 'migrated') template ??= makeTemplate(server);
+  const from = kind === 'migrated' ? await template : 'template1';
+  await onServer(server, (client) => client.query(`CREATE DATABASE ${name} TEMPLATE ${from} STRATEGY FILE_COPY`));
   return {
     url: urlOf(server, name),
     async [Symbol.asyncDispose]() {
@@ -26,6 +27,8 @@ const root = fileURLToPath(new URL('../../../', import.meta.url));
 const migrationFiles = ['services/auth', 'packages/webhook-db'].map(
   (path) => `${path}/prisma/migrations/*/migration.sql`,
 );
+
+let template: Promise<string> | undefined;
 
 /** A copy takes a fraction of the time that the migrations take. Whoever needs it first makes it; others wait for it. */
 async function makeTemplate(server: string): Promise<string> {

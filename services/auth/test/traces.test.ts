@@ -1,7 +1,7 @@
 /** Traces of a sign-in, at a collector that takes OTLP. */
 import { randomBytes } from 'node:crypto';
 import { openLog } from '@gatepost/runtime/log';
-import { startTracing } from '@gatepost/runtime/tracing';
+import { startTracing, tracing } from '@gatepost/runtime/tracing';
 import { Browser } from '@gatepost/testkit/browser';
 import { openCollector } from '@gatepost/testkit/collector';
 import { openLogLines } from '@gatepost/testkit/log-lines';
@@ -20,6 +20,7 @@ const env = {
   OTEL_TRACES_SAMPLER_ARG: 1,
 };
 await startTracing('auth', env, openLog('test', 'silent'));
+stack.defer(() => tracing?.close());
 const log = openLogLines();
 const gate = stack.use(await openGate(seed, {}, log));
 const redirect_uri = 'https://app.example/cb';
