@@ -37,8 +37,6 @@ const giveBackMax = 200;
 const everyMs = 20;
 const idleMs = 100;
 const failedMs = 500;
-/** How long after its last event a flood is over. */
-const overMs = 10_000;
 const readersMax = 8;
 
 export async function openReadAhead(options: {
@@ -54,9 +52,11 @@ export async function openReadAhead(options: {
   settle: Settle;
   registry: Registry;
   log: Log;
+  /** How long after its last event a flood is over. For tests. */
+  overMs?: number;
 }): Promise<ReadAhead> {
   const { route, ahead, backpressure, log } = options;
-  const floods = watchFloods(options.producers);
+  const floods = watchFloods(options.producers, options.overMs);
   const own = makeHeld();
   let changing: Promise<void> | undefined;
   let paused = false;
@@ -64,8 +64,11 @@ export async function openReadAhead(options: {
 
   /** Takes an event while we read ahead, by whichever consumer it came. */
   const takeAhead = (message: Incoming) => {
-    if (!floods.count(message).floods) {
-      if (hasRoom(ahead)) ahead.take(message);
+    const { account, floods: isFlood } = floods.count(message);
+    // Of an account whose flood is over much may wait here still: what comes now does not overtake it.
+    if (!isFlood && !own.isAbout(account)) {
+      if (account !== undefined && route.isAbout(account)) route.take(message);
+      else if (hasRoom(ahead)) ahead.take(message);
       else own.hold(message);
       return;
     }
@@ -80,7 +83,7 @@ export async function openReadAhead(options: {
 
   const extend = async () => {
     const prefetch = await readers.extend(floods.meanBytes());
-    log.info({ 'amqp.prefetch': prefetch, held: own.held.length }, 'an account floods: reading ahead for the others');
+    log.info({ 'amqp.prefetch': prefetch, held: own.held() }, 'an account floods: reading ahead for the others');
   };
   const end = async () => {
     log.info('the flood is over');
@@ -97,12 +100,12 @@ export async function openReadAhead(options: {
     if (readers.count() === 0 || changing) return;
     if (own.count() > readers.capacity() * 0.5 && readers.count() < readersMax) return change(extend);
     if (own.kept.length > 0) own.routeKept(route);
-    else if (own.held.length > 0) {
+    else if (own.held() > 0) {
       if (!backpressure.isLifted() || route.waiting() >= giveBackMax || !hasRoom(route)) return;
       // Given back, they may come to any dispatcher, and before all that waits there. When we can take nothing more, nobody else's come in either.
-      const isFull = own.held.length > readers.capacity() * 0.8;
+      const isFull = own.held() > readers.capacity() * 0.8;
       if ((isFull || (await options.eventsWaiting()) < giveBackMax) && !paused)
-        for (const tag of own.held.splice(0, floods.many(giveBackMax)))
+        for (const tag of own.takeHeld(floods.many(giveBackMax)))
           void options.settle(tag, { kind: 'give_back', why: 'held' });
     } else if (floods.isOver() && route.routing() === 0 && ahead.routing() === 0) {
       // Only when all that came through them is routed: a channel that closes gives back what is not settled. What is being delivered (there
@@ -149,22 +152,36 @@ export async function openReadAhead(options: {
 /** A message alone may be larger. */
 const hasRoom = (route: Route) => route.waiting() < waitingMax && route.bytes() < routingMaxBytes;
 
+/** Without the body. */
+const tagOf = ({ ack, giveBack }: Incoming): Tag => ({ ack, giveBack });
+
 /** The events of floods that wait here. */
 function makeHeld() {
   // In the order of the queue, and older than what is held.
   const kept: Incoming[] = [];
   let keptBytes = 0;
-  const held: Tag[] = [];
-  const hold = ({ ack, giveBack }: Incoming) => void held.push({ ack, giveBack });
+  /** Without an account: of one that does not flood. */
+  const held: { tag: Tag; account?: string }[] = [];
+  /** How many of each account wait. */
+  const counts = new Map<string, number>();
+  const nameOf = (message: Incoming) => accountOf(message) ?? '';
+  const leaves = (account: string) => {
+    const left = counts.get(account)! - 1;
+    if (left > 0) counts.set(account, left);
+    else counts.delete(account);
+  };
   return {
     kept,
-    /** Of these, only the delivery tags. */
-    held,
     count: () => kept.length + held.length,
-    hold,
+    isAbout: (account: string | undefined) => account !== undefined && counts.has(account),
+    /** Of how many only the delivery tags are here. */
+    held: () => held.length,
+    hold: (message: Incoming) => void held.push({ tag: tagOf(message) }),
     add(message: Incoming) {
+      const account = nameOf(message);
+      counts.set(account, (counts.get(account) ?? 0) + 1);
       const most = message.body.length > largeBytes ? keptLargeMaxBytes : keptMaxBytes;
-      if (held.length > 0 || keptBytes >= most) return hold(message);
+      if (held.length > 0 || keptBytes >= most) return void held.push({ tag: tagOf(message), account });
       kept.push(message);
       keptBytes += message.body.length;
     },
@@ -173,15 +190,23 @@ function makeHeld() {
       for (; count < kept.length && hasRoom(route); count += 1) {
         const message = kept[count]!;
         keptBytes -= message.body.length;
+        leaves(nameOf(message));
         if (!message.isLost()) route.take(message);
       }
       kept.splice(0, count);
+    },
+    /** The first of those of which only the tags are here. */
+    takeHeld(most: number): Tag[] {
+      return held.splice(0, most).map(({ tag, account }) => {
+        if (account !== undefined) leaves(account);
+        return tag;
+      });
     },
   };
 }
 
 /** Which accounts flood, or have done so a moment ago: the end of a flood keeps its place behind the rest of it. */
-function watchFloods(producers: Producers) {
+function watchFloods(producers: Producers, overMs = 10_000) {
   const noisyNeighbours = makeNoisyNeighbours();
   const floodedAt = new Map<string, number>();
   let lastAt = Number.NEGATIVE_INFINITY;
