@@ -193,6 +193,12 @@ describe('the health of a hook', () => {
     expect(made.body.health).toBeUndefined();
     const { id } = made.body;
     await count(10, { account, hook: id }, { delivered: 2, failed: 1 });
+    // In the first hour of a Tuesday it belongs to a week that a new database has no partition of.
+    await api.sql.query(`
+      DO $$ DECLARE monday date := date_trunc('week', (now() - interval '1500 minutes') AT TIME ZONE 'UTC')::date; BEGIN
+        EXECUTE format('CREATE TABLE IF NOT EXISTS delivery_stats_%s PARTITION OF delivery_stats FOR VALUES FROM (%L) TO (%L)',
+                       to_char(monday, 'YYYYMMDD'), monday || ' 00:00:00+00', monday + 7 || ' 00:00:00+00');
+      END $$`);
     await count(1500, { account, hook: id }, { failed: 50 });
     await api.sql.query(
       `INSERT INTO deliveries (id, delivered_on, delivered_at, hook_id, account_id, guid, event_key, event_on, event, attempt, redelivery, status, status_code,
