@@ -345,7 +345,10 @@ test('a gate that is away is said in words, and is asked again', async () => {
   await look(admin);
   await go('Multi-factor'); // which was not read before
   const away = admin.getByRole('alert').filter({ hasText: 'The gate does not answer' });
+  await away.waitFor();
+  const first = await away.elementHandle();
   await away.getByRole('button', { name: 'Try again' }).click();
+  await first!.waitForElementState('hidden'); // it makes room while the gate is asked
   await away.waitFor();
   await look(admin);
 });

@@ -1,3 +1,4 @@
+import { inTransaction } from '@gatepost/runtime/transaction';
 import { openReceiver, type Receiver } from '@gatepost/testkit/receiver';
 import { until } from '@gatepost/testkit/until';
 import { letGo } from '@gatepost/webhook-db/paused';
@@ -44,8 +45,12 @@ test('of a paused account nothing is delivered, and others go on; resumed, all g
   await untilResting(account, 20);
   expect(receivedAt('/resting')).toHaveLength(0);
 
-  await pause('accounts', account, 'NULL');
-  expect(await letGo(world.pool, account, 100)).toBe(20);
+  // In one transaction: else the dispatcher, which looks for what was forgotten, may be quicker.
+  const letGoOf = await inTransaction(world.pool, async (client) => {
+    await client.query('UPDATE accounts SET paused_at = NULL WHERE id = $1', [account]);
+    return letGo(client, account, 100);
+  });
+  expect(letGoOf).toBe(20);
   for (let n = 0; n < 10; n += 1) guids.push(await world.publish({ subject: 'resting/r' }));
   for (const guid of guids) await world.deliveries(guid, 2);
   const { rows } = await world.pool.query<{ id: string }>(
@@ -95,7 +100,6 @@ test('a hook whose secret was changed is signed with both while the one before c
   const secrets = [Buffer.alloc(24, 1), Buffer.alloc(24, 2)].map((bytes) => `whsec_${bytes.toString('base64')}`);
   await world.addAccount('signed', ['r']);
   const hook = await world.addHook('signed', { url: `${receiver.url}/signed`, secret: secrets[0]! });
-  const before = receiver.received.length;
   await world.deliveries(await world.publish({ subject: 'signed/r' }));
   const another = await world.addHook('signed', { url: `${receiver.url}/x`, secret: secrets[1]!, active: false });
   await world.pool.query(
@@ -106,6 +110,6 @@ test('a hook whose secret was changed is signed with both while the one before c
   await world.deliveries(await world.publish({ subject: 'signed/r' }));
   await world.pool.query("UPDATE hooks SET previous_secret_until = now() - interval '1 s' WHERE id = $1", [hook]);
   await world.deliveries(await world.publish({ subject: 'signed/r' }));
-  const lists = receiver.received.slice(before).map(({ headers }) => headers['webhook-signature']!.split(' '));
+  const lists = receivedAt('/signed').map(({ headers }) => headers['webhook-signature']!.split(' '));
   expect(lists.map((list) => list.length)).toEqual([1, 2, 1]);
 });
