@@ -30,7 +30,7 @@ const gate = stack.use(
     users: [
       alice,
       bob,
-      ...['carol', 'dave', 'erin', 'frank', 'grace', 'heidi', 'ivan', 'judy'].map((name, index) =>
+      ...['carol', 'dave', 'erin', 'frank', 'grace', 'heidi', 'ivan', 'judy', 'kim', 'leo'].map((name, index) =>
         person(name, 10 + index),
       ),
     ],
@@ -214,22 +214,25 @@ test('a remembered browser is not asked again, but where the request asks for se
 });
 
 test('a login with an authenticator app costs at most three statements more than one by password alone', async () => {
-  const { secret } = await enrol(new Browser(gate), 'ivan@example.com');
-  const statementsOf = async (login: () => Promise<unknown>) => {
+  const statementsOf = async (email: string, secret?: string) => {
     const before = statements;
-    await login();
-    return statements - before;
-  };
-  const logIn = async (email: string, code?: string) => {
     const browser = new Browser(gate);
     const page = await browser.logIn(await browser.authorize(request), email);
-    const done = code === undefined ? page : await browser.submit(page, { code });
+    const done = secret === undefined ? page : await browser.submit(page, { code: codeOf(secret) });
     expect(claimsOf(done).sub).toBeDefined();
+    return statements - before;
   };
-  await logIn('judy@example.com');
-  const plain = await statementsOf(() => logIn('judy@example.com'));
-  const withCode = await statementsOf(() => logIn('ivan@example.com', codeOf(secret)));
-  expect(plain).toBeGreaterThan(2);
-  expect(withCode - plain).toBeLessThanOrEqual(3);
-  expect(withCode - plain).toBeGreaterThan(0);
+  const plain: number[] = [];
+  const withCode: number[] = [];
+  await statementsOf('judy@example.com');
+  for (const name of ['ivan', 'kim', 'leo']) {
+    const { secret } = await enrol(new Browser(gate), `${name}@example.com`);
+    plain.push(await statementsOf('judy@example.com'));
+    withCode.push(await statementsOf(`${name}@example.com`, secret));
+  }
+  // The least of some: the gate has work of its own now and then.
+  const more = Math.min(...withCode) - Math.min(...plain);
+  expect(Math.min(...plain)).toBeGreaterThan(2);
+  expect(more).toBeLessThanOrEqual(3);
+  expect(more).toBeGreaterThan(0);
 });
