@@ -18,14 +18,16 @@ async function askBeside(deletion: string, id: string, [method, path, body]: [st
   try {
     await other.query('BEGIN');
     expect((await other.query(deletion, [id])).rowCount).toBe(1);
+    const { rows } = await other.query('SELECT pg_backend_pid() AS pid');
     let answered = false;
     const asked = ask(method, path, body, token).finally(() => {
       answered = true;
     });
     await until('the write to wait', async () => {
-      const { rowCount } = await db.query(
-        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-      );
+      // Not any lock: the gate's notifications wait for each other too.
+      const { rowCount } = await db.query('SELECT FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))', [
+        rows[0].pid,
+      ]);
       return answered || rowCount;
     });
     await other.query('COMMIT');
