@@ -1,6 +1,6 @@
 /**
- * Accounts with their hooks, kept in memory until PostgreSQL says that the account has changed: what routing asks of each hook, loaded in
- * parts. The rest of a hook is loaded to deliver (whole-hooks.ts).
+ * Accounts with their hooks, kept in memory until PostgreSQL notifies us of a change. Only what routing needs of each hook is loaded, in parts;
+ * the rest is loaded for deliveries (whole-hooks.ts).
  */
 import type { Log } from '@gatepost/runtime/log';
 import type { Seal } from '@gatepost/runtime/seal';
@@ -10,21 +10,21 @@ import { hasBacklogSql } from '@gatepost/webhook-db/waiting';
 import type { SigningKeys } from './delivering/sign.ts';
 import { isDeliverable, isPaused, makeWholeHooks } from './whole-hooks.ts';
 
-/** What routing asks of a hook. */
+/** What routing needs to know about a hook. */
 export type Subscription = {
   id: number;
-  /** null: a hook of the organization. */
+  /** null: an organization hook. */
   repositoryId: number | null;
   /** Active, and not disabled by an OAuth app access restriction. */
   deliverable: boolean;
-  /** Its deliveries rest, or those of its whole account. */
+  /** Deliveries are paused, for the hook or for its whole account. */
   paused: boolean;
   events: ReadonlySet<string>;
 };
 
 export type Hook = Subscription & {
   accountId: number;
-  /** `cli`: its deliveries go to whoever listens, not to its URL. */
+  /** `cli`: deliveries go to listeners, not to the URL. */
   name: 'web' | 'cli';
   /** As the user gave it, without user name and password. */
   url: string;
@@ -35,10 +35,10 @@ export type Hook = Subscription & {
   contentType: 'json' | 'form';
   insecureSsl: boolean;
   keys: SigningKeys | null;
-  /** Of the secret before, while that is to be taken too. */
+  /** Keys of the previous secret, while receivers may still be using it. */
   previousKeys: (SigningKeys & { untilMs: number }) | null;
   retry: boolean;
-  /** When anything of it was changed last, ms since 1970. */
+  /** When any part of the hook last changed, ms since 1970. */
   changedAtMs: number;
   /** Custom request headers; their values are secret. */
   headers: Readonly<Record<string, string>>;
@@ -51,33 +51,32 @@ export type Account = {
   /** Ids by name in lower case. */
   repositories: ReadonlyMap<string, number>;
   hooks: ReadonlyMap<number, Subscription>;
-  /** null where the service's defaults hold. */
+  /** null: the service's defaults apply. */
   throttle: { rate: number | null; burst: number | null };
-  /** When this was asked of the database, ms since 1970. */
+  /** When this was read from the database, ms since 1970. */
   loadedAt: number;
 };
 
 export type Accounts = AsyncDisposable & {
   /**
-   * The accounts of these logins (in lower case) as they are now, in one look at the database: an event that was published after a hook
-   * was created finds it, however late the notification is. With each: whether deliveries of it wait for its limit. Rejects while
-   * the database is away.
+   * The current accounts of these logins (lower case), in one query: an event published after a hook was created finds it, however late the
+   * notification arrives. `hasBacklog`: deliveries of the account are waiting for its limit. Rejects while the database is away.
    */
   ofLogins(logins: Iterable<string>): Promise<Map<string, { account: Account; hasBacklog: boolean }>>;
   /** The account as it was at most a moment ago. */
   ofId(id: number): Promise<Account | undefined>;
-  /** The same, asked of the database anew. */
+  /** The same, read from the database again. */
   reload(id: number): Promise<Account | undefined>;
-  /** A hook of the account as it is now; undefined when it is not there, or cannot be read. */
+  /** A hook of the account as it is now; undefined when it does not exist or cannot be read. */
   hookOf(account: Account, id: number): Promise<Hook | undefined>;
-  /** What is kept of whole hooks. */
+  /** Memory held by whole hooks. */
   heldBytes(): number;
-  /** Whether changes are heard of; while they are not, nothing is kept. */
+  /** Whether we receive change notifications; while we do not, nothing is cached. */
   isHearing(): boolean;
 };
 
 const accountsMax = 20_000;
-/** Of all accounts that are kept. */
+/** Over all cached accounts. */
 const subscriptionsMax = 500_000;
 const partMax = 1_000;
 
@@ -140,7 +139,7 @@ export async function openAccounts(options: {
   return accounts;
 }
 
-/** Promises are kept, not values, so that a hundred jobs of one account ask once; nothing while changes are not heard of. */
+/** Caches promises rather than values, so that a hundred jobs of one account ask once. Caches nothing while notifications do not arrive. */
 function makeKept(load: (id: number) => Promise<Account | undefined>, isHearing: () => boolean) {
   const kept = new Map<number, Promise<Account | undefined>>();
   let subscriptions = 0;
@@ -156,7 +155,7 @@ function makeKept(load: (id: number) => Promise<Account | undefined>, isHearing:
       kept.set(id, loading);
       const forget = () => kept.get(id) === loading && kept.delete(id);
       loading.then((account) => {
-        // Counts what was loaded, also where a change took it out again: too much is forgotten sooner than it need be, never later.
+        // Also counts entries that a change has since removed: the cache is cleared too early at worst, never too late.
         subscriptions += account?.hooks.size ?? 0;
         if (!isHearing()) forget();
       }, forget);
@@ -186,7 +185,7 @@ const repositoriesOfAccount = `
 
 async function loadAccount(pool: Pool, id: number): Promise<Account | undefined> {
   const loadedAt = Date.now();
-  // The version first: what is read after it is at least as new.
+  // Reads the version first: whatever is read after it is at least as new.
   const { rows } = await pool.query<{ version: string; throttle_rate: number | null; throttle_burst: number | null }>(
     `SELECT v.version, a.throttle_rate, a.throttle_burst FROM accounts a JOIN account_versions v ON v.account_id = a.id
       WHERE a.id = $1`,
@@ -214,7 +213,7 @@ async function loadRepositories(pool: Pool, accountId: number): Promise<Map<stri
 
 async function loadSubscriptions(pool: Pool, accountId: number): Promise<Map<number, Subscription>> {
   const subscriptions = new Map<number, Subscription>();
-  // Most hooks of an account name one of a few lists of events.
+  // Most hooks of an account use one of a few event lists.
   const lists = new Map<string, ReadonlySet<string>>();
   for await (const part of inParts<SubscriptionRow>(pool, subscriptionsOfAccount, accountId))
     for (const { id, repository_id: repositoryId, deliverable, paused, events: names } of part) {
@@ -226,7 +225,7 @@ async function loadSubscriptions(pool: Pool, accountId: number): Promise<Map<num
   return subscriptions;
 }
 
-/** The rows of a statement that takes an account, an id to begin after, and how many. */
+/** Pages through a statement that takes an account, the id to start after, and a row limit. */
 async function* inParts<Row extends { id: number }>(
   pool: Pool,
   text: string,

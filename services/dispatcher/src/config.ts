@@ -101,7 +101,7 @@ export const variables = z
   })
   .refine((env) => env.WEBHOOK_DATABASE_URL !== undefined || env.DATABASE_URL !== undefined, {
     path: ['DATABASE_URL'],
-    when: () => true, // also beside other bad values
+    when: () => true, // even when other values are bad
   });
 
 export type Env = z.infer<typeof variables>;

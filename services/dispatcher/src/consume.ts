@@ -1,4 +1,4 @@
-/** The entry: takes messages from both queues, and on stopping lets what is in hand finish. */
+/** The entry point: takes messages from both queues, and on shutdown lets work in hand finish. */
 import type { ConnectionOptions } from '@gatepost/amqp/connection';
 import { openConsumer } from '@gatepost/amqp/consumer';
 import type { Producers } from '@gatepost/contracts/producers';
@@ -14,14 +14,14 @@ import type { Settle } from './settling/settle.ts';
 
 export type Consumers = AsyncDisposable & { areConnected(): boolean };
 
-// One batch that is being written, and some that wait. Beside them are those whose delivery is being made. Each shard has all of it: an account
-// floods one, and that others wait there shows by what waits here (fairness/read-ahead.ts). In all, the bytes are bounded.
+// One batch being written and a few waiting, besides the messages whose deliveries are under way. Every shard gets the full number: an account
+// floods only one, and the queue that builds up here shows that others are waiting there (fairness/read-ahead.ts). Total bytes are bounded.
 const eventsPrefetch = 1_000;
 const eventsMaxBytes = 64 * 1024 * 1024;
 
 /**
- * Consumes events and delivery jobs. Disposing takes no further messages, waits for those in hand until `stopDeadlineMs`, then
- * gives up: what is not acked by then comes back to another dispatcher.
+ * Consumes events and delivery jobs. Disposing stops taking messages, waits for those in hand until `stopDeadlineMs`, then gives up:
+ * whatever is not acked by then goes to another dispatcher.
  */
 export async function openConsumers(options: {
   broker: Omit<ConnectionOptions, 'name'> & { registry: Registry };
@@ -29,7 +29,7 @@ export async function openConsumers(options: {
   shards: AllShards;
   producers: Producers;
   route: Route;
-  /** Routes what need not wait behind a flood. */
+  /** Routes events that need not wait behind a flood. */
   routeAhead: Route;
   backpressure: Backpressure;
   eventsWaiting: () => Promise<number>;
@@ -49,8 +49,8 @@ export async function openConsumers(options: {
     ...broker,
     name: 'gatepost dispatcher deliveries',
     ...queuesOf(deliveriesQueue, shards.deliveries),
-    // Attempts in flight, as many that are being recorded, and twice as many that wait for their time or for a cap. All shards have their
-    // part; one alone still keeps all attempts busy.
+    // Attempts in flight, as many being recorded, and twice as many waiting for their time or for a cap. This is divided among the shards, but
+    // a single shard can still keep all attempts busy.
     prefetch: Math.max(Math.ceil((concurrency * 4) / shards.deliveries.used), concurrency),
     onMessage: inbox.take,
   });
@@ -67,7 +67,7 @@ export async function openConsumers(options: {
     async [Symbol.asyncDispose]() {
       const timer = setTimeout(() => giveUp.abort(), options.stopDeadlineMs);
       await Promise.all([events.pause(), readAhead.pause(), deliveries.pause()]);
-      // Together: events wait for the deliveries that are made of them here.
+      // Together, because events wait for the deliveries made from them here.
       await Promise.all([route.finish(), routeAhead.finish(), inbox.finish()]);
       clearTimeout(timer);
       giveUp.abort();
@@ -76,7 +76,7 @@ export async function openConsumers(options: {
   };
 }
 
-/** The shards, and those of a larger number before, until somebody deletes them. */
+/** Our shards, plus those left over from a larger shard count until they are deleted. */
 function queuesOf(name: string, { used, there }: Shards): { queue: string[]; leftover: string[] } {
   const all = shardQueues(name, there);
   return { queue: all.slice(0, used), leftover: all.slice(used) };

@@ -1,4 +1,4 @@
-/** Counts failed attempts by hook, for whoever asks which endpoints fail most: bounded in memory, and no label of a metric. */
+/** Counts failed attempts by hook, to show which endpoints fail most: bounded in memory, and not a metric label. */
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import type { Hook } from './accounts.ts';
 import type { Outcome } from './delivering/classify.ts';
@@ -19,7 +19,7 @@ export type FailingHook = {
 
 export type Failing = {
   note(job: DeliveryJob, hook: Pick<Hook, 'target'>, outcome: Failed): void;
-  /** The hooks with most failures of this dispatcher since then, which is ten to twenty minutes ago. */
+  /** The hooks with the most failures at this dispatcher since then, ten to twenty minutes ago. */
   top(): { since: string; hooks: FailingHook[] };
 };
 
@@ -27,13 +27,13 @@ const windowMs = 600_000;
 const hooksMax = 10_000;
 const shownMax = 20;
 
-/** Beyond 10,000 hooks that fail in ten minutes further ones are not counted. */
+/** Beyond 10,000 hooks failing within ten minutes, further ones are not counted. */
 export function makeFailing(now: () => number = Date.now): Failing {
   let current = { beganAt: now(), hooks: new Map<number, FailingHook>() };
   let before = current;
   const turn = () => {
     if (now() - current.beganAt < windowMs) return;
-    // Nothing is kept of a time long ago, if nothing failed since.
+    // Drops old counts when nothing has failed since.
     const isRecent = now() - current.beganAt < 2 * windowMs;
     const next = { beganAt: now(), hooks: new Map<number, FailingHook>() };
     before = isRecent ? current : next;

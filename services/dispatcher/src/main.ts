@@ -49,10 +49,10 @@ import { makeRoute, type Route } from './routing/route.ts';
 import { makePersist, type Persist } from './settling/persist.ts';
 import { makeSettle } from './settling/settle.ts';
 
-// Names are resolved on libuv's threads; with its four, a few that hang would hold up all others.
+// Names are resolved on libuv's threads; with the default of four, a few hanging lookups would hold up all others.
 process.env.UV_THREADPOOL_SIZE ??= '32';
 
-/** With more events that wait to be routed here, nothing is replayed. */
+/** While more events than this wait to be routed here, nothing is replayed. */
 const eventsWaitingMax = 200;
 
 const service = {
@@ -92,7 +92,7 @@ await run(service, variables, async ({ env, log, stack }) => {
       stopDeadlineMs: handsEmptyMs(env.DELIVERY_TIMEOUT_MS),
     }),
   );
-  // Before the consumers in the stack's order of closing: what is pumped while they stop comes back to others.
+  // The stack closes these before the consumers: jobs pumped while those stop go to other dispatchers.
   openParked(common, stores, broker, { ...delivering, route });
   await openOperations(common, stores, { ...broker, ...delivering, consumers, routes: [route, routeAhead] });
 });
@@ -111,7 +111,7 @@ type Common = {
   moved: Moved;
 };
 
-/** PostgreSQL and Redis, and what is known by them. */
+/** PostgreSQL and Redis, and what is built on them. */
 async function openStores({ env, logs, stack, registry }: Common) {
   const { url: databaseUrl, directUrl, isPooled } = webhookDatabaseOf(env);
   await checkMigrated(databaseUrl);
@@ -141,7 +141,7 @@ async function openStores({ env, logs, stack, registry }: Common) {
 }
 type Stores = Awaited<ReturnType<typeof openStores>>;
 
-/** RabbitMQ: who publishes to it, and how much waits in its queues. */
+/** RabbitMQ: the publishers, and the lengths of our queues. */
 async function openBroker({ env, logs, stack, registry }: Common) {
   const shards = await findShards(env.AMQP_URL, { events: env.EVENT_SHARDS, deliveries: env.DELIVERY_SHARDS });
   const topology = topologyOf(shards);
@@ -218,7 +218,7 @@ async function makeRouting(common: Common, { pool, accounts }: Stores, deliverin
     log: common.logs.routing,
   };
   const backpressure = makeBackpressure();
-  // Beside a flood nobody waits for the room that it takes: a delivery for which there is none becomes a job.
+  // Beside a flood nobody waits for the places it takes: a delivery without one becomes a job.
   const routeAhead = makeRoute(parts, { atOnce: 4, isAhead: true });
   const route = makeRoute(parts, {
     ahead: routeAhead,
@@ -230,7 +230,7 @@ async function makeRouting(common: Common, { pool, accounts }: Stores, deliverin
   return { route, routeAhead, backpressure };
 }
 
-/** What brings parked deliveries back. */
+/** The background jobs that bring parked deliveries back. */
 function openParked(
   common: Common,
   stores: Stores,
@@ -264,7 +264,7 @@ function openParked(
   stack.use(openRescue({ pool, jobsWaiting, afterMs: env.RESCUE_AFTER_SECONDS * 1000, log: logs.parked }));
 }
 
-/** What operators, and whoever looks after the process, see of it. */
+/** What operators and the process supervisor see. */
 async function openOperations(
   { env, log, stack, registry, failing, moved }: Common,
   { pool, waiting, accounts }: Stores,

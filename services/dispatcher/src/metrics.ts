@@ -1,4 +1,4 @@
-/** What operators see of the dispatcher: one wide log line per failed delivery or dead event, and the metrics. */
+/** What operators see: one wide log line per failed delivery or dead event, and the metrics. */
 
 import type { Incoming } from '@gatepost/amqp/consumer';
 import { type DeadReason, deadReasons } from '@gatepost/contracts/dead-reason';
@@ -17,11 +17,11 @@ export type CancelReason = 'hook_gone' | 'hook_disabled' | 'event_gone';
 
 export type Metrics = {
   eventRouted(result: EventResult, count?: number): void;
-  /** Beside `eventRouted`. */
+  /** In addition to `eventRouted`. */
   eventUnmatched(reason: UnmatchedReason): void;
   eventDead(reason: DeadReason, detail: string, message: Pick<Incoming, 'headers' | 'messageId'>): void;
   attemptStarted(job: DeliveryJob): void;
-  /** `retryDueMs`: when the next attempt is due, if there is to be one. */
+  /** `retryDueMs`: when the next attempt is due, if there is one. */
   attemptEnded(
     job: DeliveryJob,
     hook: Hook,
@@ -29,12 +29,12 @@ export type Metrics = {
     durationMs: number,
     retryDueMs: number | undefined,
   ): void;
-  /** The attempt could not be made for reasons of our own; it will be made again and is not spent. */
+  /** Our own fault prevented the attempt; it will be made again and does not count. */
   attemptPostponed(job: DeliveryJob, cause: string): void;
-  /** A listener has others before it: nothing was sent. */
+  /** The listener has other deliveries ahead of it: nothing was sent. */
   attemptTurnedAway(): void;
   deliveryCancelled(job: DeliveryJob, reason: CancelReason): void;
-  /** It was in hand, and waits in PostgreSQL. */
+  /** It was in hand, and now waits in PostgreSQL. */
   deliveryWaits(parking: Parking): void;
   /** A message was acked, given back or moved to the dead letters. */
   settled(how: 'ack' | 'give_back' | 'dead_letter', why: string): void;
@@ -50,7 +50,7 @@ export function makeMetrics(logs: Logs, registry: Registry, failing: Pick<Failin
   const delivered = shown.deliveries.labels('delivered', 'ok');
   for (const result of ['matched', 'unmatched', 'duplicate', 'too_many_tags', 'dead']) shown.events.inc({ result }, 0);
   for (const reason of unmatchedReasons) shown.unmatched.inc({ reason }, 0);
-  // An increase is seen only of what was there before.
+  // A series must exist before its first increase, or that increase is not seen.
   for (const reason of deadReasons) shown.deadLetters.inc({ reason }, 0);
 
   return {
@@ -114,7 +114,7 @@ function failed(
 
 const attemptBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** The metrics by themselves. */
+/** The bare metrics. */
 function openShown(registry: Registry) {
   const registers = [registry];
   const counter = <Label extends string = never>(name: string, help: string, ...labelNames: Label[]) =>

@@ -1,10 +1,10 @@
-/** How log lines name what a message brings: by the same fields as a delivery (`namedJob`), for whoever searches by guid or delivery id. */
+/** Names a message's content in log lines by the same fields as a delivery (`namedJob`), so that it is found by guid or delivery id. */
 import type { Incoming } from '@gatepost/amqp/consumer';
 import { type DeliveryJob, jobHeader } from '@gatepost/contracts/delivery-job';
 import { attributesInHeaders, eventGuid } from '@gatepost/contracts/event';
 import type { Attributes } from '@gatepost/runtime/tracing';
 
-/** For a message of which nothing may be true: what it says of itself, as far as it can be read. */
+/** For an untrusted message: what it says about itself, as far as that can be read. */
 export function namedMessage(message: Pick<Incoming, 'headers' | 'messageId'>): Record<string, unknown> {
   return { 'message.id': message.messageId, ...saidBy(message) };
 }
@@ -23,7 +23,7 @@ function saidBy({ headers }: Pick<Incoming, 'headers'>): Record<string, unknown>
   return typeof id === 'string' && typeof source === 'string' ? { 'event.guid': eventGuid({ id, source }) } : {};
 }
 
-/** The same names as attributes of a span, under a prefix: OpenTelemetry has none of its own for these. */
+/** The same names as span attributes, under a prefix: OpenTelemetry defines none for these. */
 export function spanAttributes(named: Record<string, unknown>): Attributes {
   const given = Object.entries(named).filter(([name, value]) => value !== undefined && name !== 'trace_id');
   return Object.fromEntries(given.map(([name, value]) => [`gatepost.${name}`, value])) as Attributes;

@@ -1,4 +1,4 @@
-/** Partitions, of a day or (for statistics) a week: made ahead at start and every hour, and at once when one is found missing; dropped when they are too old. */
+/** Daily or (for statistics) weekly partitions: created ahead at start and hourly, and at once when one is missing; dropped when too old. */
 
 import type { Log } from '@gatepost/runtime/log';
 import { sqlStateOf } from '@gatepost/runtime/store-errors';
@@ -9,20 +9,20 @@ import type { QueryConfig } from 'pg';
 const daysAhead = 3;
 const everyMs = 3_600_000;
 
-/** No partition takes the row: 23514 (check_violation), as with a row that violates a CHECK. */
+/** No partition accepts the row: 23514 (check_violation), the same code as for a violated CHECK. */
 export function isMissingPartition(error: unknown): boolean {
   return sqlStateOf(error) === '23514' && /no partition of relation/.test((error as Error).message);
 }
 
-/** Makes today's partitions and the next days'. Any number of dispatchers may do so at once. */
+/** Creates partitions for today and the next days. Any number of dispatchers may do so at once. */
 export async function ensurePartitions(pool: Pool): Promise<void> {
   await pool.query('SELECT ensure_partitions($1)', [daysAhead]);
 }
 
-/** Longer than it takes to read a day through. */
+/** Longer than it takes to scan a day. */
 const eraseTimeoutMs = 600_000;
 
-/** Deletes the events, the log and the statistics of accounts that were deleted, a partition at a time: there is no index by account, and need not be one. */
+/** Deletes events, log and statistics of deleted accounts, one partition at a time: there is no index by account, and none is needed. */
 async function erase(pool: Pool, log: Log): Promise<void> {
   const { rows } = await pool.query<{ ids: number[] | null }>('SELECT array_agg(account_id) AS ids FROM erasures');
   const ids = rows[0]!.ids;
@@ -42,7 +42,7 @@ async function erase(pool: Pool, log: Log): Promise<void> {
   log.info({ 'account.ids': ids }, 'erased the events and deliveries of deleted accounts');
 }
 
-/** Makes partitions now, and makes, drops and erases every hour until disposed. Rejects when the first time fails. */
+/** Creates partitions now, and creates, drops and erases hourly until disposed. Rejects when the first creation fails. */
 export async function keepPartitions(
   pool: Pool,
   { days, statsDays }: { days: number; statsDays: number },
@@ -52,7 +52,7 @@ export async function keepPartitions(
     const { rows } = await pool.query<{ dropped: number }>(`SELECT ${name}($1) AS dropped`, [keptDays]);
     if (rows[0]!.dropped > 0) log.info({ partitions: rows[0]!.dropped }, 'dropped partitions past their retention');
   };
-  // Each by itself: who reads old statistics for long keeps neither the log nor a deleted account's data.
+  // Independent steps: a long read of old statistics must preserve neither the log nor a deleted account's data.
   const steps = [
     () => ensurePartitions(pool),
     () => drop('drop_old_partitions', days),

@@ -1,19 +1,19 @@
-/** Where something waits, and whether it moves there: for readiness, which tells a stall by what stands still. */
+/** Where work waits, and whether it moves: for readiness, which recognizes a stall by work that stands still. */
 import type { Log } from '@gatepost/runtime/log';
 import type { Registry } from '@gatepost/runtime/metrics';
 import { type Progress, watchProgress } from '@gatepost/runtime/progress';
 import type { Inbox } from './delivering/inbox.ts';
 import type { Route } from './routing/route.ts';
 
-/** Counts of what has been done at each stage of the way. */
+/** Counts what each stage has done. */
 export type Moved = {
-  /** Events routed, or found to be none. */
+  /** Events routed, or messages found not to be events. */
   events: number;
-  /** Delivery jobs settled, whatever became of them. */
+  /** Delivery jobs settled, whatever the result. */
   jobs: number;
   parked: number;
   recorded: number;
-  /** Looks at what is due, with what followed. */
+  /** Completed rounds of the pump. */
   pumped: number;
 };
 
@@ -44,7 +44,7 @@ export function watchDispatcher(options: {
         name: 'deliveries',
         waits: async () => inbox.inHand().jobs > 0 || (await jobsWaiting()) > 0,
         moved: () => moved.jobs,
-        // All that is in hand may be attempts at receivers that hang.
+        // Everything in hand may be attempts at hanging receivers.
         patienceMs: 60_000 + options.deliveryTimeoutMs,
       },
       { name: 'parking', waits: () => inbox.inHand().parking, moved: () => moved.parked },

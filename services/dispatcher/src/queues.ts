@@ -25,7 +25,7 @@ export function watchQueues(lengths: Record<string, () => Promise<number>>, regi
   return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
-/** How many messages the shards of a queue have ready together; those of a larger number before, too, which somebody may delete. */
+/** Ready messages in all shards of a queue, including shards left over from a larger number, which somebody may delete. */
 export async function lengthOfShards(
   publisher: Pick<Publisher, 'waiting'>,
   name: string,

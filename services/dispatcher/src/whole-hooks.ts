@@ -1,6 +1,6 @@
 /**
- * Hooks as a delivery needs them: with address, secret and headers. They are loaded when something is to be delivered, several in one
- * statement, and kept while there is room: an account may have more hooks than fit in memory.
+ * Whole hooks, as deliveries need them: with address, secret and headers. Loaded when something is to be delivered, several per statement, and
+ * cached while there is room: an account may have more hooks than fit in memory.
  */
 import type { Log } from '@gatepost/runtime/log';
 import type { Seal } from '@gatepost/runtime/seal';
@@ -12,22 +12,22 @@ import type { Hook } from './accounts.ts';
 import { makeKeys } from './delivering/sign.ts';
 
 export type WholeHooks = {
-  /** A hook as it was when its account had that version, or later; undefined when there is none, or it cannot be read. */
+  /** A hook as of that account version or later; undefined when there is none or it cannot be read. */
   find(id: number, version: number): Promise<Hook | undefined>;
-  /** A conservative estimate of the memory that is used. */
+  /** A conservative estimate of the memory used. */
   heldBytes(): number;
 };
 
 /** Rows per statement: a hook may have 64 kB of headers. */
 const partMax = 50;
 const heldMaxBytes = 16 * 1024 * 1024;
-/** The size of an entry with nothing large in it, and of one that is being loaded. */
+/** The size of an entry without anything large, or while it is being loaded. */
 const entryBytes = 2_000;
 
 type Held = { version: number; loading: Promise<Hook | undefined>; bytes: number };
 
 export function makeWholeHooks(options: { pool: Pool; seal: Seal; log: Log }): WholeHooks {
-  // In order of use, the least recent first.
+  // Least recently used first.
   const held = new Map<number, Held>();
   let heldBytes = 0;
   const ask = makeAsk(options.pool);
@@ -83,13 +83,13 @@ type Row = HookColumns & {
   updated_at: Date;
 };
 
-/** A hook made by an app on a user's behalf rests while its organization restricts apps and has not approved that one. */
+/** A hook that an app made on a user's behalf is inactive while its organization restricts apps and has not approved that one. */
 export const isDeliverable = `
   h.active AND NOT ${isRestricted('a.oauth_app_restrictions', 'a.id', 'h.created_by_app')}`;
 
 export const isPaused = '(h.paused_at IS NOT NULL OR a.paused_at IS NOT NULL)';
 
-/** Makes a function that loads rows: requests of one turn of the event loop share their statements. */
+/** Makes a function that loads rows: requests within one turn of the event loop share statements. */
 function makeAsk(pool: Pool): (id: number) => Promise<Row | undefined> {
   let gathering: { ids: Set<number>; rows: Promise<Map<number, Row>> } | undefined;
   const gather = () => {
@@ -157,7 +157,7 @@ function readPrevious(
   return { ...makeKeys(seal.open(secret, hookSecretPurpose)), untilMs: until.getTime() };
 }
 
-/** A hook's address, and its user name and password as basic authentication (RFC 7617). Those of an old hook stand in its URL. */
+/** A hook's address, and its user name and password as basic authentication (RFC 7617). In old hooks those are in the URL. */
 function readAddress({ url, credentials }: Row, seal: Seal): Pick<Hook, 'url' | 'target' | 'authorization'> {
   const sealed = credentials && seal.open(credentials, hookCredentialsPurpose);
   const target = new URL(sealed === null ? url : url.replace('://', () => `://${sealed}@`));

@@ -24,7 +24,7 @@ export type AttemptParts = {
   pool: Pool;
   accounts: Accounts;
   post: Post;
-  /** To hooks with a listener, instead of `post`. */
+  /** Used instead of `post` for hooks with a listener. */
   forward: Forward;
   payloads: Payloads;
   persist: Persist;
@@ -36,22 +36,22 @@ export type AttemptParts = {
 
 export type Attempted =
   | { kind: 'ended'; ended: Omit<Ended, 'routes'> }
-  /** It has been made already, or is not to be made any more. */
+  /** It was made before, or must not be made any more. */
   | { kind: 'not_made'; why: 'recorded_before' | 'cancelled' }
-  /** Not now: its account or its hook is paused. */
+  /** Postponed: the account or the hook is paused. */
   | { kind: 'paused' }
-  /** So much later than its account's limit let it go that the limit has to be asked again. */
+  /** So long after its grant that the account's limit must be asked again. */
   | { kind: 'late' }
-  /** Not now: its listener has others before it. */
+  /** Postponed: the listener has other deliveries ahead of it. */
   | { kind: 'busy'; dueMs: number; durationMs: number };
 
-/** How far the clocks of two of our machines may be apart. */
+/** How far apart the clocks of two of our machines may be. */
 const clocksDifferMs = 2_000;
 
 /** Makes the attempt that a job asks for. */
 export async function makeAttempt(parts: AttemptParts, message: Incoming, job: DeliveryJob): Promise<Attempted> {
   const { pool, persist } = parts;
-  // A dispatcher may have made this attempt and died before the ack: then its row is in the log.
+  // A dispatcher may have made this attempt and died before the ack: its row is then in the log.
   if (message.redelivered || job.mayRepeat) {
     const recorded = await persist('look for an outcome', () => isRecorded(pool, job.deliveryId), job);
     if (recorded) return { kind: 'not_made', why: 'recorded_before' };
@@ -72,7 +72,7 @@ export async function makeAttempt(parts: AttemptParts, message: Incoming, job: D
   return parts.payloads.use(job, make);
 }
 
-/** Posts until the receiver, the network or the deadline has decided the outcome; a fault of our own machine uses up no attempt. */
+/** Posts until the receiver, the network or the deadline decides the outcome; faults of our own machine use up no attempt. */
 async function attempt(
   parts: AttemptParts,
   job: DeliveryJob,
@@ -121,10 +121,10 @@ async function attempt(
   return { kind: 'ended', ended: { job, hook, ...made, retryDueMs } };
 }
 
-/** After this a delivery that its listener was too busy for comes back, or up to as much later. */
+/** A delivery whose listener was too busy comes back after this long, plus up to as much again. */
 const busyMs = 1_000;
 
-/** How long it waited for its limit is a span beside it: only now is it over. */
+/** The wait for the limit gets a span of its own beside this one, since it ends only now. */
 function beginSpan(tracing: Tracing, parent: string | undefined, job: DeliveryJob, { target }: Hook): Span {
   if (job.throttledAt !== null)
     tracing.begin('wait for the limit', { kind: 'internal', parent, beganAtMs: Date.parse(job.throttledAt) }).end();
@@ -142,7 +142,7 @@ function errorOf(outcome: Outcome | undefined): string | undefined {
   return outcome?.error ?? outcome?.status ?? 'this machine could not make the attempt';
 }
 
-/** What its receiver's concurrency limit learns of an attempt. */
+/** What the receiver's concurrency limit learns from an attempt. */
 export function ranOf(attempted: Attempted): Ran | undefined {
   if (attempted.kind === 'busy') return { durationMs: attempted.durationMs, timedOut: true };
   if (attempted.kind !== 'ended') return undefined;
@@ -151,8 +151,8 @@ export function ranOf(attempted: Attempted): Ran | undefined {
 }
 
 /**
- * The hook of a job. A ping can overtake the news that its hook was made: what was loaded before the event occurred (by two clocks
- * that may differ a little) does not prove that there is no such hook.
+ * The hook of a job. A ping can overtake the notification that its hook was created: an account loaded before the event occurred (allowing
+ * for two clocks that differ a little) does not prove that there is no such hook.
  */
 async function findHook(accounts: Accounts, job: DeliveryJob): Promise<Hook | undefined> {
   const account = await accounts.ofId(job.accountId);

@@ -1,4 +1,4 @@
-/** What an attempt came to, in GitHub's words (docs/reference/delivery.md); told by error codes, never by message text. Pure. */
+/** The outcome of an attempt, in GitHub's words (docs/reference/delivery.md); derived from error codes, never from message text. Pure. */
 import { type DeliveryStatus, deliveryStatus } from '@gatepost/contracts/delivery';
 import type { Attempt } from './post.ts';
 
@@ -8,7 +8,7 @@ export type Outcome =
   | { kind: 'delivered'; status: DeliveryStatus; statusCode: number; error: null }
   | { kind: 'failed'; reason: FailureReason; status: DeliveryStatus; statusCode: number; error: string | null };
 
-/** `undefined` when the fault is ours (no file handles, no memory, no local port, no broker): such an attempt is not spent. */
+/** `undefined` when the fault is ours (no file handles, memory, local port or broker): such an attempt does not count. */
 export function classify(attempt: Attempt): Outcome | undefined {
   switch (attempt.kind) {
     case 'response': {
@@ -22,13 +22,13 @@ export function classify(attempt: Attempt): Outcome | undefined {
     case 'error': {
       const { code } = attempt;
       if (ours.has(code)) return undefined;
-      // A head came, and then the connection ended within the response: what was answered is not HTTP.
+      // A response head arrived, then the connection ended mid-response: the answer is not valid HTTP.
       if (attempt.hadResponse) return failed('response', 502, `${code} within the response`);
       if (certificate.has(code)) return failed('certificate', 502, attempt.message);
       if (code.startsWith('HPE_')) return failed('response', 502, code);
       if (code === 'ETIMEDOUT') return failed('timeout', 504, code);
       if (host.has(code) || code.startsWith('EAI_')) return failed('host', 502, code);
-      // What a listener says of the receiver behind it.
+      // What a listener reports about the receiver behind it.
       if (code === 'ELISTENER') return failed('network', 502, attempt.message);
       return failed('network', 502, code);
     }
@@ -41,7 +41,7 @@ function failed(reason: FailureReason, statusCode: number, error: string): Outco
 
 const ours = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'EADDRNOTAVAIL', 'EAI_MEMORY', 'EAI_SYSTEM', 'EBROKER']);
 
-// The name has no address, the address may not be connected to, or the network lets nothing through to it.
+// The name has no address, the address is not allowed, or the network blocks it.
 const host = new Set([
   'ENOTFOUND',
   'ENODATA',
@@ -54,7 +54,7 @@ const host = new Set([
   'EPERM',
 ]);
 
-// OpenSSL's verification results as Node names them (tls documentation, "X509 certificate error codes"), and the wrong host name.
+// OpenSSL's verification results as Node names them (tls documentation, "X509 certificate error codes"), and a host name mismatch.
 const certificate = new Set([
   'UNABLE_TO_GET_ISSUER_CERT',
   'UNABLE_TO_GET_CRL',

@@ -1,6 +1,6 @@
 /**
- * Makes an attempt through a listener's WebSocket: asks the process that holds the socket, by RabbitMQ
- * (docs/decisions/0316-listeners-and-streams.md). Nothing is connected to, so there is no guard.
+ * Makes an attempt through a listener's WebSocket by asking the process that holds the socket, over RabbitMQ
+ * (docs/decisions/0316-listeners-and-streams.md). We connect to nothing ourselves, so no guard is needed.
  */
 import { openRequester, type Requester } from '@gatepost/amqp/requests';
 import type { DeliveryTimings } from '@gatepost/contracts/delivery';
@@ -15,14 +15,14 @@ import {
 import type { Attempt } from './post.ts';
 import type { DeliveryRequest } from './request.ts';
 
-/** `busy`: other deliveries were before it for too long; nothing was sent. */
+/** `busy`: other deliveries stayed ahead of it for too long; nothing was sent. */
 export type Forward = AsyncDisposable &
   ((hookId: number, request: Pick<DeliveryRequest, 'headers' | 'body'>) => Promise<Attempt | { kind: 'busy' }>);
 
-/** What the way there and back may take, beside the listener itself. */
+/** Time allowed for the round trip to the listener's process, on top of the listener's own. */
 const wayMaxMs = 1_000;
 
-/** Connects with the first delivery to a listener. */
+/** Connects on the first delivery to a listener. */
 export function makeForward(options: { timeoutMs: number; broker: Parameters<typeof openRequester>[0] }): Forward {
   const { timeoutMs } = options;
   let requester: Promise<Requester> | undefined;
@@ -61,9 +61,9 @@ const error = (code: string, message: string) => ({ kind: 'error', code, message
 
 const unanswered = {
   unroutable: error('ENOLISTENER', 'no listener'),
-  // The process that held the socket is gone, or stands still.
+  // The process that held the socket is gone or hanging.
   late: error('ENOLISTENER', 'no answer for the listener'),
-  // Our own connection: the attempt is not spent.
+  // Our own connection is at fault: the attempt does not count.
   lost: error('EBROKER', 'no connection to RabbitMQ'),
 };
 

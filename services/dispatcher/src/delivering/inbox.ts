@@ -1,6 +1,6 @@
 /**
- * The spine of delivering: takes the jobs of `gatepost.deliveries` and decides what becomes of each. A job is acked only when the
- * row of its outcome is committed, when it waits in PostgreSQL, or when nothing is left to deliver.
+ * The spine of delivering: takes jobs from `gatepost.deliveries` and decides what happens to each. A job is acked only when its outcome
+ * row is committed, when it is parked in PostgreSQL, or when nothing is left to deliver.
  */
 import type { KeyObject } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -23,28 +23,28 @@ import { makeTaken, type Taken } from './taken.ts';
 import { findUnsigned } from './unsigned.ts';
 
 export type InboxParts = AttemptParts & {
-  /** Under one of which jobs carry their authentication codes. */
+  /** Each job carries an authentication code made with one of these. */
   jobKeys: readonly KeyObject[];
   admit: Admit;
   settle: Settle;
   moved: Moved;
   concurrency: number;
-  /** What tells whether the events that this dispatcher has taken are still its own (packages/webhook-db/src/takers.ts). */
+  /** Tells whether the events this dispatcher has taken are still its own (packages/webhook-db/src/takers.ts). */
   heldBy: () => number | undefined;
 };
 
 export type Inbox = {
   /** Takes a message of the deliveries queue; it is settled sooner or later. */
   take(message: Incoming): void;
-  /** Deliveries of events that this dispatcher has routed, made without a job in RabbitMQ. */
+  /** Deliveries of events this dispatcher routed, made without a RabbitMQ job. */
   taken: Taken;
-  /** Messages in hand that have not begun. */
+  /** Messages in hand that have not started. */
   waiting(): number;
-  /** Those of them that would begin if they were let. */
+  /** Those of them that would start if they were allowed to. */
   heldUp(): number;
-  /** Messages in hand, and whether some of them are parked or recorded now. */
+  /** Messages in hand, and whether any of them is being parked or recorded. */
   inHand(): { jobs: number; parking: boolean; recording: boolean };
-  /** Gives back what has not begun; resolves when the rest is settled. */
+  /** Gives back what has not started; resolves when the rest is settled. */
   finish(): Promise<void>;
 };
 
@@ -54,13 +54,13 @@ export function makeInbox(parts: InboxParts): Inbox {
   const recording = makeRecording(parts);
   const parking = makeParking(parts);
   const room = makeRoom(parts.concurrency);
-  // Jobs whose moment has not come, and those that the limit is asked about.
+  // Jobs whose time has not come, or whose limit is being asked.
   let early = 0;
 
   const turn = makeTurn(parts, stop.signal);
   const forget = (job: DeliveryJob) =>
     persist('forget a parked delivery', () => unpark(parts.pool, [job.deliveryId]), job);
-  /** `routes`: the message is that of this event, which is routed when the delivery needs it no more. */
+  /** `routes`: the message belongs to this event, which is marked as routed once the delivery no longer needs it. */
   const deliver = async (message: Incoming, job: DeliveryJob, routes: TakenEvent | undefined): Promise<Verdict> => {
     const check = () => {
       checkOurs(message);
@@ -90,7 +90,7 @@ export function makeInbox(parts: InboxParts): Inbox {
     return ack(result.why);
   };
   const taken = makeTaken({ ...parts, deliver });
-  /** A job that gets a dead letter loses its parked row too, which would bring it back. */
+  /** A job that becomes a dead letter loses its parked row too, which would bring it back. */
   const deliverSurely = async (message: Incoming, job: DeliveryJob): Promise<Verdict> => {
     try {
       return await deliver(message, job, undefined);
@@ -132,7 +132,7 @@ export function makeInbox(parts: InboxParts): Inbox {
   };
 }
 
-/** What could not begin, or was late, waits in PostgreSQL. */
+/** Parks a job that could not start or was late. */
 function putAside(
   job: DeliveryJob,
   why: { kind: 'paused' | 'late' } | { kind: 'busy'; dueMs: number },
@@ -142,7 +142,7 @@ function putAside(
   return why.kind === 'paused' ? held(job) : slowed(job, metrics);
 }
 
-/** The job of a message, or what becomes of one that has none. */
+/** The job in a message, or the verdict on a message without one. */
 async function findJob({ jobKeys, persist, pool }: InboxParts, message: Incoming) {
   const opened = openJob(message, ...jobKeys);
   if (opened.kind === 'refused') return deadLetter(opened.reason, opened.detail);
@@ -154,9 +154,9 @@ async function findJob({ jobKeys, persist, pool }: InboxParts, message: Incoming
   return deadLetter('job_not_authentic', 'no authentication code, and no such delivery is stored');
 }
 
-/** Resolves with the job when it may be sent as far as its account's limit is concerned, or with how it is parked. */
+/** Resolves with the job once its account's limit lets it be sent, or with how to park it. */
 function makeTurn(parts: InboxParts, stopped: AbortSignal) {
-  /** Resolves when the job's moment has come. */
+  /** Resolves when the job's time has come. */
   const moment = async (job: DeliveryJob) => {
     const waitMs = Math.min(holdMaxMs, (job.notBeforeMs ?? 0) - Date.now());
     if (waitMs > 0)

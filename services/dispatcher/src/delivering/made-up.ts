@@ -1,7 +1,7 @@
 /**
- * Events that somebody made up for one hook (`POST …/triggers` of the webhook API). Whoever did so knew the hook's secret of that moment, or it had none; a
- * delivery may wait, for its account's limit say, until the hook has another. Under that it is not signed, nor does it carry the hook's own headers: nobody is
- * to say something by what he does not know.
+ * Events made up for one hook (`POST …/triggers` of the webhook API). The caller knew the hook's secret at that moment, or there was none; a
+ * delivery may wait, say for its account's limit, until the hook has another. It is then neither signed with the new secret nor sent with the
+ * hook's own headers: nobody may say something by means of secrets he does not know.
  */
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import { ownSource } from '@gatepost/webhook-db/asked';
@@ -10,13 +10,13 @@ import type { Hook } from '../accounts.ts';
 
 type Signed = Pick<Hook, 'keys' | 'previousKeys' | 'headers' | 'authorization' | 'changedAtMs'>;
 
-/** The hook as the request is made of it: without its secrets where these may be others than whoever made the event up knew. */
+/** The hook to build the request from: without its secrets if they may differ from those the caller knew. */
 export async function asWhoeverAskedKnew<H extends Signed>(
   pool: Pool,
   { event, sequence, eventKey, eventOn, occurredAt }: DeliveryJob,
   hook: H,
 ): Promise<H> {
-  // What producers publish is numbered; pings hold what we say ourselves.
+  // Events published by producers are numbered; the content of pings is our own.
   if (sequence !== undefined || event === 'ping') return hook;
   const hasSecrets = hook.keys || hook.authorization !== null || Object.keys(hook.headers).length > 0;
   if (!hasSecrets || hook.changedAtMs < Date.parse(occurredAt)) return hook;

@@ -1,6 +1,6 @@
 /**
- * Payloads too large to travel in a job: read from PostgreSQL once for all deliveries of their event that are made at the same time,
- * and only so many bytes of them at once.
+ * Payloads too large to travel in a job: read from PostgreSQL once for all concurrent deliveries of their event, and only so many bytes
+ * at a time.
  */
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import { loadPayload, payloadBytes } from '@gatepost/webhook-db/events';
@@ -12,26 +12,26 @@ import type { Persist } from '../settling/persist.ts';
 type EventOf = Pick<DeliveryJob, 'eventKey' | 'eventOn'>;
 
 export type Payloads = {
-  /** Gives `work` the payload, undefined if it is no longer stored; holds it until `work` ends. */
+  /** Passes `work` the payload, undefined if it is no longer stored, and holds it until `work` ends. */
   use<T>(event: EventOf, work: (payload: Buffer | undefined) => Promise<T>): Promise<T>;
-  /** Keeps a payload that is about to be asked for here, for a moment and while there is room, so that it need not be read back. */
+  /** Keeps a payload that will soon be needed here, briefly and if there is room, so that it need not be read back. */
   keep(event: EventOf, payload: Buffer): void;
 };
 
-/** As many as events in hand may have. One that is larger is read when no other is in use. */
+/** As much as events in hand may have. A larger payload is read when no other is in use. */
 const maxBytes = 64 * 1024 * 1024;
 
-/** Up to how many bytes in use one more is kept: a single large event, and not a flood of them. */
+/** Payloads are kept only up to this many bytes in use: enough for a single large event, not for a flood of them. */
 const keptBytes = 32 * 1024 * 1024;
 
-/** Jobs of an event come back within some milliseconds, unless there are many before them. */
+/** The jobs of an event come back within milliseconds, unless many are ahead of them. */
 const keptMs = 2_000;
 
 type Shared = { users: number; size: number; payload: Promise<Buffer | undefined> };
 
 export function makePayloads(pool: Pool, largeEvents: Pick<LargeEvents, 'load'>, persist: Persist): Payloads {
   const inUse = new Map<string, Shared>();
-  /** What is kept, and how to let go of it. */
+  /** Each kept payload, with the function that lets go of it. */
   const kept = new Map<Shared, () => void>();
   const budget = makeBudget();
   const load = async (shared: Shared, { eventKey, eventOn }: EventOf) => {
@@ -84,7 +84,7 @@ export function makePayloads(pool: Pool, largeEvents: Pick<LargeEvents, 'load'>,
   };
 }
 
-/** So many bytes at a time; what is more waits, in order. */
+/** Limits the bytes held at a time; further requests wait in order. */
 function makeBudget() {
   const queue: { size: number; begin: () => void }[] = [];
   let bytes = 0;

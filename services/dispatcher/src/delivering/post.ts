@@ -1,4 +1,4 @@
-/** Makes one attempt: got posts, within one deadline from start to the end of the response. */
+/** Makes one attempt: posts with got, within one deadline from start to the end of the response. */
 import {
   type AgentOptions,
   type ClientRequest,
@@ -20,7 +20,7 @@ import got from 'got';
 import type { DeliveryRequest } from './request.ts';
 import { makeOpenTunnel, type OpenTunnel, SecureTunnelAgent, TunnelAgent } from './tunnel.ts';
 
-/** What came of an attempt, before it is judged. */
+/** The raw result of an attempt, before it is classified. */
 export type Attempt = { timings: DeliveryTimings } & Result;
 
 type Result =
@@ -31,14 +31,14 @@ type Result =
 export type Post = Disposable & ((request: DeliveryRequest) => Promise<Attempt>);
 
 const responseMaxBytes = 64 * 1024;
-/** Idle connections a receiver may keep, of one origin and in all. */
+/** Idle connections kept, per origin and in total. */
 const idlePerOrigin = 256;
 const idleInAll = 1_024;
 const idleMs = 15_000;
 
 /**
- * Redirects are not followed, and the response is read up to 64 KiB without decompression. Nothing is tried again, with one exception: when
- * a reused connection is reset before the first byte of a response, once, on a new connection.
+ * Redirects are not followed, and up to 64 KiB of the response are read, without decompression. Nothing is retried, with one exception: a
+ * reused connection that is reset before the first byte of a response gets one try on a new connection.
  */
 export function makePost(options: {
   timeoutMs: number;
@@ -74,7 +74,7 @@ export function makePost(options: {
       request.target.protocol === 'https:' ? (request.insecureSsl ? agents.insecure : agents.https) : agents.http;
     const first = await attemptOnce(request, pool.kept, options.timeoutMs);
     if (!first.stale) return first.attempt;
-    // The receiver closed an idle connection while we were writing to it, as it may.
+    // The receiver closed an idle connection while we were writing to it, which it may do.
     const leftMs = options.timeoutMs - (performance.now() - startedAt);
     const second = await attemptOnce(request, pool.fresh, Math.max(1, leftMs));
     second.attempt.timings.total = Math.round(performance.now() - startedAt);
@@ -103,8 +103,8 @@ type Exchanged = { attempt: Attempt; stale: boolean };
 /**
  * Sends a request and reads its response. Never rejects; both are finished or destroyed when it resolves.
  *
- * The request function that got is given sends all of the request, and answers with the response: so the body passes no stream of got's, header
- * names keep GitHub's spelling, and only the times that the log shows are taken.
+ * got's request function is replaced by one that sends the whole request and answers with the response: the body passes through none of got's
+ * streams, header names keep GitHub's spelling, and only the timings shown in the log are taken.
  */
 function exchange(
   { target, body }: DeliveryRequest,
@@ -152,7 +152,7 @@ function exchange(
       clock = watch(own);
       own.on('response', resolve);
       own.on('error', reject);
-      // 101: a final answer that is no success; the connection is not HTTP any more.
+      // 101 is a final answer, and not a success; the connection no longer speaks HTTP.
       own.on('upgrade', (head: IncomingMessage, socket: Socket) => {
         socket.destroy();
         response = head;
@@ -170,7 +170,7 @@ function exchange(
     chunks.push(chunk);
     length += chunk.length;
     if (length < responseMaxBytes) return;
-    // The rest is not wanted, and may have no end.
+    // The rest is not wanted, and may never end.
     answered();
     end();
   });
@@ -186,7 +186,7 @@ function exchange(
   return promise;
 }
 
-/** When a request got on, as `performance.now()` counts. Steps that a kept connection did not need stay undefined. */
+/** When each step of a request happened, as `performance.now()` counts. Steps that a reused connection skipped stay undefined. */
 type Clock = {
   socket?: number;
   resolved?: number;
@@ -222,7 +222,7 @@ function watch(sent: ClientRequest): Clock {
 
 function timingsOf(clock: Clock | undefined, total: number): DeliveryTimings {
   const { socket, connected, secured, written, responded } = clock ?? {};
-  const resolved = clock?.resolved ?? (connected === undefined ? undefined : socket); // an address needs no look-up
+  const resolved = clock?.resolved ?? (connected === undefined ? undefined : socket); // an address needs no lookup
   return {
     dns: between(socket, resolved),
     connect: between(resolved, connected),
@@ -245,10 +245,10 @@ function flatHeaders(response: IncomingMessage): Record<string, string> {
   return flat;
 }
 
-/** Connections that are kept, and ones that are not. */
+/** Agents for reused and for one-time connections. */
 type Pool<A> = { kept: A; fresh: A };
 
-/** With `openTunnel` every connection goes through the proxy. */
+/** With `openTunnel`, every connection goes through the proxy. */
 function makeAgents(
   extraRoots: string | undefined,
   openTunnel: OpenTunnel | undefined,
@@ -263,7 +263,7 @@ function makeAgents(
     scheduling: 'lifo' as const,
     timeout: idleMs,
   };
-  // Made once: reading a hundred roots for each connection would take longer than the delivery.
+  // Created once: parsing a hundred roots per connection would take longer than the delivery.
   const secureContext: SecureContext | undefined =
     extraRoots === undefined ? undefined : createSecureContext({ ca: [...rootCertificates, extraRoots] });
   const trusting = secureContext === undefined ? {} : { secureContext };
@@ -275,9 +275,9 @@ function makeAgents(
   };
 }
 
-/** Bounds idle connections over all origins: many receivers must not exhaust file handles. */
+/** Bounds the idle connections of all origins together: many receivers must not exhaust file handles. */
 function bounded<A extends HttpAgent>(agent: A): A {
-  // Missing in Node's typings, though documented (`agent.keepSocketAlive`).
+  // Documented (`agent.keepSocketAlive`), but missing from Node's typings.
   const keeps = agent as unknown as { keepSocketAlive(socket: Socket): boolean; totalSocketCount: number };
   const keepSocketAlive = keeps.keepSocketAlive.bind(agent);
   keeps.keepSocketAlive = (socket) => keeps.totalSocketCount <= idleInAll && keepSocketAlive(socket);

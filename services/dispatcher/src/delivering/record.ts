@@ -1,4 +1,4 @@
-/** What is written into the delivery log of attempts that have ended. */
+/** What the delivery log records about finished attempts. */
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import { recordDeliveries } from '@gatepost/webhook-db/deliveries';
 import type { TakenEvent } from '@gatepost/webhook-db/events';
@@ -19,13 +19,12 @@ export type Ended = {
   deliveredAt: Date;
   /** When the next attempt is due; undefined: there is none. */
   retryDueMs: number | undefined;
-  /** The event that is routed with its outcome (docs/decisions/0004-an-event-and-its-row.md). */
+  /** The event that is marked as routed along with the outcome (docs/decisions/0004-an-event-and-its-row.md). */
   routes: TakenEvent | undefined;
 };
 
 /**
- * Inserts one row per ended attempt, and parks the attempts that follow; a row that is there already stays as it is, and then
- * nothing follows.
+ * Inserts one row per finished attempt, and parks the attempts that follow. An existing row stays as it is, and then nothing follows.
  */
 export async function insertDeliveries(pool: Pool, endedWithDuplicates: readonly Ended[]): Promise<void> {
   const ended = withoutDuplicates(endedWithDuplicates);
@@ -36,8 +35,8 @@ export async function insertDeliveries(pool: Pool, endedWithDuplicates: readonly
 }
 
 /**
- * A job may have been in the queue twice, and both attempts have ended: one is recorded, a successful one if there is any, so that at most one
- * attempt follows. (Of two events that PostgreSQL gave the same id, since it crashed in between, both are recorded.)
+ * A job may have been queued twice and both attempts finished: only one is recorded, preferably a successful one, so that at most one
+ * attempt follows. (Two events to which PostgreSQL gave the same id, because it crashed in between, are both recorded.)
  */
 function withoutDuplicates(ended: readonly Ended[]): Ended[] {
   const byId = new Map<string, Ended>();
@@ -49,14 +48,14 @@ function withoutDuplicates(ended: readonly Ended[]): Ended[] {
   return [...byId.values()];
 }
 
-/** The next attempt, under the id of this one until the database gives it its own. */
+/** The next attempt, under this one's id until the database assigns its own. */
 function toRetryRow({ job, retryDueMs }: Ended): Record<string, unknown> {
   const { mayRepeat: _mayRepeat, ...kept } = job;
   const next: DeliveryJob = { ...kept, attempt: job.attempt + 1, throttledAt: null };
   return toParkedRow({ job: next, reason: 'retry', dueMs: retryDueMs! });
 }
 
-/** Whether the outcome of a delivery is recorded, by this or another dispatcher. Answers for the last two days. */
+/** Whether any dispatcher has recorded the outcome of a delivery. Looks back two days. */
 export async function isRecorded(pool: Pool, deliveryId: number): Promise<boolean> {
   const { rowCount } = await pool.query('SELECT FROM deliveries WHERE id = $1', [deliveryId]);
   return rowCount !== 0;

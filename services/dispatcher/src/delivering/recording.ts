@@ -10,13 +10,13 @@ import { ack, type Verdict } from '../settling/settle.ts';
 import { type Ended, insertDeliveries } from './record.ts';
 
 export type Recording = {
-  /** Resolves when the outcome is recorded; rejects when PostgreSQL takes it in no form. */
+  /** Resolves when the outcome is recorded; rejects when PostgreSQL accepts it in no form. */
   record(ended: Ended): Promise<Verdict>;
   isIdle(): boolean;
 };
 
 const batchMaxRows = 200;
-/** How long an outcome of a replay waits for a fresh one to be written with. */
+/** How long a replay's outcome waits for a fresh one to be written with. */
 const lastMs = 100;
 const batchMaxBytes = 4 * 1024 * 1024;
 
@@ -48,7 +48,7 @@ export function makeRecording(parts: { pool: Pool; persist: Persist; moved: Move
         return await addLast(ended);
       } catch (error) {
         if (isGivenUp(error)) throw error;
-        // The receiver answered with something that PostgreSQL does not take.
+        // The receiver's response contains something that PostgreSQL does not accept.
         log.error({ error, ...namedJob(ended.job) }, 'could not record a response, recording it without');
         return batches.add(withoutResponse(ended));
       }
@@ -58,7 +58,8 @@ export function makeRecording(parts: { pool: Pool; persist: Persist; moved: Move
 }
 
 /**
- * Outcomes of a replay are recorded with the next fresh outcome, so that they cost no write to disk of their own; if none comes for a moment, they are recorded together.
+ * Records a replay's outcomes along with the next fresh outcome, so that they cost no disk write of their own; if none comes for a
+ * moment, they are recorded together.
  */
 function makeAddLast(add: (ended: Ended) => Promise<Verdict>): (ended: Ended) => Promise<Verdict> {
   const last: (() => void)[] = [];

@@ -9,14 +9,14 @@ export type DeliveryRequest = {
   insecureSsl: boolean;
   /** Spelled as GitHub spells them, on the wire and in the log. */
   headers: Record<string, string>;
-  /** The same for the log: the values of custom headers and credentials masked. */
+  /** The same for the log, with the values of custom headers and credentials masked. */
   loggedHeaders: Record<string, string>;
   body: Buffer;
 };
 
 const mask = '********';
 
-/** The payload's bytes go out untouched, or form-encoded as `payload=…`; signatures are over what goes out. */
+/** The payload's bytes are sent untouched, or form-encoded as `payload=…`; signatures cover the bytes sent. */
 export async function buildRequest(
   job: DeliveryJob,
   hook: Hook,
@@ -57,7 +57,7 @@ export async function buildRequest(
   return { target: hook.target, insecureSsl: hook.insecureSsl, headers, loggedHeaders, body };
 }
 
-/** A hook that has such a header of its own keeps it. */
+/** A hook's own custom header takes precedence. */
 const hasOwn = ({ headers }: Hook, header: string): boolean =>
   Object.keys(headers).some((name) => name.toLowerCase() === header.toLowerCase());
 
@@ -65,14 +65,14 @@ function previousKeys({ previousKeys: keys }: Hook): SigningKeys | null {
   return keys && keys.untilMs > Date.now() ? keys : null;
 }
 
-/** The custom headers, and the URL's credentials unless one of those headers is `Authorization`. */
+/** The custom headers, plus the URL's credentials unless `Authorization` is one of those headers. */
 function secretHeaders(hook: Hook): Readonly<Record<string, string>> {
   const { headers, authorization } = hook;
   if (authorization === null || hasOwn(hook, 'Authorization')) return headers;
   return { Authorization: authorization, ...headers };
 }
 
-/** WHATWG form encoding, which receivers in Java reproduce byte for byte with URLEncoder. */
+/** WHATWG form encoding, which Java receivers can reproduce byte for byte with URLEncoder. */
 function formBody(payload: Buffer): Buffer {
   const known = formBodies.get(payload);
   if (known) return known;
@@ -81,5 +81,5 @@ function formBody(payload: Buffer): Buffer {
   return body;
 }
 
-/** Deliveries of one event share its payload, hence its encoded form too. */
+/** Deliveries of one event share its payload, and hence its encoded form. */
 const formBodies = new WeakMap<Buffer, Buffer>();

@@ -8,9 +8,9 @@ const retryAfterMaxMs = 24 * 3_600_000;
 const jitter = 0.1;
 
 /**
- * Milliseconds until the next attempt, or undefined if there is none: the attempt succeeded, the schedule is at its end, the
- * hook has retries off, or the receiver said 410 Gone. A receiver's `Retry-After` stands in for the schedule's wait, within
- * 1 s and 24 h; the schedule's is spread by 10 % either way, so that what failed together does not come back together.
+ * Milliseconds until the next attempt, or undefined if there is none: the attempt succeeded, the schedule is exhausted, the hook has
+ * retries off, or the receiver answered 410 Gone. A receiver's `Retry-After` replaces the scheduled wait, within 1 s and 24 h; the
+ * scheduled one is jittered by 10 % either way, so that deliveries that failed together do not come back together.
  */
 export function retryWaitMs(
   job: Pick<DeliveryJob, 'attempt' | 'retries'>,

@@ -5,11 +5,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 export type SigningKeys = {
   /** The secret's UTF-8 bytes. */
   hub: KeyObject;
-  /** The bytes that a `whsec_` secret stands for; null for any other secret. */
+  /** The bytes that a `whsec_` secret encodes; null for any other secret. */
   standard: KeyObject | null;
 };
 
-/** Both receivers work from one configured string: X-Hub-* is keyed with its literal bytes, webhook-signature with the decoded ones. */
+/** Both schemes use one configured string: X-Hub-* is keyed with its literal bytes, webhook-signature with the decoded ones. */
 export function makeKeys(secret: string): SigningKeys {
   return { hub: createSecretKey(Buffer.from(secret, 'utf8')), standard: standardKey(secret) };
 }
@@ -18,8 +18,8 @@ export type Signatures = { sha1: string; sha256: string; standard: string | null
 
 /**
  * Signs the body bytes as they go over the wire. `id` and `timestamp` (Unix seconds) are those of the headers `webhook-id` and
- * `webhook-timestamp`, which only the Standard signature covers. Of two secrets GitHub's headers, which hold one signature, have that of the new
- * one, and `webhook-signature`, which is a list, has both.
+ * `webhook-timestamp`, which only the Standard signature covers. With two secrets, GitHub's headers hold a single signature and use the new
+ * one, while `webhook-signature` is a list and carries both.
  */
 export async function sign(
   keys: SigningKeys,
@@ -52,7 +52,7 @@ const hubTexts = (sha1: Hmac, sha256: Hmac): HubSignatures => ({
   sha256: `sha256=${sha256.digest('hex')}`,
 });
 
-/** Of large bodies, while they are in memory: hooks of one place often share their secret. */
+/** Signatures of large bodies still in memory: hooks in one place often share a secret. */
 const known = new WeakMap<Buffer, { key: KeyObject; signatures: Promise<HubSignatures> }[]>();
 
 function largeHubSignatures(key: KeyObject, body: Buffer): Promise<HubSignatures> {
@@ -66,10 +66,10 @@ function largeHubSignatures(key: KeyObject, body: Buffer): Promise<HubSignatures
   return signatures;
 }
 
-/** Bytes for which all signatures together take half a millisecond. */
+/** As many bytes as all signatures together take half a millisecond for. */
 const sliceBytes = 128 * 1024;
 
-/** Between two slices everything else has its turn, so that a large body holds up no small delivery. */
+/** Everything else gets a turn between two slices, so that a large body does not hold up small deliveries. */
 async function updateInSlices(hmacs: Hmac[], body: Buffer): Promise<void> {
   for (let start = 0; start < body.length; start += sliceBytes) {
     for (const hmac of hmacs) hmac.update(body.subarray(start, start + sliceBytes));
@@ -79,7 +79,7 @@ async function updateInSlices(hmacs: Hmac[], body: Buffer): Promise<void> {
 
 let lastLarge: Promise<unknown> = Promise.resolve();
 
-/** One large body at a time: twenty at once would take twenty slices a turn. */
+/** One large body at a time: twenty at once would take twenty slices per turn. */
 function inTurn(work: () => Promise<void>): Promise<void> {
   const mine = lastLarge.then(work);
   lastLarge = mine.catch(() => {});

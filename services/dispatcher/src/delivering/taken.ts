@@ -1,6 +1,6 @@
 /**
- * Deliveries that the dispatcher makes which routed their event: without a job in RabbitMQ, while it has room. What holds such a delivery
- * is the event's message, which is acked when the outcome is recorded, and the event's row, which says who is about it
+ * Deliveries made by the dispatcher that routed their event, without a RabbitMQ job, while it has room. Such a delivery is backed by the
+ * event's message, acked when the outcome is recorded, and by the event's row, which says which dispatcher is making it
  * (docs/decisions/0004-an-event-and-its-row.md).
  */
 import { setTimeout as wait } from 'node:timers/promises';
@@ -18,28 +18,28 @@ import { type Verdict, verdictOf } from '../settling/settle.ts';
 export type TakenDelivery = Outgoing & { event: NewEvent };
 
 export type Taken = {
-  /** How many there are. */
+  /** How many deliveries are in hand or have a place. */
   count(): number;
   /**
-   * Takes a place for the delivery of an event, before it is stored; false if there is none, it is in hand, or nothing is to be taken now. A
-   * flood leaves some places to the events routed ahead of it, which would otherwise wait behind its jobs.
+   * Reserves a place for an event's delivery before the event is stored; false if none is free, the event is already in hand, or we may take
+   * nothing now. A flood leaves some places to the events routed ahead of it, which would otherwise wait behind its jobs.
    */
   reserve(eventKey: string, isAhead?: boolean): boolean;
-  /** Gives the place up. */
+  /** Gives up the place. */
   free(eventKey: string): void;
-  /** Resolves when there is room for some more, or when little ends. */
+  /** Resolves when there is room for more, or when few deliveries are ending. */
   roomSoon(): Promise<void>;
-  /** Keys of the events whose deliveries are in hand, or have a place. */
+  /** Keys of the events whose deliveries are in hand or have a place. */
   keys: Pick<ReadonlySet<string>, 'has'>;
-  /** False when others may have gone on with an event since it got its place. */
+  /** False when others may have continued with an event since it got its place. */
   isOurs(job: DeliveryJob): boolean;
-  /** Makes the only delivery of an event, which has a place; `message` is the event's. */
+  /** Makes the only delivery of an event that has a place; `message` is the event's. */
   deliver(message: Incoming, taken: TakenDelivery): Promise<Verdict>;
   /** Marks the event as routed when its delivery is not made. */
   route(event: TakenEvent, job: DeliveryJob): Promise<void>;
 };
 
-/** A batch of events waits for room while this many deliveries end in this time: receivers that hang do not hold it up. */
+/** A batch of events waits for room only while at least this many deliveries end per interval: hanging receivers do not hold it up. */
 const paceMin = 20;
 const paceMs = 100;
 
@@ -56,13 +56,13 @@ export function makeTaken(parts: {
   const { keys, free, reserve, roomSoon } = makePlaces(parts.concurrency, parts.heldBy);
   const route = (event: TakenEvent, job: DeliveryJob) =>
     persist('mark an event as routed', () => setRouted(pool, [event]), job);
-  /** Others look at the row: it must not say for ever that we are about it. */
+  /** Gives up the claim in the event's row, which would otherwise tell other dispatchers for ever that we are making the delivery. */
   const leave = async (taken: TakenEvent, job: DeliveryJob, error: unknown) => {
     const { event, receivedOn } = taken;
     try {
       if (verdictOf(error).kind === 'give_back')
         await persist('leave an event to others', () => releaseTaken(pool, { key: event.key, receivedOn }), job);
-      // Its message gets a dead letter. The rescue finds the delivery, as it does any that has no outcome.
+      // The message becomes a dead letter. The rescue finds the delivery, like any other without an outcome.
       else await route(taken, job);
     } catch (again) {
       log.error({ error: again, ...namedJob(job) }, 'could not leave an event to others before the process ends');
@@ -79,7 +79,7 @@ export function makeTaken(parts: {
     async deliver(message, { job, payload, event }) {
       const taken = { event, receivedOn: job.eventOn, deliveryId: job.deliveryId, sequence: job.sequence ?? null };
       try {
-        // What it carries is its event's: that it came a second time says nothing of this delivery.
+        // The message brought the event, not this delivery: its redelivery says nothing about the delivery.
         return await parts.deliver({ ...message, body: payload, redelivered: false }, job, taken);
       } catch (error) {
         await leave(taken, job, error);
@@ -95,10 +95,10 @@ export function makeTaken(parts: {
 
 /** Places for deliveries whose events are not routed before they end. */
 function makePlaces(concurrency: number, heldBy: () => number | undefined) {
-  // Those in flight, and as many that wait or are being recorded.
+  // Those in flight, plus as many that wait or are being recorded.
   const most = concurrency * 2;
   const mostAhead = concurrency * 3;
-  // With what held us when they got their place.
+  // Each key with the holder number valid when it got its place.
   const keys = new Map<string, number>();
   let ended = 0;
   let roomy: PromiseWithResolvers<void> | undefined;

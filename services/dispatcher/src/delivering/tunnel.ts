@@ -1,7 +1,7 @@
 /**
- * Connections through a forward proxy (DELIVERY_PROXY_URL). The guard holds there too: a name is resolved and checked here, and the
- * proxy is asked for the checked address, never for the name, which it might resolve to another. TLS and the Host header keep the name.
- * So plain HTTP goes through CONNECT as well: a proxy replaces the Host header of a request by what it was asked for (RFC 9112 section 3.2.2).
+ * Connections through a forward proxy (DELIVERY_PROXY_URL). The guard applies here too: we resolve and check the name ourselves and ask the
+ * proxy for the checked address, never for the name, which it might resolve differently. TLS and the Host header keep the name. Plain HTTP
+ * therefore also uses CONNECT: a proxy replaces a request's Host header by the host it was asked for (RFC 9112 section 3.2.2).
  */
 import { type AgentOptions, type ClientRequestArgs, Agent as HttpAgent, request as httpRequest } from 'node:http';
 import {
@@ -14,7 +14,7 @@ import { isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Guard } from '@gatepost/runtime/address';
 
-/** Opens a connection to the host, which is a name or an address. @throws Blocked, what resolving says, or `ProxyRefused` */
+/** Opens a connection to the host, a name or an address. @throws Blocked, a resolver error, or `ProxyRefused` */
 export type OpenTunnel = (host: string, port: number) => Promise<Socket>;
 
 /** The proxy did not make the connection. */
@@ -23,7 +23,7 @@ class ProxyRefused extends Error {
   readonly code = 'ERR_PROXY_TUNNEL';
 }
 
-/** How many addresses of a name are tried. */
+/** How many of a name's addresses are tried. */
 const addressesMax = 4;
 
 export function makeOpenTunnel(options: { proxyUrl: string; guard: Guard; timeoutMs: number }): OpenTunnel {
@@ -41,7 +41,7 @@ export function makeOpenTunnel(options: { proxyUrl: string; guard: Guard; timeou
         );
       } catch (error) {
         if (!(error instanceof ProxyRefused)) throw error;
-        refused = error; // it may have no way to that one, but to the next
+        refused = error; // the proxy may have no route to this address, but one to the next
       }
     }
     throw refused;
@@ -103,7 +103,7 @@ export class TunnelAgent extends HttpAgent {
   override createConnection(target: ClientRequestArgs, created?: Created): undefined {
     this.#open(String(target.host), Number(target.port || 80)).then(
       (socket) => created?.(null, socket),
-      (error) => created?.(error, undefined as never), // there is none, whatever the types say
+      (error) => created?.(error, undefined as never), // there is no socket, whatever the types say
     );
   }
 }

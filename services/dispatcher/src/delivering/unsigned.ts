@@ -1,12 +1,12 @@
 /**
- * Jobs without an authentication code, left in the queue by versions that made none: nothing in them is trusted. Every delivery
- * that waits in RabbitMQ is also in PostgreSQL, in its event's row or in `parked`; what is there is delivered.
+ * Jobs without an authentication code, left in the queue by versions that made none: nothing in them is trusted. Every delivery waiting in
+ * RabbitMQ is also in PostgreSQL, in its event's row or in `parked`, and that copy is what gets delivered.
  * TODO: bury them like any other when upgrades from such versions are no longer supported.
  */
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import type { Pool } from '@gatepost/webhook-db/pool';
 
-/** The delivery as PostgreSQL has it. Without a payload it is read later, as with every job. */
+/** The delivery as stored in PostgreSQL. A missing payload is read later, as with every job. */
 export type Found = { job: DeliveryJob; payload: Buffer };
 
 type EventRow = {
@@ -24,8 +24,8 @@ type EventRow = {
 type ParkedRow = { job: string; waits: boolean };
 
 /**
- * Finds the delivery that an unsigned job names; undefined if there is none that agrees with it, payload included. `waits`: its row in
- * `parked` will bring it when it is due.
+ * Finds the delivery that an unsigned job names; undefined if none matches it, payload included. `waits`: its row in `parked` will
+ * bring it back when it is due.
  */
 export async function findUnsigned(
   pool: Pool,
@@ -50,7 +50,7 @@ export async function findUnsigned(
 
 async function findParked(pool: Pool, deliveryId: number): Promise<{ job: DeliveryJob; waits: boolean } | undefined> {
   const { rows } = await pool.query<ParkedRow>(
-    // Published by a pump that has not committed yet, a row is still due.
+    // A row published by a pump that has not committed yet still looks due.
     "SELECT job, published_at IS NULL AND due_at > now() + interval '1 s' AS waits FROM parked WHERE delivery_id = $1",
     [deliveryId],
   );
@@ -84,10 +84,10 @@ function isSame(stored: DeliveryJob, claimed: DeliveryJob): boolean {
   return fields.every((field) => stored[field] === claimed[field]);
 }
 
-/** Whether these are values that PostgreSQL takes: anybody may have written them. */
+/** Whether PostgreSQL would accept these values: anybody may have written them. */
 function isPlausible({ deliveryId, eventKey, eventOn }: DeliveryJob): boolean {
   const time = /^20\d\d-\d\d-\d\d$/.test(eventOn) ? Date.parse(eventOn) : Number.NaN;
-  // 30 February parses, as a day of March.
+  // 30 February parses as a day in March.
   const isDate = !Number.isNaN(time) && new Date(time).toISOString().startsWith(eventOn);
   return deliveryId > 0 && isDate && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(eventKey);
 }

@@ -1,17 +1,17 @@
-/** Backpressure on a flood: its routing pauses briefly while many of its events still come in. The read-ahead reports them, and routing asks. */
+/** Backpressure on a flood: pauses its routing briefly while many of its events still arrive. The read-ahead reports them; routing asks. */
 import { setTimeout as wait } from 'node:timers/promises';
 
 export type Backpressure = {
-  /** Notes an event of a flood that has just come in. */
+  /** Notes that a flood's event has just arrived. */
   flooded(): void;
-  /** Whether few events of a flood have come in lately. */
+  /** Whether few of a flood's events have arrived lately. */
   isLifted(): boolean;
-  /** Resolves when it is lifted, or after 0.4 s: a flood is routed too, but not first. */
+  /** Resolves when it is lifted, or after 0.4 s: a flood must be routed too, just not first. */
   lifted(): Promise<void>;
 };
 
 const momentMs = 100;
-/** Events in a moment. What comes more slowly can be routed at once. */
+/** Events per moment. Anything slower can be routed at once. */
 const muchOfAFlood = 100;
 const waitMaxMs = 400;
 

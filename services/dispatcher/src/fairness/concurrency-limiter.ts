@@ -1,12 +1,12 @@
 /**
- * Who may be in flight: isolation of receivers and accounts from each other. A hook has a cap of attempts in flight that halves
- * on a timeout and grows with successes; an account may hold a share of the process's window; free places are given round robin.
+ * Isolates receivers and accounts from each other. A hook's cap on attempts in flight halves on a timeout and grows with successes; an
+ * account may hold a share of the process's window; free places are given out round robin.
  *
- * A job that has to wait for its hook's cap waits in memory if that will be short; otherwise it is turned away, to be parked. What comes last
- * of all (a replay) never waits here, and leaves half of every cap to others.
+ * A job held up by its hook's cap waits in memory if the wait will be short; otherwise it is turned away, to be parked. Lowest-priority
+ * jobs (replays) never wait here, and leave half of every cap to others.
  */
 
-/** `isLast`: it begins only where nobody else waits and much room is left. */
+/** `isLast`: starts only where nobody else waits and plenty of room is left. */
 export type Waiting = { hookId: number; accountId: number; isLast?: boolean };
 /** What a receiver's cap learns from an attempt. */
 export type Ran = { durationMs: number; timedOut: boolean };
@@ -14,7 +14,7 @@ export type Ran = { durationMs: number; timedOut: boolean };
 export type ConcurrencyLimiter<T extends Waiting> = {
   /** Starts the item now or soon, or turns it away. */
   add(item: T): void;
-  /** Takes out all that wait. */
+  /** Removes and returns all waiting items. */
   drain(): T[];
   waiting(): number;
   /** Resolves when nothing is in flight. */
@@ -26,16 +26,16 @@ type Receiver<T> = {
   inFlight: number;
   /** Smoothed duration of an attempt; 0: none has ended. */
   durationMs: number;
-  /** Since when something is in flight and nothing has ended. */
+  /** Since when attempts have been in flight without any ending. */
   silentSince: number;
   queue: T[];
-  /** When the last one turned away may come back. */
+  /** When the last job turned away may come back. */
   busyUntil: number;
 };
 
 const firstLimit = 32;
 const shortWaitMs = 1_000;
-/** Assumed of a receiver that has not answered yet, until it has been silent for longer. */
+/** Assumed for a receiver that has not answered yet, until it has been silent for longer. */
 const unknownDurationMs = 250;
 const turnedAwayMinMs = 1_000;
 const turnedAwayMaxMs = 60_000;
@@ -88,7 +88,7 @@ export function makeConcurrencyLimiter<T extends Waiting>(options: {
     startNext();
     if (inFlight === 0) for (const resolve of ended.splice(0)) resolve();
   };
-  /** One of each receiver in turn, beginning with whoever waited longest for its turn. */
+  /** Starts one item per receiver in turn, beginning with the receiver that has waited longest. */
   const startNext = () => {
     for (const receiver of queued) {
       if (inFlight >= concurrency) return;
@@ -102,7 +102,7 @@ export function makeConcurrencyLimiter<T extends Waiting>(options: {
     }
   };
   const turnAway = (receiver: Receiver<T>, item: T) => options.turnAway(item, nextRoom(receiver, now()));
-  /** Turns away what would wait too long now. */
+  /** Turns away items that would now wait too long. */
   const trim = (receiver: Receiver<T>) => {
     const excess = takeExcess(receiver);
     waiting -= excess.length;
@@ -120,7 +120,7 @@ export function makeConcurrencyLimiter<T extends Waiting>(options: {
       if (receiver.queue.length === 0 && mayStart(receiver, item)) return void run(receiver, item);
       if (receiver.inFlight >= receiver.limit && expectedWaitMs(receiver) > shortWaitMs)
         return turnAway(receiver, item);
-      // Nothing is known of a receiver that has not answered yet: at most a share of the window waits for it.
+      // We know nothing about a receiver that has not answered yet: at most a share of the window waits for it.
       if (receiver.durationMs === 0 && receiver.queue.length >= share) return turnAway(receiver, item);
       receiver.queue.push(item);
       waiting += 1;
@@ -139,7 +139,7 @@ export function makeConcurrencyLimiter<T extends Waiting>(options: {
   };
 }
 
-/** Receivers by hook, made when they are first asked for; when there are too many, idle ones are forgotten. */
+/** Receivers by hook, created on first use; when there are too many, idle ones are forgotten. */
 function makeReceivers<T>(limit: number): (hookId: number) => Receiver<T> {
   const receivers = new Map<number, Receiver<T>>();
   return (hookId) => {
@@ -166,7 +166,7 @@ function makeCounts() {
   };
 }
 
-/** When there will be room for one more that is turned away: each comes later than the one before, at the receiver's pace. */
+/** When the next job turned away will find room: each later than the one before, at the receiver's pace. */
 function nextRoom<T>(receiver: Receiver<T>, nowMs: number): number {
   const silentMs = receiver.inFlight > 0 ? nowMs - receiver.silentSince : 0;
   const durationMs = Math.max(receiver.durationMs || unknownDurationMs, silentMs);
@@ -175,14 +175,14 @@ function nextRoom<T>(receiver: Receiver<T>, nowMs: number): number {
   return receiver.busyUntil;
 }
 
-/** Takes out of the queue what would wait too long in it. */
+/** Removes items that would wait too long in the queue. */
 function takeExcess<T>(receiver: Receiver<T>): T[] {
   let kept = receiver.queue.length;
   while (kept > 0 && expectedWaitMs(receiver, kept) > shortWaitMs) kept -= 1;
   return receiver.queue.splice(kept);
 }
 
-/** How long the one behind `ahead` others would wait. */
+/** How long an item behind `ahead` others would wait. */
 function expectedWaitMs<T>(receiver: Receiver<T>, ahead = receiver.queue.length): number {
   return ((ahead + 1) / receiver.limit) * receiver.durationMs;
 }

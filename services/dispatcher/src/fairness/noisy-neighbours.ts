@@ -1,15 +1,15 @@
-/** Who is a noisy neighbour, sending far more than others just now: counted by the account of each event, without parsing it. */
+/** Detects noisy neighbours, accounts that now send far more than others: counts events by account, without parsing them. */
 import type { Incoming } from '@gatepost/amqp/consumer';
 import { subjectInHeaders } from '@gatepost/contracts/event';
 
 export type NoisyNeighbours = {
-  /** Counts an event of this account, and says whether the account floods. An event of an unknown account is no flood. */
+  /** Counts an event of this account and says whether the account floods. Events of unknown accounts are never a flood. */
   count(account: string | undefined): boolean;
   /** Whether anybody but `account` has sent something in the last minute. */
   hasOthers(account: string | undefined): boolean;
 };
 
-/** How many events an account may send within a window without disturbing others. */
+/** How many events an account may send per window without disturbing others. */
 const perWindow = 200;
 const windowMs = 1_000;
 const othersMs = 60_000;
@@ -18,7 +18,7 @@ export function makeNoisyNeighbours(now: () => number = Date.now): NoisyNeighbou
   let counts = new Map<string, number>();
   let before = new Map<string, number>();
   let windowStart = now();
-  // The two accounts seen last tell whether there are others, however many there are.
+  // The last two distinct accounts are enough to tell whether there are others.
   let last: { account: string | undefined; at: number } | undefined;
   let lastOther: { at: number } | undefined;
 
@@ -37,7 +37,7 @@ export function makeNoisyNeighbours(now: () => number = Date.now): NoisyNeighbou
       if (account === undefined) return false;
       const count = (counts.get(account) ?? 0) + 1;
       counts.set(account, count);
-      // An account that flooded the last window floods until it has stayed below this for a whole one.
+      // An account that flooded the last window floods until it has stayed below this for a whole window.
       return count > perWindow || (before.get(account) ?? 0) > perWindow;
     },
     hasOthers(account) {
@@ -47,7 +47,7 @@ export function makeNoisyNeighbours(now: () => number = Date.now): NoisyNeighbou
   };
 }
 
-/** The account by the subject's header, whichever form it has. Undefined for structured events, whose attributes are in the body. */
+/** The account from the subject header, in either form. Undefined for structured events, whose attributes are in the body. */
 export function accountOf(message: Pick<Incoming, 'contentType' | 'headers' | 'account'>): string | undefined {
   if (message.account === undefined) {
     const subject = subjectInHeaders(message);

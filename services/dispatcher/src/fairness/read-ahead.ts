@@ -1,7 +1,7 @@
 /**
- * Fairness before routing: many accounts' events stand in one queue. While one account floods, events of the others go ahead of what waits here.
- * Once much of the flood does, further consumers read on beyond what is being routed. The flood's events wait here, in their order. Beyond a number of
- * bytes only their delivery tags are held: they stay with RabbitMQ, unacked, and are given back when their turn has come.
+ * Fairness before routing: the events of many accounts share one queue. While one account floods, other accounts' events go ahead of those
+ * waiting here. Once much of the flood waits, further consumers read on past the events being routed. The flood's events wait here in order.
+ * Beyond a number of bytes only their delivery tags are held: they stay with RabbitMQ, unacked, and are given back when their turn comes.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ConnectionOptions } from '@gatepost/amqp/connection';
@@ -17,22 +17,22 @@ import { accountOf, makeNoisyNeighbours } from './noisy-neighbours.ts';
 import { type EventQueues, openReaders } from './readers.ts';
 
 export type ReadAhead = AsyncDisposable & {
-  /** Takes a message of the events queue that came the usual way. */
+  /** Takes a message that the regular consumer of the events queue received. */
   take(message: Incoming): void;
   /** Takes no further messages. */
   pause(): Promise<void>;
 };
 
-/** With less than this waiting, nobody waits long. */
+/** With fewer than this waiting, nobody waits long. */
 const backlogMin = 400;
-/** At most this many wait to be routed, and so many bytes are in hand; beyond that events of other accounts are left with RabbitMQ too. */
+/** Limits on events waiting to be routed and on bytes in hand; beyond them, other accounts' events stay with RabbitMQ too. */
 const waitingMax = 1_000;
 const routingMaxBytes = 32 * 1024 * 1024;
-/** So much of the flood is kept here and routed from here; of the rest only the delivery tags are, until it comes again. */
+/** How much of the flood is kept and routed from here; of the rest only the delivery tags, until RabbitMQ sends it again. */
 const keptMaxBytes = 64 * 1024 * 1024;
-/** A large one is kept beside so much at most: what is done with those takes memory too. */
+/** The same for large events, whose processing takes memory too. */
 const keptLargeMaxBytes = 16 * 1024 * 1024;
-/** At most this many are given back at once: RabbitMQ reads each from disk again, and does nothing else meanwhile. */
+/** Given back at once at most: RabbitMQ reads each from disk again, and does nothing else meanwhile. */
 const giveBackMax = 200;
 const everyMs = 20;
 const idleMs = 100;
@@ -42,12 +42,12 @@ const readersMax = 8;
 export async function openReadAhead(options: {
   broker: Omit<ConnectionOptions, 'name'> & EventQueues;
   producers: Producers;
-  /** Routes in the order of the queue. */
+  /** Routes in queue order. */
   route: Route;
-  /** Routes those of accounts that do not flood. */
+  /** Routes events of accounts that do not flood. */
   ahead: Route;
   backpressure: Backpressure;
-  /** How many events RabbitMQ has ready. */
+  /** How many events are ready in RabbitMQ. */
   eventsWaiting: () => Promise<number>;
   settle: Settle;
   registry: Registry;
@@ -62,10 +62,10 @@ export async function openReadAhead(options: {
   let paused = false;
   showHeld(options.registry, own.count);
 
-  /** Takes an event while we read ahead, by whichever consumer it came. */
+  /** Takes an event from any consumer while we read ahead. */
   const takeAhead = (message: Incoming) => {
     const { account, floods: isFlood } = floods.count(message);
-    // Of an account whose flood is over much may wait here still: what comes now does not overtake it.
+    // An account whose flood is over may still have many events waiting here: new ones must not overtake them.
     if (!isFlood && !own.isAbout(account)) {
       if (account !== undefined && route.isAbout(account)) route.take(message);
       else if (hasRoom(ahead)) ahead.take(message);
@@ -73,8 +73,8 @@ export async function openReadAhead(options: {
       return;
     }
     if (!message.redelivered) backpressure.flooded();
-    // What comes again has most likely been held and given back: it has waited longest, and it is its turn. If it comes again for another
-    // reason, only the order within the flood changes.
+    // A redelivered event has most likely been held and given back: it has waited longest, and it is its turn. If it was redelivered for
+    // another reason, only the order within the flood changes.
     const isNext = message.redelivered || own.count() === 0;
     if (isNext && hasRoom(route)) route.take(message);
     else own.add(message);
@@ -102,14 +102,14 @@ export async function openReadAhead(options: {
     if (own.kept.length > 0) own.routeKept(route);
     else if (own.held() > 0) {
       if (!backpressure.isLifted() || route.waiting() >= giveBackMax || !hasRoom(route)) return;
-      // Given back, they may come to any dispatcher, and before all that waits there. When we can take nothing more, nobody else's come in either.
+      // Events given back may go to any dispatcher, ahead of all that waits there. When we can take no more, no other account's events get in either.
       const isFull = own.held() > readers.capacity() * 0.8;
       if ((isFull || (await options.eventsWaiting()) < giveBackMax) && !paused)
         for (const tag of own.takeHeld(floods.many(giveBackMax)))
           void options.settle(tag, { kind: 'give_back', why: 'held' });
     } else if (floods.isOver() && route.routing() === 0 && ahead.routing() === 0) {
-      // Only when all that came through them is routed: a channel that closes gives back what is not settled. What is being delivered (there
-      // always is something) stays ours: whoever gets its message waits for the outcome.
+      // Only when everything received through the readers is routed: closing a channel gives back unsettled messages. Deliveries under way (there
+      // always are some) stay ours: a dispatcher that gets such a message again waits for the outcome.
       change(end);
     }
   };
@@ -131,7 +131,7 @@ export async function openReadAhead(options: {
       if (readers.count() > 0) return takeAhead(message);
       const wasOver = floods.isOver();
       const { account, floods: isFlood } = floods.count(message);
-      // Those that came before the flood was noticed; and later those of which an earlier one of their account had not been routed yet.
+      // Lets events ahead that came before the flood was noticed, and later those that had to wait for an earlier event of their account.
       if (wasOver && isFlood) route.letAhead((waiting) => !floods.isOver() && !floods.includes(waiting));
       if (isFlood || floods.isOver() || account === undefined || route.isAbout(account) || !hasRoom(ahead))
         route.take(message);
@@ -149,20 +149,20 @@ export async function openReadAhead(options: {
   };
 }
 
-/** A message alone may be larger. */
+/** A single message may be larger. */
 const hasRoom = (route: Route) => route.waiting() < waitingMax && route.bytes() < routingMaxBytes;
 
-/** Without the body. */
+/** Drops the body. */
 const tagOf = ({ ack, giveBack }: Incoming): Tag => ({ ack, giveBack });
 
 /** The events of floods that wait here. */
 function makeHeld() {
-  // In the order of the queue, and older than what is held.
+  // In queue order, and older than the held ones.
   const kept: Incoming[] = [];
   let keptBytes = 0;
-  /** Without an account: of one that does not flood. */
+  /** Entries without an account belong to one that does not flood. */
   const held: { tag: Tag; account?: string }[] = [];
-  /** How many of each account wait. */
+  /** How many events of each account wait. */
   const counts = new Map<string, number>();
   const nameOf = (message: Incoming) => accountOf(message) ?? '';
   const leaves = (account: string) => {
@@ -174,7 +174,7 @@ function makeHeld() {
     kept,
     count: () => kept.length + held.length,
     isAbout: (account: string | undefined) => account !== undefined && counts.has(account),
-    /** Of how many only the delivery tags are here. */
+    /** Events of which only the delivery tag is here. */
     held: () => held.length,
     hold: (message: Incoming) => void held.push({ tag: tagOf(message) }),
     add(message: Incoming) {
@@ -195,7 +195,7 @@ function makeHeld() {
       }
       kept.splice(0, count);
     },
-    /** The first of those of which only the tags are here. */
+    /** Takes the first of those of which only the tags are here. */
     takeHeld(most: number): Tag[] {
       return held.splice(0, most).map(({ tag, account }) => {
         if (account !== undefined) leaves(account);
@@ -205,18 +205,18 @@ function makeHeld() {
   };
 }
 
-/** Which accounts flood, or have done so a moment ago: the end of a flood keeps its place behind the rest of it. */
+/** Tracks accounts that flood or did so a moment ago: the tail of a flood stays behind the rest of it. */
 function watchFloods(producers: Producers, overMs = 10_000) {
   const noisyNeighbours = makeNoisyNeighbours();
   const floodedAt = new Map<string, number>();
   let lastAt = Number.NEGATIVE_INFINITY;
   let meanBytes = 2_000;
   return {
-    /** Counts a message, and says whether it belongs to a flood. */
+    /** Counts a message and says whether it belongs to a flood. */
     count(message: Incoming): { account: string | undefined; floods: boolean } {
       meanBytes = meanBytes * 0.99 + message.body.length * 0.01;
       const named = accountOf(message);
-      // A producer cannot make an account a noisy neighbour for which it may not publish.
+      // A producer must not be able to mark an account as a noisy neighbour that it may not publish for.
       const account = named !== undefined && producers.refuse(message.userId, named) ? undefined : named;
       if (account === undefined) return { account, floods: noisyNeighbours.count(account) };
       if (noisyNeighbours.count(account)) {
@@ -231,9 +231,9 @@ function watchFloods(producers: Producers, overMs = 10_000) {
     includes: (message: Incoming) => floodedAt.has(accountOf(message) ?? ''),
     hasOthers: noisyNeighbours.hasOthers,
     meanBytes: () => meanBytes,
-    /** So many of them, or fewer where they are large. */
+    /** At most this many messages, fewer where they are large. */
     many: (most: number) => Math.max(1, Math.min(most, Math.floor(routingMaxBytes / meanBytes))),
-    /** Nobody floods, and nobody has done so a moment ago. */
+    /** Nobody floods or did so a moment ago. */
     isOver: () => Date.now() - lastAt > overMs,
   };
 }

@@ -1,15 +1,15 @@
-/** Further consumers of the events queue, which read on beyond what is being routed. */
+/** Further consumers of the events queue, which read on past the events being routed. */
 import type { ConnectionOptions } from '@gatepost/amqp/connection';
 import { type Consumer, type Incoming, openConsumer } from '@gatepost/amqp/consumer';
 
 export type Readers = AsyncDisposable & {
   /** How many there are. */
   count(): number;
-  /** How many messages RabbitMQ hands to all of them, of one queue: an account floods one. */
+  /** How many messages RabbitMQ hands to all of them from one queue: an account floods only one. */
   capacity(): number;
-  /** Adds a consumer, whose prefetch fits messages of this mean size. Answers the prefetch. */
+  /** Adds a consumer with a prefetch that suits messages of this mean size. Answers the prefetch. */
   extend(meanBytes: number): Promise<number>;
-  /** Closes all of them; what they have not settled goes back. */
+  /** Closes all of them; unsettled messages go back. */
   end(): Promise<void>;
   /** Takes no further messages. */
   pause(): Promise<void>;
@@ -18,7 +18,7 @@ export type Readers = AsyncDisposable & {
 /** The queues that events wait in. */
 export type EventQueues = { queue: string[]; leftover: string[] };
 
-/** How much RabbitMQ may have under way to one of them. */
+/** How many bytes RabbitMQ may have under way to one reader. */
 const underWayBytes = 64 * 1024 * 1024;
 const prefetchMin = 100;
 const prefetchMax = 60_000;
@@ -37,7 +37,7 @@ export async function openReaders(
     });
   let readers: Consumer[] = [];
   let capacity = 0;
-  // Connected beforehand, since a broker that is flooded takes seconds over it.
+  // Connected in advance, because a flooded broker takes seconds to accept a connection.
   let standby: Consumer | undefined = await open(1, prefetchMin, true);
 
   return {

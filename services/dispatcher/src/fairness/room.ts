@@ -1,16 +1,16 @@
-/** Lets attempts begin when their hook and their account have room for them; the concurrency limiter says when, and in which order. */
+/** Lets attempts start when their hook and account have room; the concurrency limiter decides when, and in which order. */
 import { GivenUp } from '../settling/persist.ts';
 import { makeConcurrencyLimiter, type Ran, type Waiting } from './concurrency-limiter.ts';
 
 export type Room = {
   /**
-   * Runs `work` when there is room for it. Answers what came of it, or until when its job is to be put aside.
-   * @throws what `work` throws, and `GivenUp` if it had not begun when the room was closed.
+   * Runs `work` when there is room for it. Answers its result, or until when the job is to be put aside.
+   * @throws what `work` throws, and `GivenUp` if it had not started when the room was closed.
    */
   run<T>(who: Waiting, work: () => Promise<T>, ranOf: (result: T) => Ran | undefined): Promise<Entered<T>>;
   /** How many wait for room. */
   waiting(): number;
-  /** Lets nothing more begin. */
+  /** Lets nothing more start. */
   close(): void;
 };
 

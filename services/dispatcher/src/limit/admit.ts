@@ -1,4 +1,4 @@
-/** Asks an account's limit, and says what follows for its deliveries: they go now, or wait in the parking until the limit lets them go. */
+/** Asks an account's limit and decides whether deliveries go now or are parked until the limit lets them go. */
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import type { Account } from '../accounts.ts';
 import type { Metrics } from '../metrics.ts';
@@ -7,8 +7,8 @@ import type { Limit } from './bucket.ts';
 import type { Grant, Throttle } from './throttle.ts';
 
 /**
- * Parts deliveries of one account, in their order: the first ones go, the others wait. All do that while the account has a backlog, which
- * they must not overtake. What is paused waits for that alone, and is not counted.
+ * Splits an account's deliveries, in order: the first ones go, the others wait. All of them wait while the account has a backlog, which
+ * they must not overtake. Paused deliveries wait only for the end of the pause, and are not counted.
  */
 export type Admit = (account: Account, hasBacklog: boolean, jobs: DeliveryJob[]) => Promise<Admitted>;
 export type Admitted = { now: DeliveryJob[]; later: Parking[] };
@@ -29,7 +29,7 @@ export function makeAdmit(
   };
 }
 
-/** A job that waits until its account or its hook is paused no more, and then for the account's limit. */
+/** A job that waits until neither its account nor its hook is paused, and then for the account's limit. */
 export const held = (job: DeliveryJob): Parking => ({
   job,
   reason: job.attempt > 1 ? 'retry' : 'throttle',
@@ -37,15 +37,15 @@ export const held = (job: DeliveryJob): Parking => ({
   held: true,
 });
 
-/** A job that may go, and when. */
+/** A job that may go, with the time it was granted. */
 export const granted = (job: DeliveryJob, grant: Grant): DeliveryJob => ({ ...job, ...grant, admitted: true });
 
-/** A job that has to wait for its account's limit. It is stamped once, and counted. */
+/** A job that must wait for its account's limit. It is stamped and counted only the first time. */
 export function slowed(job: DeliveryJob, metrics: Metrics): Parking {
   if (job.throttledAt === null) metrics.throttled(1);
   const stamped = { ...job, throttledAt: job.throttledAt ?? new Date().toISOString() };
   return { job: stamped, reason: job.attempt > 1 ? 'retry' : 'throttle', dueMs: untilReleased };
 }
 
-/** Whether a job comes so late that it would go beyond its account's limit, beside those in time: then the limit is to be asked anew. */
+/** Whether a job is so late that, together with those in time, it would exceed its account's limit: the limit must then be asked again. */
 export const isTooLate = ({ notAfterMs }: DeliveryJob): boolean => notAfterMs !== undefined && Date.now() > notAfterMs;

@@ -1,32 +1,32 @@
 /**
- * The arithmetic of the limit: a bucket of `burst` deliveries that leaks at `rate`. It holds what was let go and counts deliveries, not
- * times, so a changed limit holds for it at once. Pure. The script that Redis runs (bucket-script.ts) does the same.
+ * The arithmetic of the limit: a bucket of `burst` deliveries that leaks at `rate`. It holds the deliveries let go, as a count rather than
+ * as times, so a changed limit applies to it at once. Pure. The Redis script (bucket-script.ts) does the same.
  */
 
 export type Limit = { rate: number; burst: number };
 export type Bucket = { level: number; atMs: number };
 
-/** What is left in the bucket now. */
+/** How full the bucket is now. */
 export function levelNow({ rate }: Limit, bucket: Bucket | undefined, nowMs: number): number {
   return bucket ? Math.max(0, bucket.level - (Math.max(0, nowMs - bucket.atMs) * rate) / 1000) : 0;
 }
 
-/** How many deliveries may go within `aheadMs`. Less than one at once is no limit that could ever be kept to: it counts as one. */
+/** How many deliveries may go within `aheadMs`. A burst below one could never be kept to, so it counts as one. */
 export function roomFor({ rate, burst }: Limit, level: number, aheadMs: number): number {
   return Math.max(0, Math.floor(Math.max(1, burst) + (rate * aheadMs) / 1000 - level + 1e-6));
 }
 
-/** When a delivery that was let go may be sent. */
+/** When an admitted delivery may be sent. */
 export type Moment = {
-  /** In so many ms; 0: at once. */
+  /** After this many ms; 0: at once. */
   waitMs: number;
-  /** For so long after that; undefined: whenever. */
+  /** For this long after that; undefined: whenever. */
   forMs?: number;
 };
 
 /**
- * The moments of `count` deliveries that the bucket has room for, in order; `marginMs` later than they might go, except for what was there
- * at once. In any window of t seconds at most rate × t + burst of them lie.
+ * The moments of `count` deliveries that the bucket has room for, in order; each `marginMs` later than it might go, except those for which
+ * there was room at once. Any window of t seconds contains at most rate × t + burst of them.
  */
 export function momentsOf({ rate, burst }: Limit, level: number, count: number, marginMs: number): Moment[] {
   const most = Math.max(1, burst);
@@ -37,14 +37,14 @@ export function momentsOf({ rate, burst }: Limit, level: number, count: number, 
   });
 }
 
-/** With room for what comes late by so much (s), nobody sees that it was late. */
+/** With room left for this many seconds of deliveries, nobody notices that one was late. */
 const muchLate = 2;
-/** No more than this are late together: what a few dispatchers have in hand. */
+/** At most this many are late together: as many as a few dispatchers have in hand. */
 const lateTogether = 4_096;
 
 /**
- * A delivery that is sent late stands beside those that are in time. While all of them together are no more than a burst, which an
- * account that waits for its limit does not use otherwise, that is within the limit.
+ * A late delivery is sent alongside those that are in time. That stays within the limit as long as all of them together are no more than
+ * one burst, which an account waiting for its limit does not use otherwise.
  */
 function lateness(rate: number, burst: number): number {
   return Math.min(muchLate * 1000, Math.max(leastLateMs, (burst / rate) * 1000));

@@ -1,7 +1,7 @@
 /**
- * The limit of deliveries per account, shared by all dispatchers through Redis. Redis holds only how full each account's bucket is: losing
- * it costs an account at most one burst, and nothing where a dispatcher remembers. While it is away each dispatcher keeps to its share of the
- * rate by itself.
+ * The limit of deliveries per account, shared by all dispatchers through Redis. Redis holds only how full each account's bucket is: losing it
+ * costs at most one burst per account, and nothing where a dispatcher remembers. While Redis is away each dispatcher keeps to its own share
+ * of the rate.
  */
 import { randomUUID } from 'node:crypto';
 import type { Log } from '@gatepost/runtime/log';
@@ -11,31 +11,31 @@ import type { Redis } from 'ioredis';
 import { type Bucket, type Limit, levelNow, momentsOf, roomFor } from './bucket.ts';
 import { takeScript } from './bucket-script.ts';
 
-/** When a delivery that was let go may be sent, ms since 1970. */
+/** When an admitted delivery may be sent, ms since 1970. */
 export type Grant = {
-  /** Of what has waited, and where the burst is nearly used up. */
+  /** Set for deliveries that have waited, and when the burst is nearly used up. */
   notBeforeMs?: number;
-  /** Later than this it would go beyond the limit, beside what is in time. */
+  /** Any later, and it would exceed the limit together with those in time. */
   notAfterMs?: number;
 };
 
 export type Throttle = AsyncDisposable & {
-  /** Lets go of `count` deliveries of the account as many as may be sent at once: one grant each. */
+  /** Admits as many of the account's `count` deliveries as may be sent at once: one grant each. */
   admit(accountId: number, limit: Limit, count: number): Promise<Grant[]>;
-  /** How many deliveries that have waited `release` would let go. */
+  /** How many waiting deliveries `release` would let go. */
   releasable(accountId: number, limit: Limit): Promise<number>;
-  /** Lets go of deliveries that have waited, also those whose moment comes shortly: whoever sends them waits for it. */
+  /** Releases waiting deliveries, including those whose time comes shortly: the sender waits for it. */
   release(accountId: number, limit: Limit, count: number): Promise<Grant[]>;
 };
 
-/** Longer than a delivery takes from PostgreSQL to whoever sends it, so that its moment is kept to the millisecond. */
+/** Longer than a delivery takes from PostgreSQL to its sender, so that its time is kept to the millisecond. */
 const aheadMs = 400;
 /**
- * How much a delivery's way to its receiver may differ from another's. What comes near the end of the burst, and beyond it, goes up to so much
- * later, once for all; else a receiver that counts could see the limit broken by a delivery or two.
+ * How much travel times to the receiver may differ between deliveries. Those near the end of the burst, and beyond it, are sent this much
+ * later, once for all; otherwise a receiver that counts could see the limit exceeded by a delivery or two.
  */
 const arrivalMarginMs = 100;
-// Longer than a busy machine hesitates: what Redis let go and did not say in time is let go here once more.
+// Longer than a busy machine stalls: what Redis granted without answering in time is granted here once more.
 const commandTimeoutMs = 1_000;
 const presenceEveryMs = 2_000;
 const knownMax = 50_000;
@@ -55,7 +55,7 @@ type Scripted = Redis & {
 
 type ThrottleOptions = {
   redisUrl: string;
-  /** Before every key, such as `gatepost:`. */
+  /** Prefix of every key, such as `gatepost:`. */
   prefix: string;
   log: Log;
   registry: Registry;
@@ -115,7 +115,7 @@ export async function openThrottle(options: ThrottleOptions): Promise<Throttle> 
   };
 }
 
-/** Tells whether Redis is there, and operators when that changes. */
+/** Tells whether Redis is there, and logs changes for operators. */
 function watchConnection(redis: Redis, log: Log, registry: Registry): () => boolean {
   let connected = false;
   redis.on('ready', () => {
@@ -140,7 +140,7 @@ function watchConnection(redis: Redis, log: Log, registry: Registry): () => bool
 
 type Asked = { limit: Limit; level: number; taken: number };
 
-/** Asks for `count` deliveries; 0 only looks. While Redis is away, of what this dispatcher knows alone. */
+/** Asks for `count` deliveries; 0 only looks. While Redis is away, it uses only what this dispatcher knows. */
 function makeTake(
   redis: Scripted,
   presence: { dispatchers(): number },
@@ -153,7 +153,7 @@ function makeTake(
     registers: [registry],
   });
 
-  // What we know of each bucket, by our clock and that of Redis: for while Redis is away, and for a Redis that has forgotten.
+  // What we know of each bucket, by our clock and by Redis's: for when Redis is away or has lost its data.
   const known = new Map<number, Bucket & { atUs: number }>();
 
   const remember = (accountId: number, bucket: Bucket & { atUs: number }) => {
@@ -169,7 +169,7 @@ function makeTake(
     const level = levelNow(limit, before, atMs) / share;
     const taken = Math.min(count, roomFor(mine, level, ms));
     const atUs = before ? before.atUs + (atMs - before.atMs) * 1000 : 0;
-    remember(accountId, { level: (level + taken) * share, atMs, atUs }); // the others do the same
+    remember(accountId, { level: (level + taken) * share, atMs, atUs }); // assuming that the others do the same
     return { limit: mine, level, taken };
   };
   return async (accountId, limit, count, ms) => {
@@ -189,10 +189,10 @@ function makeTake(
   };
 }
 
-/** All keys of one account share a hash tag, hence a node of a Redis Cluster. */
+/** All keys of one account share a hash tag, and hence a Redis Cluster node. */
 const keyOf = (accountId: number): string => `throttle:{${accountId}}`;
 
-/** How many dispatchers there are, as last seen: each says every other second that it is there. */
+/** The last known number of dispatchers: each announces itself every other second. */
 function keepPresence(redis: Redis): Disposable & { dispatchers(): number } {
   const key = 'dispatchers';
   const me = randomUUID();
@@ -210,7 +210,7 @@ function keepPresence(redis: Redis): Disposable & { dispatchers(): number } {
   };
   const tick = () => {
     report().catch(() => {
-      // Redis is away: the count last seen stands.
+      // Redis is away: the last count stands.
     });
   };
   tick();

@@ -6,8 +6,8 @@ import type { Pool } from '@gatepost/webhook-db/pool';
 import type { PoolClient } from 'pg';
 
 /**
- * `dueMs`: when it may go on; `untilReleased`: when its account's limit lets it go (packages/webhook-db/src/waiting.ts). `routes`: the event
- * that is routed with it. `held`: it waits until its account or its hook is paused no more.
+ * `dueMs`: when it may continue; `untilReleased`: when its account's limit lets it go (packages/webhook-db/src/waiting.ts). `routes`: the event
+ * that is marked as routed along with it. `held`: it waits until neither its account nor its hook is paused.
  */
 export type Parking = {
   job: DeliveryJob;
@@ -18,7 +18,7 @@ export type Parking = {
 };
 export const untilReleased = Number.POSITIVE_INFINITY;
 
-/** A parked row as JSON. The delivery's id stands in its column only: a retry's is given by the database. What is parked asks its limit anew. */
+/** A parked row as JSON. The delivery id is only in its column: a retry gets its id from the database. Parked jobs ask their limit anew. */
 export function toParkedRow({ job, reason, dueMs, held }: Parking): ParkedRow {
   const { admitted: _admitted, notBeforeMs: _before, notAfterMs: _after, parked: _parked, ...kept } = job;
   return {
@@ -33,21 +33,21 @@ export function toParkedRow({ job, reason, dueMs, held }: Parking): ParkedRow {
   };
 }
 
-/** Parks jobs; one that was published from here before waits again, until its new time. Duplicates of one job are parked once. */
+/** Parks jobs; one that was parked here and published before waits again, until its new time. Duplicates of a job are parked once. */
 export async function park(db: Pool | PoolClient, parkings: readonly Parking[]): Promise<void> {
   await parkRows(db, toParkedRows(parkings));
 }
 
 /**
- * The same for jobs that were in RabbitMQ's hands. A job may be there twice (whoever publishes it may not hear that it was done): one
- * whose delivery has its outcome by now is not parked but forgotten, else it would be made once more, and its duplicates in turn.
+ * The same for jobs that RabbitMQ held. RabbitMQ may hold a job twice (its publisher may not see the confirm): if its delivery has an outcome
+ * by now, the job is dropped rather than parked, or it and its duplicates would be made again and again.
  */
 export async function parkAgain(db: Pool, parkings: readonly Parking[]): Promise<void> {
   const routed = parkings.flatMap(({ routes }) => routes ?? []);
   await parkRowsAgain(db, toParkedRows(parkings), routed);
 }
 
-/** Of duplicates the one that is due first: two rows of one statement must not be the same row. */
+/** Of duplicates, keeps the one due first: a statement must not touch the same row twice. */
 function toParkedRows(parkings: readonly Parking[]): ParkedRow[] {
   const first = new Map<string, Parking>();
   for (const parking of parkings) {

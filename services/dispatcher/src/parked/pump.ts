@@ -1,4 +1,4 @@
-/** Brings parked deliveries back: what its account's limit lets go, and what is due, becomes a job again, published with confirm. */
+/** Brings parked deliveries back: those the limit lets go and those that are due become jobs again, published with confirm. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Publisher } from '@gatepost/amqp/publisher';
 import { type DeliveryJob, jobHeader } from '@gatepost/contracts/delivery-job';
@@ -20,10 +20,10 @@ const idleMs = 100;
 const failedMs = 500;
 
 const batchMax = 250;
-/** With so many jobs in the queue nothing is added: a limit that was lifted must not put a million jobs before everybody else's. */
+/** With this many jobs in the queue nothing is added: a lifted limit must not put a million jobs ahead of everybody else's. */
 const jobsWaitingMax = 200;
 const fullMs = 25;
-/** A dispatcher that stands still does not keep others from what it holds locked for longer than this. */
+/** A hanging dispatcher keeps its locks for no longer than this. */
 const settings = 'SET LOCAL idle_in_transaction_session_timeout = 15000';
 
 type Pumping = {
@@ -34,9 +34,9 @@ type Pumping = {
 };
 
 /**
- * Runs until disposed. A batch is claimed, published and committed in one transaction: if we die in between, the rows wait
- * again, and a job may be published twice, with one delivery id. `jobsWaiting` tells how many jobs RabbitMQ has ready, `isBehind`
- * whether those that we took cannot begin, `hasRoom` whether what is due may be taken, which is less urgent.
+ * Runs until disposed. A batch is claimed, published and committed in one transaction: if we die in between, its rows wait again, and a job
+ * may be published twice, with one delivery id. `jobsWaiting` tells how many jobs RabbitMQ has ready, `isBehind` whether the jobs we took
+ * cannot start, `hasRoom` whether due deliveries, which are less urgent, may be taken.
  */
 export function openPump(
   options: Pumping & {
@@ -83,7 +83,7 @@ export function openPump(
   };
 }
 
-// Mostly nothing does, and no transaction is begun.
+// Usually nothing waits, and this avoids a transaction.
 const look = {
   name: 'look for parked',
   text: `SELECT EXISTS (SELECT FROM parked WHERE ${waits}) AS some_wait,
@@ -92,7 +92,7 @@ const look = {
 
 /** Releases and publishes a batch, and answers whether more may go at once. */
 function makeBatch(options: Pumping, release: Release): () => Promise<boolean> {
-  // Less after a batch that nothing explains: the row at fault is found alone, and the rest goes on.
+  // Halved after an unexplained failure, until the row at fault is alone and the rest can go on.
   let most = batchMax;
   const publishReleased = async (client: PoolClient) => {
     const { rows, isMoreLeft } = await release(client, most);
@@ -116,7 +116,7 @@ function makeBatch(options: Pumping, release: Release): () => Promise<boolean> {
   };
 }
 
-/** A row that cannot be published by itself becomes a dead letter, else it would be the first of every batch. */
+/** A row that cannot be published even alone becomes a dead letter; otherwise it would lead every batch. */
 async function bury({ publisher, metrics }: Pumping, client: PoolClient, { row }: ReleasedRow, error: unknown) {
   const { reason, detail } = deadReasonOf(error);
   const letter = {
@@ -135,7 +135,7 @@ async function publish(enqueue: Enqueue, rows: ReleasedRow[]): Promise<void> {
   await enqueue(inOrder.map(toOutgoing));
 }
 
-/** A parked delivery as a job again. */
+/** Turns a parked delivery back into a job. */
 export function toOutgoing({ row, grant }: ReleasedRow): Outgoing {
   const job = { ...(JSON.parse(row.job) as DeliveryJob), deliveryId: Number(row.delivery_id), parked: true };
   return { job: granted(job, grant), payload: row.payload ?? Buffer.alloc(0) };

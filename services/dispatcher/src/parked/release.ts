@@ -1,4 +1,4 @@
-/** Which parked rows may go on: what waits for its account's limit, as far as that lets it, and what is due. */
+/** Decides which parked rows may continue: those that wait for their account's limit, as far as it allows, and those that are due. */
 import { type DeliveryJob, jobBodyMaxBytes } from '@gatepost/contracts/delivery-job';
 import { inTransaction } from '@gatepost/runtime/transaction';
 import { claimDue, type Row } from '@gatepost/webhook-db/parked';
@@ -26,8 +26,8 @@ type Parts = {
 const accountsMax = 100;
 
 /**
- * Account by account, in turn. What the limit grants is asked for before rows are touched, and taken when it is known how many there are.
- * Accounts are locked in a transaction of their own, which ends before anything is published: the next rows need not wait for that.
+ * Goes through the accounts in turn. Asks how much each limit has room for before touching rows, and takes from it once the number of rows is
+ * known. Accounts are locked in a transaction of their own, which ends before publishing, so that the next rows need not wait for that.
  */
 export function makeReleaseWaiting({ pool, throttle, limitOf }: Parts): Release {
   let afterId = 0;
@@ -42,7 +42,7 @@ export function makeReleaseWaiting({ pool, throttle, limitOf }: Parts): Release 
         }),
     );
     const ready = asked.filter(({ room }) => room > 0).slice(0, most);
-    // Who has his share has more the next time round, which is at once.
+    // An account that has used its share gets more in the next round, which follows at once.
     const share = Math.floor(most / Math.max(1, ready.length));
     const counts = new Map(ready.map(({ id, room }) => [id, Math.min(room, share)]));
     const claimed = ready.length > 0 ? await claimWaiting(client, counts, jobBodyMaxBytes) : new Map<number, Row[]>();
@@ -62,7 +62,7 @@ export function makeReleaseWaiting({ pool, throttle, limitOf }: Parts): Release 
   return (client, most) => inTransaction(pool, (locking) => releaseLocked(locking, client, most));
 }
 
-/** Retries, and what found its receiver busy: what goes beyond its account's limit waits for that. */
+/** Releases retries, and deliveries that found their receiver busy; those beyond their account's limit wait for it. */
 export function makeReleaseDue({ throttle, limitOf, metrics }: Parts): Release {
   return async (client, most) => {
     const rows = await claimDue(client, most, jobBodyMaxBytes);
@@ -85,20 +85,20 @@ export function makeReleaseDue({ throttle, limitOf, metrics }: Parts): Release {
   };
 }
 
-/** Half the burst is left to first deliveries, so that they need not wait for what is tried again. */
+/** Leaves half the burst to first deliveries, so that they need not wait for retries. */
 const forRetries = ({ rate, burst }: Limit): Limit => ({ rate, burst: burst / 2 });
-/** And another quarter to those, which need not wait for what is replayed. */
+/** Leaves another quarter to retries, so that they need not wait for replays. */
 export const forReplays = ({ rate, burst }: Limit): Limit => ({ rate, burst: burst / 4 });
-/** By what goes first of an account. */
+/** By the kind of delivery that the account sends first. */
 const shareOf = { throttle: (limit: Limit) => limit, retry: forRetries, busy: forRetries, again: forReplays };
 
-/** Asks an account's limit for rows that are claimed; those that it refuses are to wait. */
+/** Asks an account's limit for claimed rows; refused ones must wait. */
 export async function release(throttle: Pick<Throttle, 'release'>, limit: Limit, accountId: number, rows: Row[]) {
   const grants = rows.length > 0 ? await throttle.release(accountId, limit, rows.length) : [];
   return { rows: grants.map((grant, index) => ({ row: rows[index]!, grant })), refused: rows.slice(grants.length) };
 }
 
-/** Undefined for what is no job: it is published like any other, where it fails by itself and is buried. */
+/** Undefined for an invalid job: it is published like any other, fails by itself and is buried. */
 function parse(job: string): DeliveryJob | undefined {
   try {
     return JSON.parse(job) as DeliveryJob;

@@ -1,25 +1,25 @@
-/** How fast replays go: a few deliveries at a time beside fresh events, more where there are none, and fewer on a machine that is late. */
+/** How fast replays go: a few deliveries at a time beside fresh events, more without them, and fewer on an overloaded machine. */
 import type { Moved } from '../progress.ts';
 
-/** A round hands over `most` deliveries, of all replays together, and the next follows after `roundMs`. */
+/** A round hands over `most` deliveries of all replays together; the next round follows after `roundMs`. */
 export type Pace = { most: number; roundMs: number };
 
 const alone: Pace = { most: 15, roundMs: 50 };
-/** Together, so that they cost one write to each disk; few, so that what comes meanwhile finds the stores free. */
+/** Together, so that they share one write to each disk; few, so that other work finds the stores free. */
 const beside: Pace = { most: 3, roundMs: 100 };
-/** So long after the last event there are no fresh ones. */
+/** This long after the last event, no events count as fresh. */
 const freshMs = 1_000;
-/** A round that begins so late finds a machine that has better things to do. */
+/** A round that starts this late shows that the machine is too busy. */
 const lateMs = 10;
 
-/** `moved` tells whether events are routed here. `began` hears how late each round began; never is the pace nothing. */
+/** `moved` tells whether events are being routed here. `began` reports how late each round started. The pace is never zero. */
 export function makePace(
   moved: Pick<Moved, 'events'>,
   now: () => number = () => performance.now(),
 ): { pace(): Pace; began(late: number): void } {
   let { events } = moved;
   let eventAt = Number.NEGATIVE_INFINITY;
-  // Halved by each round that begins late, and one more with each that does not.
+  // Halved by each late round, and raised by one with each other.
   let most = alone.most;
   return {
     pace() {

@@ -1,6 +1,6 @@
 /**
- * Carries replays out: counts what one is about, and then parks and publishes a few of its deliveries at a time, as their outcomes come, and only
- * while this dispatcher has nothing better to do, after all else of their account (docs/decisions/0418-numbers-and-replays.md).
+ * Runs replays: counts the deliveries of each, then parks and publishes a few at a time as outcomes arrive, and only while this dispatcher has
+ * nothing better to do, after everything else of their account (docs/decisions/0418-numbers-and-replays.md).
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { type DeliveryJob, jobBodyMaxBytes } from '@gatepost/contracts/delivery-job';
@@ -37,8 +37,8 @@ const waitingMax = 50;
 const replaysMax = 20;
 const idleMs = 1_000;
 /**
- * Of a dispatcher that stands still, meanwhile nobody goes on with the replay. Rows come in the order of an index: PostgreSQL takes a hook's days for
- * few rows and would read and sort all that is left of them in each step.
+ * The timeout is for hanging dispatchers, which would block the replay. Rows are read in index order: PostgreSQL expects few rows in a hook's
+ * days, and would read and sort all that are left in each step.
  */
 const settings =
   'SET LOCAL idle_in_transaction_session_timeout = 5000; SET LOCAL enable_sort = off; SET LOCAL jit = off';
@@ -53,15 +53,15 @@ type Parts = {
 };
 
 /**
- * Runs until disposed. Any number of dispatchers may: each step holds the row of its replay. `isBusy`: nothing is to be replayed now; `moved`
- * tells whether there are fresh deliveries.
+ * Runs until disposed. Any number of dispatchers may run this: each step locks the row of its replay. `isBusy`: nothing is to be replayed
+ * now; `moved` tells whether there are fresh deliveries.
  */
 export function openReplays(options: Parts & { isBusy: () => boolean; moved: Pick<Moved, 'events'> }): AsyncDisposable {
   const stop = new AbortController();
   const { pace, began } = makePace(options.moved);
   let afterId = '0';
   let forgottenAt = 0;
-  /** Answers when to look again. */
+  /** Answers how long to wait before looking again. */
   const round = async (): Promise<number> => {
     if (performance.now() - forgottenAt > idleMs) {
       await forgetStopped(options.pool);
@@ -73,7 +73,7 @@ export function openReplays(options: Parts & { isBusy: () => boolean; moved: Pic
     let left = most;
     let [isMore, from] = [running.length === replaysMax, afterId];
     for (const { id, waiting } of running) {
-      // The others' turn is next.
+      // The remaining replays come first in the next round.
       if (left <= 0) isMore = true;
       if (left <= 0) break;
       from = id;
@@ -107,7 +107,7 @@ export function openReplays(options: Parts & { isBusy: () => boolean; moved: Pic
   };
 }
 
-/** counting → running → done; or stopped, at any time, since somebody asked for it (then it is not found here) or its hook is not active any more. */
+/** counting → running → done; or stopped at any time, by request (then it is not found here) or because its hook is no longer active. */
 async function step(parts: Parts, id: string, most: number): Promise<void> {
   const { pool, accounts, log } = parts;
   const { ended, released = [] } = await inTransaction(
@@ -132,7 +132,7 @@ async function step(parts: Parts, id: string, most: number): Promise<void> {
 
 type Stepped = { ended?: { replay: Replay; how: 'done' | 'hook_inactive' }; released?: ReleasedRow[] };
 
-/** What is not published waits again; what we leave behind as we die is found by the rescue. */
+/** Unpublished deliveries wait again; the rescue finds those we leave behind if we die. */
 async function publish({ pool, enqueue }: Parts, released: ReleasedRow[]): Promise<void> {
   try {
     await enqueue(released.map(toOutgoing));
@@ -144,15 +144,15 @@ async function publish({ pool, enqueue }: Parts, released: ReleasedRow[]): Promi
   }
 }
 
-/** What is in memory may be older than the hook, or its activation: only what is read now proves that it is not active. */
+/** The cached account may be older than the hook or its activation: only a fresh read proves that the hook is not active. */
 async function findAccount(accounts: Parts['accounts'], { account_id, hook_id }: Replay): Promise<Account | undefined> {
   const known = await accounts.ofId(account_id);
   return known?.hooks.get(hook_id)?.deliverable ? known : accounts.reload(account_id);
 }
 
 /**
- * Parks the next ones, unless something of the account waits for its limit, which goes first. They count as published, and are when this is
- * committed; but for those that the limit does not let go, which the pump brings back.
+ * Parks the next deliveries, unless others of the account wait for its limit: those go first. They count as published, and are once this is
+ * committed, except those that the limit refuses, which the pump brings back.
  */
 async function handOver(
   parts: Parts,
@@ -173,7 +173,7 @@ async function handOver(
   return { released };
 }
 
-/** The same event to the same hook, tried once: what fails can be replayed again. */
+/** The same event to the same hook, tried once: a failed one can be replayed again. */
 function toJob(replay: Replay, row: Replayed, sequence: number | string | null): Omit<DeliveryJob, 'deliveryId'> {
   return {
     guid: row.guid,

@@ -1,8 +1,7 @@
 /**
- * Finds deliveries that RabbitMQ should have and may have lost (a wiped broker), and hands them over again: events whose
- * outcome is missing after a while, and parked rows that were published and never settled. It lets go, too, of what rests though nothing is
- * paused. It parks what it finds, due at once
- * and marked `mayRepeat`, so that nothing with a recorded outcome is sent twice; the pump does the rest.
+ * Finds deliveries that RabbitMQ should have but may have lost (a wiped broker): events whose outcome is still missing after a while, and
+ * parked rows that were published and never settled. They are parked, due at once and marked `mayRepeat` so that nothing with a recorded
+ * outcome is sent twice; the pump does the rest. Also releases deliveries that are held although nothing is paused.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { jobHeader, namedJob } from '@gatepost/contracts/delivery-job';
@@ -17,7 +16,7 @@ import type { PoolClient } from 'pg';
 import { namedMessage } from '../named.ts';
 import { type Parking, park } from './park.ts';
 
-/** With more jobs than this in the queue a missing outcome means late, not lost. */
+/** With more jobs than this in the queue, a missing outcome means late, not lost. */
 const jobsWaitingMax = 1_000;
 
 type Lost = {
@@ -37,9 +36,9 @@ type Lost = {
 
 const dayOf = (time: string) => `(${time}::timestamptz AT TIME ZONE 'UTC')::date`;
 
-// A delivery of an event is lost if it has neither an outcome nor a row in `parked`, and its hook is still active. Outcomes are looked for from
-// the day before on: their day is told by another clock. A day of events may be kept for what rests when its outcomes are dropped: nothing can be
-// told of these.
+// A delivery of an event is lost if it has neither an outcome nor a row in `parked`, and its hook is still active. Outcomes are searched from
+// the day before, since another clock sets their day. A day of events may be kept for held deliveries after its outcomes were dropped: such
+// events tell nothing.
 const lostDeliveries = `
   SELECT e.key, e.received_on::text, e.guid, e.type, e.action, e.account_id, e.repository_id, e.occurred_at,
          d.hook_id, d.delivery_id, d.sequence, e.traceparent
@@ -52,13 +51,13 @@ const lostDeliveries = `
    ORDER BY e.received_at`;
 
 /**
- * How many events one transaction looks through, and fewer if they have so many deliveries (those of one moment together), and how many rows one
- * statement parks.
+ * How many events one transaction examines, or fewer if they have this many deliveries (never splitting events of the same moment), and how
+ * many rows one statement parks.
  */
 const eventsMax = 2_000;
 const deliveriesMax = 20_000;
 const rowsMax = 1_000;
-/** After each such piece it pauses for so many times as long as that took: others need the database more. */
+/** The pause after each piece, as a multiple of the time it took: others need the database more. */
 const pauses = 4;
 
 type Rescuing = Parameters<typeof openRescue>[0] & { stop: AbortSignal };
@@ -92,7 +91,7 @@ export function openRescue(options: {
 }
 
 async function rescue(options: Rescuing): Promise<void> {
-  // After a long outage there is much to look through: a piece at a time, each in a transaction of its own.
+  // After a long outage there is much to examine: one piece at a time, each in its own transaction.
   for (let isBehind = true; isBehind && !options.stop.aborted; ) {
     if ((await options.jobsWaiting()) > jobsWaitingMax) return;
     const begunAt = performance.now();
@@ -131,8 +130,8 @@ function rescuePiece({ pool, afterMs, log }: Rescuing): Promise<boolean> {
 }
 
 /**
- * Lets go what was parked as its account or hook was resumed, or where one of them was deleted. Of an account so much may rest for another hook
- * that PostgreSQL does not get through in time: that holds up nothing else.
+ * Releases deliveries that were parked just as their account or hook was resumed, or whose account or hook was deleted. An account may have so
+ * much held for another hook that PostgreSQL times out: that must not hold up anything else.
  */
 async function letForgottenGo({ pool, log, stop }: Rescuing): Promise<void> {
   for (const accountId of await findResting(pool)) {
@@ -146,7 +145,7 @@ async function letForgottenGo({ pool, log, stop }: Rescuing): Promise<void> {
   }
 }
 
-/** Whether no other dispatcher looks, until the transaction ends. */
+/** Whether this dispatcher is the only one looking, until the transaction ends. */
 async function isMine(client: PoolClient): Promise<boolean> {
   const { rows } = await client.query<{ mine: boolean }>(
     "SELECT pg_try_advisory_xact_lock(hashtextextended('gatepost sweep', 0)) AS mine",
@@ -154,7 +153,7 @@ async function isMine(client: PoolClient): Promise<boolean> {
   return rows[0]!.mine;
 }
 
-/** Which events are to be looked through next, by the time at which they were received. `isCut`: there are more. */
+/** Which events to examine next, by when they were received. `isCut`: there are more. */
 async function nextPiece(client: PoolClient, afterMs: number): Promise<{ from: Date; until: Date; isCut: boolean }> {
   await client.query(
     `INSERT INTO sweeps (id, swept_until) VALUES (1, now() - interval '1 day') ON CONFLICT DO NOTHING`,
@@ -165,7 +164,7 @@ async function nextPiece(client: PoolClient, afterMs: number): Promise<{ from: D
   );
   const { from, until } = rows[0]!;
   const { rows: found } = await client.query<{ received_at: Date }>(
-    // Reads no further than the piece goes: both run along the index.
+    // Reads no further than the piece goes: both follow the index.
     `SELECT received_at FROM (
        SELECT received_at, row_number() OVER so_far AS events, sum(cardinality(hook_ids)) OVER so_far AS deliveries FROM events
         WHERE received_at > $1 AND received_at <= $2 AND received_on BETWEEN ${dayOf('$1')} AND ${dayOf('$2')} AND hook_ids <> '{}'
@@ -176,7 +175,7 @@ async function nextPiece(client: PoolClient, afterMs: number): Promise<{ from: D
   return { from, until: found[0]?.received_at ?? until, isCut: found.length > 0 };
 }
 
-/** Parks what was found. What PostgreSQL refuses is logged, and holds up neither the others nor later pieces. */
+/** Parks what was found. Rows that PostgreSQL refuses are logged, and hold up neither the others nor later pieces. */
 async function parkAll(client: PoolClient, parkings: Parking[], log: Log): Promise<void> {
   for (let start = 0; start < parkings.length; start += rowsMax) {
     await inHalves(parkings.slice(start, start + rowsMax), {

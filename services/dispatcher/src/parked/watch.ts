@@ -1,4 +1,4 @@
-/** Shows what waits: gauges, and the accounts of which most waits. */
+/** Gauges of what waits, and the accounts with the most waiting deliveries. */
 import { Gauge, type Registry } from '@gatepost/runtime/metrics';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { summarizeWaiting, type WaitingSummary } from '@gatepost/webhook-db/waiting-summary';
@@ -7,7 +7,7 @@ export type Waiting = Disposable & { latest(): WaitingSummary | undefined };
 
 const lookEveryMs = 5_000;
 
-/** All dispatchers show the same numbers, of which the database is asked once. While it is away they stay, and `/readyz` tells. */
+/** All dispatchers show the same numbers, read once from the database. While it is away they stay, and `/readyz` tells. */
 export function watchWaiting(pool: Pool, registry: Registry): Waiting {
   let summary: WaitingSummary | undefined;
   let isLooking = false;

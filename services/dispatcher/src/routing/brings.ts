@@ -2,8 +2,8 @@
 import type { StoredEvent } from '@gatepost/webhook-db/events';
 
 /**
- * - `event`: an event that we route, or from which nothing follows.
- * - `duplicate`: an event that is routed, or that another message of the batch brings.
+ * - `event`: an event that we route, or that needs no routing.
+ * - `duplicate`: an event that is already routed, or that another message of the batch brings.
  * - `unknown`: an event that another message brings, here or at another dispatcher; whether it will be routed is not known yet.
  */
 export type Brings = 'event' | 'duplicate' | 'unknown';
@@ -11,10 +11,10 @@ export type Brings = 'event' | 'duplicate' | 'unknown';
 type Row = Pick<StoredEvent, 'key' | 'isNew' | 'isRouted'>;
 
 /**
- * `handed`: the events that were not routed, and that this batch has claimed (`claimUnrouted`) and handed over. `taken`: those whose only
- * delivery we are to make: until it is made they are not routed, and only the first message holds it, which the broker may have handed out
- * again by now. That a message was delivered before (`redelivered`) says nothing here: it may have been held back, memory may have been
- * short, or its dispatcher may have died before or after it stored the event. The event's row tells.
+ * `handed`: events that were not routed, and that this batch claimed (`claimUnrouted`) and handed over. `taken`: events whose only delivery we
+ * make: they are not routed until it is made, and only the first message, which the broker may have redelivered by now, holds the event.
+ * `redelivered` says nothing here: the message may have been held back, memory may have been short, or its dispatcher may have died before
+ * or after storing the event. The event's row tells.
  */
 export function whatEachBrings(
   batch: readonly Row[],

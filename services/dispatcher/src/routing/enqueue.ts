@@ -8,8 +8,8 @@ export type Outgoing = { job: DeliveryJob; payload: Buffer };
 export type Enqueue = (jobs: Outgoing[]) => Promise<void>;
 
 /**
- * Rejects with `Unconfirmed` when the broker did not confirm every job; it may have those all the same. A payload too large to
- * travel, or empty, is read from the event's row later.
+ * Rejects with `Unconfirmed` when the broker did not confirm every job; it may have the others all the same. A payload that is empty or too
+ * large to travel is read from the event's row later.
  */
 export function makeEnqueue(publisher: Publisher, jobKey: KeyObject, shards: number): Enqueue {
   return async (jobs) => {
@@ -18,7 +18,7 @@ export function makeEnqueue(publisher: Publisher, jobKey: KeyObject, shards: num
     );
     const failed = jobs.filter((_, index) => results[index]?.status === 'rejected');
     const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
-    // An error that the broker's absence does not explain decides, or it would be repeated for ever along with those that it explains.
+    // An error not explained by the broker's absence takes precedence; otherwise it would be retried for ever along with those that are.
     if (errors.length > 0) throw new Unconfirmed(failed, errors.find((error) => !isAway(error)) ?? errors[0]);
   };
 }

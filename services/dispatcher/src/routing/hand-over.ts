@@ -1,4 +1,4 @@
-/** Hands the deliveries of events over, to RabbitMQ or to the parking, and notes that the events are routed. */
+/** Hands the deliveries of events to RabbitMQ or the parking, and marks the events as routed. */
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import { inTransaction } from '@gatepost/runtime/transaction';
 import { claimUnrouted, type StoredEvent } from '@gatepost/webhook-db/events';
@@ -11,18 +11,18 @@ import { type Parking, park } from '../parked/park.ts';
 import type { Persist } from '../settling/persist.ts';
 import { type Enqueue, type Outgoing, Unconfirmed } from './enqueue.ts';
 
-/** `hasBacklog`: deliveries of its account wait for the limit. */
+/** `hasBacklog`: other deliveries of its account wait for the limit. */
 export type Delivery = { job: DeliveryJob; payload: Buffer; account: Account; hasBacklog: boolean };
 
-/** A dispatcher that freezes keeps its locks for no longer than this. */
+/** A hanging dispatcher keeps its locks for no longer than this. */
 const settings = 'SET LOCAL idle_in_transaction_session_timeout = 15000';
 
 /**
- * Answers the keys of the events that this call has handed over; the others were routed by somebody, or are being routed.
+ * Answers the keys of the events that this call handed over; the others have been routed, or are being routed, by another dispatcher.
  *
- * An event is marked as routed in the transaction in which its deliveries are handed over. Meanwhile its row is locked, which tells
- * others that somebody is routing it. If we die, the mark is undone and the row is free for the next one. However often the transaction
- * is tried, the limit is asked once, and what RabbitMQ has confirmed is not published again.
+ * An event is marked as routed in the transaction that hands over its deliveries. Meanwhile its row is locked, which tells others that it is
+ * being routed. If we die, the mark is undone and the row is free for the next dispatcher. However often the transaction is retried, the
+ * limit is asked once, and jobs that RabbitMQ has confirmed are not published again.
  */
 export async function handOver(
   parts: {
@@ -35,7 +35,7 @@ export async function handOver(
   },
   events: readonly StoredEvent[],
   deliveries: readonly Delivery[],
-  /** What is parked with them, since their limit has been asked already. */
+  /** Jobs to park along with them, whose limit has been asked already. */
   parked: readonly Parking[] = [],
 ): Promise<ReadonlySet<string>> {
   const asked = new Set<string>();

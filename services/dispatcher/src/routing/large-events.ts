@@ -1,6 +1,6 @@
 /**
- * Works on large events in a thread of its own, which reads, stores and loads them: each of these keeps an event loop busy for a tenth of a
- * second for 24 MB, and with many members in its JSON for half a second and more. Bytes are shared with the thread, not copied.
+ * Parses, stores and loads large events in a thread of its own: each of these steps blocks an event loop for a tenth of a second per 24 MB,
+ * and for half a second and more if the JSON has many members. Bytes are shared with the thread, not copied.
  */
 import { extname } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -10,7 +10,7 @@ import type { Trouble } from '@gatepost/runtime/store-errors';
 import type { StoreEvents } from '@gatepost/webhook-db/events';
 import type { Answer, Question, Settings } from './large-thread.ts';
 
-/** To read and store more takes so long that others do not wait for it. */
+/** Parsing and storing anything larger takes so long that others should not wait for it. */
 export const largeBytes = 1024 * 1024;
 
 export type LargeEvents = AsyncDisposable & {
@@ -22,15 +22,15 @@ export type LargeEvents = AsyncDisposable & {
 };
 
 const file = new URL(`./large-thread${extname(import.meta.url)}`, import.meta.url);
-/** To copy so much takes less than a millisecond. */
+/** Copying this much takes less than a millisecond. */
 const sliceBytes = 1024 * 1024;
-/** The thread ends when it has had nothing to do for so long: so its memory is free again. */
+/** The thread ends after this long without work, which frees its memory. */
 const idleMs = 5_000;
 
 type Asked = PromiseWithResolvers<Extract<Answer, { kind: 'done' }>> & { parses: boolean };
 type Running = { worker: Worker; asked: Map<number, Asked> };
 
-/** The thread could not begin, or ended over something else: the same works later. */
+/** The thread could not start, or something else ended it: the same request works later. */
 class NoThread extends Error {
   override name = 'NoThread';
   readonly trouble: Trouble = 'away';
@@ -39,7 +39,7 @@ class NoThread extends Error {
   }
 }
 
-/** What fails because the thread ends rejects with an error that says so; the next question begins another. */
+/** Requests that fail because the thread ends reject with an error that says so; the next request starts another thread. */
 export function openLargeEvents(settings: Settings): LargeEvents {
   let running: Running | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -93,20 +93,20 @@ export function openLargeEvents(settings: Settings): LargeEvents {
       clearTimeout(timer);
       const { worker } = running ?? {};
       if (!worker) return;
-      const exited = new Promise((resolve) => worker.once('exit', resolve)); // also where it ends by an error
+      const exited = new Promise((resolve) => worker.once('exit', resolve)); // also when it ends with an error
       idle();
       await exited;
     },
   };
 }
 
-/** `onIdle`: all that it was asked is answered. */
+/** `onIdle`: all requests have been answered. */
 function beginThread(settings: Settings, { onEnd, onIdle }: { onEnd(): void; onIdle(): void }): Running {
   const worker = openWorker(settings);
   const asked: Running['asked'] = new Map();
   const end = (error: Error) => {
     onEnd();
-    // Only what it was parsing, one after the other, can have ended it: events of others must not be taken for faulty.
+    // Messages are parsed one after the other, and only the current one can have ended the thread: others must not be taken for faulty.
     const atFault = [...asked.values()].find(({ parses }) => parses);
     for (const one of asked.values()) one.reject(one === atFault ? error : new NoThread(error));
     asked.clear();
@@ -135,8 +135,8 @@ function openWorker(settings: Settings): Worker {
 const asBuffer = ({ buffer, byteOffset, length }: Uint8Array): Buffer => Buffer.from(buffer, byteOffset, length);
 
 /**
- * The bytes as a thread can read them: as large bodies come from RabbitMQ (packages/amqp/src/read-frames.ts), or a copy. The system gives
- * large memory page by page as it is written: at once that would take some 20 ms.
+ * The bytes in a form that a thread can read: large bodies come from RabbitMQ that way (packages/amqp/src/read-frames.ts), others are copied.
+ * In slices, because the system maps large memory page by page on writing, which would take some 20 ms at once.
  */
 async function shared(bytes: Buffer): Promise<Uint8Array<SharedArrayBuffer>> {
   if (bytes.buffer instanceof SharedArrayBuffer) return bytes as Buffer<SharedArrayBuffer>;

@@ -14,7 +14,7 @@ import { holds, released } from './memory.ts';
 
 export type Settings = { databaseUrl: string; isPooled: boolean };
 
-/** Bytes that threads share. */
+/** Bytes shared between threads. */
 type Bytes = Uint8Array<SharedArrayBuffer>;
 type ToStore = Omit<NewEvent, 'keyBefore' | 'payload'> & { keyBefore: string; payload: Bytes | null };
 
@@ -24,11 +24,11 @@ export type Question = { parse: ToParse } | { store: ToStore[] } | { load: { eve
 
 type Done = {
   parsed?: Exclude<ParsedEvent, { kind: 'event' }> | { kind: 'event'; event: Omit<Event, 'payload'> };
-  /** Undefined: of what was parsed it is the body, of what was loaded there is none. */
+  /** Undefined: for a parsed message the payload is its body; for a load there is none. */
   payload?: Bytes | undefined;
   stored?: StoredEvent[];
 };
-/** Of an error what the caller looks at (packages/runtime/src/store-errors.ts). */
+/** The parts of an error that the caller looks at (packages/runtime/src/store-errors.ts). */
 type Failed = { message: string; trouble: Trouble; code?: string; severity?: string };
 export type Answer = { id: number } & (({ kind: 'done' } & Done) | ({ kind: 'failed' } & Failed));
 

@@ -2,7 +2,7 @@
 import type { Event } from '@gatepost/contracts/event';
 import type { Account, Subscription } from '../accounts.ts';
 
-/** Above this many tags at once nothing is triggered. */
+/** When more tags than this are pushed at once, nothing is triggered. */
 const tagsMax = 3;
 const tagEvents = new Set(['push', 'create', 'delete']);
 
@@ -15,8 +15,8 @@ export type Match =
   | { kind: 'too_many_tags'; repositoryId: number | null };
 
 /**
- * The hooks of the event's repository and of its organization that are deliverable and subscribe to its type or to `*`. An
- * organization-level event goes to the organization's hooks only. A repository that we do not know belongs to nobody.
+ * The deliverable hooks of the event's repository and organization that subscribe to its type or to `*`. An organization-level event goes to
+ * the organization's hooks only. An unknown repository belongs to nobody.
  */
 export function match(event: Event, account: Account | undefined): Match {
   const repositoryId = event.repository === null ? null : (account?.repositories.get(event.repository) ?? null);

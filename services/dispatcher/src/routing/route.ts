@@ -1,6 +1,6 @@
 /**
- * The spine of routing: a message of `gatepost.events` becomes an event row and one delivery job per hook. It is acked only when its
- * event is routed, by us or by whoever had another message of it: its deliveries are handed over (hand-over.ts).
+ * The spine of routing: a message of `gatepost.events` becomes an event row and one delivery job per hook. It is acked only when its event
+ * is routed, that is, its deliveries are handed over (hand-over.ts), by us or by a dispatcher with another message of the same event.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
@@ -45,47 +45,47 @@ export type RouteParts = {
   moved: Moved;
   metrics: Metrics;
   log: Log;
-  /** What this dispatcher delivers itself, and its number among those that do. */
+  /** The deliveries this dispatcher makes itself, and its number among the dispatchers that do so. */
   taken: Taken;
   taker: Pick<Taker, 'id'>;
   payloads: Pick<Payloads, 'keep'>;
 };
 
-/** `isAhead`: routes what need not wait behind a flood. */
+/** `isAhead`: routes events that need not wait behind a flood. */
 type BatchParts = RouteParts & { isAhead: boolean };
 
 const batchMaxMessages = 200;
 const batchMaxBytes = 8 * 1024 * 1024;
 
-/** What becomes of a message: it is settled, its event is routed by another dispatcher, or we make the only delivery of its event. */
+/** The decision on a message: settle it, wait for another dispatcher that is routing its event, or make the event's only delivery ourselves. */
 type Decided = Verdict | 'unknown' | TakenDelivery;
-/** It has been taken out of its queue, to be routed ahead of it. */
+/** The message was taken out of its queue, to be routed ahead of it. */
 const ahead = 'ahead';
 
 /** Takes messages that hold events. */
 export type Route = Pick<Take, 'take'> & {
-  /** Says what becomes of a message, once it is routed. */
+  /** Answers the decision on a message once it is routed. */
   add(message: Incoming): Promise<Decided>;
-  /** Whether an event of this account waits here, or is being routed. */
+  /** Whether an event of this account waits here or is being routed. */
   isAbout(account: string): boolean;
-  /** Lets those that wait, and are `which`, go ahead: now, and before each batch from now on. */
+  /** Lets waiting messages that match `which` go ahead: now, and before each batch from now on. */
   letAhead(which: (message: Incoming) => boolean): void;
   /** How many wait to be routed. */
   waiting(): number;
   /** How many bytes of messages are in hand. */
   bytes(): number;
-  /** How many are in hand, but for those whose delivery is being made. */
+  /** How many messages are in hand, except those whose delivery is being made. */
   routing(): number;
-  /** Gives back what another dispatcher is routing; resolves when the rest is settled. */
+  /** Gives back messages whose events another dispatcher is routing; resolves when the rest is settled. */
   finish(): Promise<void>;
 };
 
-/** When to look again at an event that another dispatcher is routing: it takes some milliseconds. */
+/** When to look again at an event that another dispatcher is routing, which takes some milliseconds. */
 const lookAgainMs = 200;
 
 /**
- * Makes what routes, in batches, in the order in which messages of an account are taken. `before` is awaited before each batch; `atOnce`
- * batches are worked on at the same time, each of other accounts. What is let go ahead of this one is routed by `ahead`; `isAhead`: this is one.
+ * Routes messages in batches, each account's in the order taken. `before` is awaited before each batch; `atOnce` batches, each of different
+ * accounts, are worked on at the same time. `ahead` routes the messages let ahead of this route's; `isAhead`: this is such a route.
  */
 export function makeRoute(
   parts: RouteParts,
@@ -145,7 +145,7 @@ export function makeRoute(
   };
 }
 
-/** Those of `atOnce`, an account always in the same, and one aside for large events. */
+/** `atOnce` batch queues, with each account always in the same one, and one aside for large events. */
 function makeAllBatches(
   parts: RouteParts,
   { before, atOnce = 1, isAhead = false }: Parameters<typeof makeRoute>[1] & {},
@@ -154,7 +154,7 @@ function makeAllBatches(
   const letAhead = () => {
     if (!goesAhead) return;
     for (const batches of all) {
-      // What is tried again, or halved, may not be stored for long: later ones of its account would overtake it.
+      // A batch being retried or halved may take long to be stored: later messages of its accounts must not overtake it.
       const busy = new Set(batches.working().map(accountOf));
       batches.withdraw((message) => goesAhead!(message) && !busy.has(accountOf(message)), ahead);
     }
@@ -165,7 +165,7 @@ function makeAllBatches(
       maxBytes: batchMaxBytes,
       bytesOf: (message) => message.body.length,
       async before() {
-        // What came while an earlier one of its account was in the last batch, and so had to wait for that.
+        // Covers messages that arrived while an earlier one of their account was in the last batch, and so had to wait for it.
         letAhead();
         await before?.();
       },
@@ -173,7 +173,7 @@ function makeAllBatches(
     });
   const all = Array.from({ length: atOnce }, open);
   const batchesOf = (message: Incoming) => all[atOnce === 1 ? 0 : crc32(accountOf(message) ?? '') % atOnce]!;
-  // For large events, and for what comes of their accounts meanwhile: it does not overtake them.
+  // For large events, and meanwhile for later messages of their accounts, which must not overtake them.
   const aside = open();
   const asideOf = makeTally<string | undefined>();
   return {
@@ -192,7 +192,7 @@ function makeAllBatches(
   };
 }
 
-/** How much goes on of each key. */
+/** Counts the work in progress by key. */
 function makeTally<K>() {
   const counts = new Map<K, number>();
   return {
@@ -211,7 +211,7 @@ function makeTally<K>() {
   };
 }
 
-/** Says of each message what becomes of it, in order. */
+/** Decides what happens to each message, in order. */
 async function routeBatch(parts: BatchParts, messages: readonly Incoming[]): Promise<readonly Decided[]> {
   const verdicts = new Map<Incoming, Decided>();
   const good: { message: Incoming; event: Event }[] = [];
@@ -231,11 +231,11 @@ async function routeBatch(parts: BatchParts, messages: readonly Incoming[]): Pro
     verdicts.set(message, own ?? (result === 'unknown' ? result : ack(result === 'duplicate' ? result : 'routed')));
   }
   const all = messages.map((message) => verdicts.get(message)!);
-  parts.moved.events += all.filter((verdict) => verdict !== 'unknown').length; // what cannot be stored never comes here
+  parts.moved.events += all.filter((verdict) => verdict !== 'unknown').length; // messages that cannot be stored never get here
   return all;
 }
 
-/** `own`: the only delivery of the event, which we make. */
+/** `own`: the event's only delivery, which we make. */
 type Result = { result: EventResult | 'unknown'; own?: TakenDelivery };
 
 async function routeEvents(parts: BatchParts, incoming: { message: Incoming; event: Event }[]): Promise<Result[]> {
@@ -284,8 +284,8 @@ async function routeEvents(parts: BatchParts, incoming: { message: Incoming; eve
 type Unrouted = { row: StoredEvent; deliveries: Delivery[]; isTaken: boolean };
 
 /**
- * Sees to the deliveries of events: what is taken, and let go by its limit, we make ourselves; all else gives its place up and is handed over.
- * Answers those jobs by the keys of their events, and the keys of the events that are handed over.
+ * Sorts out the deliveries of events: those taken and allowed by their limit we make ourselves; all others give up their place and are handed
+ * over. Answers our own jobs by event key, and the keys of the events handed over.
  */
 async function deal(parts: RouteParts, placed: Set<string>, unrouted: readonly Unrouted[]) {
   const taken = unrouted.filter(({ isTaken }) => isTaken).flatMap(({ deliveries }) => deliveries);
@@ -304,7 +304,7 @@ async function deal(parts: RouteParts, placed: Set<string>, unrouted: readonly U
   return { jobs, handed };
 }
 
-/** Others look at the rows of a batch that failed: they must not say until our end that we are about it. */
+/** Gives up the claims of a failed batch, whose rows would otherwise tell other dispatchers until we end that we are making the deliveries. */
 async function leave({ pool, log }: RouteParts, taken: readonly StoredEvent[]): Promise<void> {
   try {
     for (const event of taken) await releaseTaken(pool, event);
@@ -328,7 +328,7 @@ async function store(parts: RouteParts, rows: NewEvent[]): Promise<StoredEvent[]
   }
 }
 
-/** Counts what was parked as it was stored. */
+/** Counts deliveries that were parked while being stored. */
 function countWaiting(metrics: Metrics, routed: readonly Routed[], stored: readonly StoredEvent[]): void {
   const waiting = new Map<string, number>();
   for (const [index, { key, isNew, isRouted, hookIds }] of stored.entries())

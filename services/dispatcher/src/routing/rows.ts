@@ -1,4 +1,4 @@
-/** What is stored of an event that was matched, and the jobs that follow from its row. */
+/** The stored row of a matched event, and the jobs that follow from it. */
 import type { Incoming } from '@gatepost/amqp/consumer';
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import { type Event, eventGuid, eventKeyBefore, subjectOf } from '@gatepost/contracts/event';
@@ -18,7 +18,7 @@ export type Routed = {
   takes: boolean;
 };
 
-/** What all deliveries of an event have in common, but for the day on which it is stored. */
+/** What all deliveries of an event share, except the day it is stored on. */
 type CommonJob = Omit<DeliveryJob, 'deliveryId' | 'hookId' | 'sequence' | 'eventOn'>;
 
 function jobOf(
@@ -42,11 +42,11 @@ function jobOf(
   };
 }
 
-/** One for each of its hooks. */
+/** One per hook of the event. */
 export function deliveriesOf(routed: Routed, row: StoredEvent): Delivery[] {
   const { event, account, hasBacklog } = routed;
   if (!account) return []; // deleted since the event was first stored
-  // Whoever stored it may have published some of its jobs.
+  // The dispatcher that stored it may have published some of its jobs.
   const common = { ...jobOf(routed, account, row), ...(row.isNew ? {} : { mayRepeat: true }) };
   return row.hookIds.map((hookId, position) => {
     const numbered = { deliveryId: row.deliveryIds[position]!, hookId, sequence: row.sequences?.[position] };
@@ -55,7 +55,6 @@ export function deliveriesOf(routed: Routed, row: StoredEvent): Delivery[] {
   });
 }
 
-/** The event's row. */
 export function toRow(routed: Routed, taker: number): NewEvent {
   const { message, event, key, account, hasBacklog, match: found, takes } = routed;
   const guid = eventGuid(event);

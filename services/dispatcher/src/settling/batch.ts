@@ -1,14 +1,14 @@
 /**
- * Natural batches: what has arrived while the last batch was being worked on is the next one. No timer is involved, so at low
- * rates an item waits for nothing, and at high rates the cost of a statement is shared by many.
+ * Natural batches: the next batch is whatever arrived during the last one. There is no timer, so at low rates no item waits, and at high
+ * rates many items share the cost of a statement.
  */
 import { inHalves } from '@gatepost/runtime/halve';
 import { isGivenUp } from './persist.ts';
 
 export type Batches<T, R> = {
-  /** Resolves with what came of the item; rejects with the error that it causes alone, or with `GivenUp`. */
+  /** Resolves with the item's result; rejects with the error that it causes alone, or with `GivenUp`. */
   add(item: T): Promise<R>;
-  /** Resolves with `result` those that wait and are `which`: they are worked on elsewhere. */
+  /** Resolves waiting items that match `which` with `result`: they are worked on elsewhere. */
   withdraw(which: (item: T) => boolean, result: R): void;
   /** The batch that is being worked on. */
   working(): readonly T[];
@@ -21,8 +21,8 @@ export type Batches<T, R> = {
 type Added<T, R> = { item: T; resolve: (result: R) => void; reject: (error: unknown) => void };
 
 /**
- * `work` answers for each item, in order. A batch that it rejects is halved until the item at fault is alone, and the others go on.
- * A batch holds at most `maxItems` and, but for a single large item, `maxBytes`.
+ * `work` answers a result for each item, in order. A batch that it rejects is halved until the item at fault is alone, and the others go on.
+ * A batch holds at most `maxItems` and, except for a single large item, `maxBytes`.
  */
 export function makeBatches<T, R>(options: {
   maxItems: number;
@@ -47,7 +47,7 @@ export function makeBatches<T, R>(options: {
     for (const [index, { resolve }] of some.entries()) resolve(results[index]!);
   };
   const workThrough = async () => {
-    // What one read of a socket brings arrives in one turn of the event loop, and should be one batch.
+    // Everything from one socket read arrives in one turn of the event loop, and should be one batch.
     await new Promise((resolve) => setImmediate(resolve));
     while (waiting.length > 0) {
       await options.before?.();
@@ -87,7 +87,7 @@ export function makeBatches<T, R>(options: {
   };
 }
 
-/** How many of the first fit into one batch. */
+/** How many of the first items fit into one batch. */
 function fitting<T>(
   waiting: readonly { item: T }[],
   { maxItems, maxBytes, bytesOf }: { maxItems: number; maxBytes: number; bytesOf: (item: T) => number },

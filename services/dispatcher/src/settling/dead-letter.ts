@@ -1,16 +1,16 @@
-/** Moves a message that cannot be taken to `gatepost.events.dead`, with the reason. */
+/** Moves an unusable message to `gatepost.events.dead`, with the reason. */
 import type { Incoming } from '@gatepost/amqp/consumer';
 import { NotPublished, type Publisher } from '@gatepost/amqp/publisher';
 import type { DeadReason } from '@gatepost/contracts/dead-reason';
 import { deadDetailHeader, deadEventsQueue, deadReasonHeader } from '@gatepost/contracts/topology';
 
-/** amqplib writes headers of up to 64 KiB, and ours are added to them: without room for those a message could never become a dead letter. */
+/** amqplib writes up to 64 KiB of headers, including those we add: without room for ours, a message could never become a dead letter. */
 const headersMaxBytes = 48 * 1024;
 const detailMaxLength = 1_000;
-/** Of an AMQP short string's 255 bytes, at three a character. */
+/** Fits an AMQP short string's 255 bytes at three bytes per character. */
 const idMaxLength = 80;
 
-/** Resolves when the broker has the dead letter; settling the message is the caller's. */
+/** Resolves when the broker has the dead letter; settling the message is up to the caller. */
 export async function publishDeadLetter(
   publisher: Publisher,
   message: Pick<Incoming, 'body' | 'headers' | 'messageId' | 'contentType'>,
@@ -28,15 +28,15 @@ export async function publishDeadLetter(
     });
   } catch (error) {
     if (!(error instanceof NotPublished) || !error.forItself) throw error;
-    // Some property cannot be written again, such as an id whose bytes are no text. The body and the reason can.
+    // Some property cannot be written back, such as an id whose bytes are not text. The body and the reason can.
     await publisher.publish({ ...letter, messageId: messageId.slice(0, idMaxLength), headers: why });
   }
 }
 
 /**
- * Without the broker's own headers: a message republished with its death history can vanish in RabbitMQ's cycle check. Without `CC` and
- * `BCC`, which name further queues (https://www.rabbitmq.com/docs/sender-selected): the publisher may not be allowed to write to those, but we
- * are. And without headers that our client cannot write: they would keep the message from ever becoming a dead letter.
+ * Drops the broker's own headers: a message republished with its death history can vanish in RabbitMQ's cycle check. Drops `CC` and `BCC`,
+ * which name further queues (https://www.rabbitmq.com/docs/sender-selected) that we may write to but the publisher perhaps may not. And
+ * drops headers that our client cannot write: they would keep the message from ever becoming a dead letter.
  */
 function ownHeaders(headers: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
@@ -46,7 +46,7 @@ function ownHeaders(headers: Record<string, unknown>): Record<string, unknown> {
   );
 }
 
-/** amqplib marks types by a member `!`, and takes any table with one for its own; RabbitMQ 3.10 ends a connection that sends a void value. */
+/** amqplib marks types with a member `!` and takes any table with one for its own; RabbitMQ 3.10 closes a connection that sends a void value. */
 function isWritable(value: unknown): boolean {
   if (value === null || value === undefined) return false;
   if (typeof value !== 'object' || Buffer.isBuffer(value)) return true;
@@ -54,7 +54,7 @@ function isWritable(value: unknown): boolean {
   return Object.values(value).every(isWritable);
 }
 
-/** What the decoder makes of AMQP's timestamps and decimals. */
+/** The form in which the decoder returns AMQP timestamps and decimals. */
 function isMarked({ '!': type, value }: { '!': unknown; value?: unknown }): boolean {
   if (type === 'timestamp') return isWhole(value, Number.MAX_SAFE_INTEGER);
   const { digits, places } = (value ?? {}) as { digits?: unknown; places?: unknown };
@@ -64,7 +64,7 @@ function isMarked({ '!': type, value }: { '!': unknown; value?: unknown }): bool
 const isWhole = (value: unknown, max: number): boolean =>
   typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= max;
 
-/** As many headers as there is room for, the short ones first: a CloudEvent's attributes are short. */
+/** As many headers as there is room for, shortest first: a CloudEvent's attributes are short. */
 function fitting(headers: Record<string, unknown>): Record<string, unknown> {
   const sized = Object.entries(headers).map(([name, value]) => ({ name, value, bytes: sizeOf(name, value) }));
   let bytes = 0;
@@ -77,7 +77,7 @@ function fitting(headers: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(kept.map(({ name, value }) => [name, value]));
 }
 
-/** At least the size of a header on the wire, where a number may take four times its JSON. */
+/** An upper bound for a header's size on the wire, where a number may take four times its JSON. */
 function sizeOf(name: string, value: unknown): number {
   const bytes =
     typeof value === 'string' ? Buffer.byteLength(value) : Buffer.byteLength(JSON.stringify(value) ?? '') * 4;

@@ -1,17 +1,16 @@
 /**
- * Our own failures. What is explained by a store that is away is tried again until it is back, and nothing is dropped meanwhile.
- * What is not would be repeated for ever and hold up all that is behind it: after a few tries it is thrown, for the caller to find
- * the one item at fault.
+ * Retries our own failures. Failures explained by an unavailable store are retried until it is back, and nothing is dropped meanwhile. Others
+ * would repeat for ever and hold up everything behind them: after a few tries they are thrown, and the caller finds the one item at fault.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { type DeliveryJob, namedJob } from '@gatepost/contracts/delivery-job';
 import type { Log } from '@gatepost/runtime/log';
 import type { Trouble } from '@gatepost/runtime/store-errors';
 
-/** `job`: the one delivery that it is about, if it is about one. */
+/** `job`: the delivery concerned, if there is exactly one. */
 export type Persist = <T>(what: string, work: () => Promise<T>, job?: DeliveryJob) => Promise<T>;
 
-/** Thrown when a message is left to others: this process stops, or has lost the connection that brought it. */
+/** Thrown when a message is left to others: this process is stopping, or has lost the connection that brought the message. */
 export class GivenUp extends Error {
   override name = 'GivenUp';
   readonly why: 'stopping' | 'connection_lost';
@@ -25,12 +24,12 @@ export const isGivenUp = (error: unknown): error is GivenUp => error instanceof 
 
 const firstWaitMs = 50;
 const maxWaitMs = 2_000;
-/** Of what no store's absence explains: within a second. */
+/** For failures not explained by an unavailable store: takes less than a second. */
 const otherTriesMax = 5;
 
 /**
- * Makes a function that runs `work` until it resolves, with waits from 50 ms to 2 s between tries, jittered. Trouble of `values` is
- * thrown at once, `other` trouble after five tries.
+ * Makes a function that runs `work` until it resolves, with jittered waits from 50 ms to 2 s between tries. `values` trouble is thrown at
+ * once, `other` trouble after five tries.
  */
 export function makePersist(options: {
   log: Log;

@@ -1,6 +1,6 @@
 /**
- * The one place where messages are settled. Each that is taken gets one verdict, with its reason: it is acked, given back or moved to the dead
- * letters. It is acked only when what follows from it is durable.
+ * The only place where messages are settled. Each message gets one verdict, with its reason: ack, give back, or dead letter. It is acked only
+ * when everything that follows from it is durable.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Incoming } from '@gatepost/amqp/consumer';
@@ -13,27 +13,27 @@ import { publishDeadLetter } from './dead-letter.ts';
 import { isGivenUp, type Persist } from './persist.ts';
 import { deadReasonOf } from './trouble.ts';
 
-/** Why a message needs nobody any more. */
+/** Why a message is done with. */
 export type AckReason =
-  /** An event: its deliveries are jobs or parked, or there are none. */
+  /** An event: its deliveries are queued or parked, or it has none. */
   | 'routed'
-  /** An event that another message has brought. */
+  /** An event that another message brought. */
   | 'duplicate'
-  /** A job, or an event with a single delivery that was made here: its outcome is in the log. */
+  /** A job, or an event whose single delivery was made here: its outcome is in the log. */
   | 'recorded'
-  /** A job whose outcome was in the log already. */
+  /** A job whose outcome was already in the log. */
   | 'recorded_before'
-  /** The same: it waits in PostgreSQL. */
+  /** A job that now waits in PostgreSQL. */
   | 'parked'
-  /** The same: it is not to be made any more. */
+  /** A job that must not be made any more. */
   | 'cancelled';
 
 export type GiveBackReason =
-  /** This process stops; another dispatcher goes on. */
+  /** This process is stopping; another dispatcher takes over. */
   | 'stopping'
-  /** The connection that brought it is gone, and RabbitMQ hands it out again. */
+  /** The connection that brought it is gone, and RabbitMQ will redeliver it. */
   | 'connection_lost'
-  /** An event of an account that floods, left with RabbitMQ until its turn. */
+  /** An event of a flooding account, left with RabbitMQ until its turn. */
   | 'held'
   /** Not even its dead letter could be published. */
   | 'not_buried';
@@ -46,7 +46,7 @@ export type Verdict =
 export const ack = (why: AckReason): Verdict => ({ kind: 'ack', why });
 export const deadLetter = (why: DeadReason, detail: string): Verdict => ({ kind: 'dead_letter', why, detail });
 
-/** What is kept of a message that is only to be given back: its body can go. */
+/** All that is kept of a message that will only be given back: its body can go. */
 export type Tag = Pick<Incoming, 'ack' | 'giveBack'>;
 
 export type Settle = {
@@ -54,7 +54,7 @@ export type Settle = {
   (tag: Tag, verdict: { kind: 'give_back'; why: GiveBackReason }): Promise<void>;
 };
 
-/** What has no dead letter yet would otherwise come back at once, and so on for ever. */
+/** Without this pause, a message that could not be buried would come back at once, and so on for ever. */
 const notBuriedPauseMs = 10_000;
 
 /** Makes the function that settles. It never rejects. */
@@ -89,7 +89,7 @@ export function makeSettle(parts: {
   };
 }
 
-/** The verdict on a message for which an error was thrown, after all retries that make sense. */
+/** The verdict on a message that caused an error, after all sensible retries. */
 export function verdictOf(error: unknown): Verdict {
   if (isGivenUp(error)) return { kind: 'give_back', why: error.why };
   const { reason, detail } = deadReasonOf(error);

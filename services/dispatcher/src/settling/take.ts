@@ -1,4 +1,4 @@
-/** Takes messages, and sees to it that each is settled. */
+/** Takes messages, and makes sure that each is settled. */
 import type { Incoming } from '@gatepost/amqp/consumer';
 import { traceparentOf } from '@gatepost/contracts/event';
 import type { Log } from '@gatepost/runtime/log';
@@ -11,13 +11,13 @@ export type Take = {
   take(message: Incoming): void;
   /** How many are not settled. */
   inHand(): number;
-  /** Resolves when all that was taken is settled. */
+  /** Resolves when everything taken is settled. */
   idle(): Promise<void>;
 };
 
 /**
- * Makes an intake: the verdict of `decide` settles each message. An error that it throws becomes a verdict too, so that a fault of ours does not
- * come again for ever.
+ * Makes an intake: the verdict of `decide` settles each message. An error that it throws becomes a verdict too, so that a fault of ours
+ * does not bring the message back for ever.
  */
 export function makeTake(options: {
   settle: Settle;
@@ -62,7 +62,7 @@ export function makeTake(options: {
   };
 }
 
-/** What follows from the message is told to belong to this. */
+/** Begins the span that everything following from the message belongs to. */
 function beginSpan(tracing: Tracing, name: string, message: Incoming): Span {
   const parent = traceparentOf(message);
   const attributes = { 'messaging.system': 'rabbitmq', ...spanAttributes(namedMessage(message)) };

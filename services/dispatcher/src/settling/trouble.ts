@@ -2,7 +2,7 @@
 import type { DeadReason } from '@gatepost/contracts/dead-reason';
 import { sqlStateOf, type Trouble } from '@gatepost/runtime/store-errors';
 
-/** This machine has no file handle, memory or port left just now. */
+/** This machine is out of file handles, memory or ports at the moment. */
 export class OutOfResources extends Error {
   override name = 'OutOfResources';
   readonly trouble: Trouble = 'away';
