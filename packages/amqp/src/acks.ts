@@ -1,20 +1,20 @@
 /**
- * Acknowledges messages of a channel in few frames: each costs the broker as much as a message. What is acked in one turn of the event
- * loop goes out together, in one frame as far as nothing before it is in hand.
+ * Acknowledges a channel's messages in few frames, since each frame costs the broker as much as a message. Acks of one turn of the event
+ * loop are sent together, in one frame where no earlier message is still in hand.
  */
 import type { Channel, ConsumeMessage } from 'amqplib';
 
 export type Acks = {
-  /** Each message that comes by the channel, in order. */
+  /** To be called for each message of the channel, in order. */
   took(deliveryTag: number): void;
   ack(deliveryTag: number): void;
   giveBack(deliveryTag: number): void;
-  /** Sends what is to be sent now. */
+  /** Sends pending acks now. */
   flush(): void;
 };
 
 export function makeAcks(channel: Pick<Channel, 'ack' | 'nack'>): Acks {
-  // In order, as a Set remembers it.
+  // A Set keeps insertion order.
   const inHand = new Set<number>();
   let acked: number[] = [];
 
@@ -22,7 +22,7 @@ export function makeAcks(channel: Pick<Channel, 'ack' | 'nack'>): Acks {
     try {
       how();
     } catch {
-      // The channel is closed: the broker hands the message out again.
+      // The channel is closed: the broker will redeliver the message.
     }
   };
   const flush = () => {
@@ -32,7 +32,7 @@ export function makeAcks(channel: Pick<Channel, 'ack' | 'nack'>): Acks {
     const [first = Number.POSITIVE_INFINITY] = inHand;
     const together = tags.filter((tag) => tag < first);
     const last = together.at(-1);
-    // Whatever has a lower tag is acked by now, or given back.
+    // Everything with a lower tag has been acked or given back by now.
     if (last !== undefined) send(() => channel.ack(tagged(last), true));
     for (const tag of tags.slice(together.length)) send(() => channel.ack(tagged(tag)));
   };

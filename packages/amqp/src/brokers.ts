@@ -1,4 +1,4 @@
-/** Which brokers `AMQP_URL` names, and how a connection to each is made. */
+/** Which brokers `AMQP_URL` names, and how to connect to each. */
 import querystring from 'node:querystring';
 import { splitUrls } from '@gatepost/runtime/urls';
 import type { Options } from 'amqplib';
@@ -6,8 +6,8 @@ import type { Options } from 'amqplib';
 const heartbeatSeconds = 10;
 
 /**
- * The addresses of one cluster, as amqplib takes a URL. amqplib keeps one URL for all its tries, but reads `protocol` first and once
- * for each: that is when the next address is chosen. They are gone through in random order, each once before any comes again, so that
+ * The addresses of one cluster, in a form that amqplib takes for a URL. amqplib keeps one URL for all its tries, but reads `protocol` first,
+ * exactly once per try: that is when the next address is chosen. Addresses come in random order, each once before any repeats, so that
  * connections spread over the nodes and a dead one costs one try.
  */
 export function brokersOf(urls: string): Options.Connect {
@@ -28,7 +28,7 @@ export function brokersOf(urls: string): Options.Connect {
   );
 }
 
-/** Parameters of a URL that amqplib takes as numbers. */
+/** URL parameters that amqplib wants as numbers. */
 const numbers = ['heartbeat', 'frameMax', 'channelMax', 'maxFrameSize'] as const;
 
 function brokerOf(text: string): Options.Connect {
@@ -38,7 +38,7 @@ function brokerOf(text: string): Options.Connect {
     protocol: protocol.slice(0, -1),
     hostname: hostname.replace(/^\[|\]$/g, ''),
     ...(port === '' ? {} : { port: Number(port) }),
-    // Without either, amqplib is RabbitMQ's `guest`. A stray `%` stays as it is.
+    // Without either, amqplib connects as RabbitMQ's `guest`. A stray `%` stays as it is.
     ...(username || password
       ? { username: querystring.unescape(username), password: querystring.unescape(password) }
       : {}),
@@ -48,7 +48,7 @@ function brokerOf(text: string): Options.Connect {
   };
 }
 
-/** The user that connects; without one, AMQP's `guest`. */
+/** The user name to connect with; without one, AMQP's `guest`. */
 export function userOf(urls: string): string {
   return querystring.unescape(new URL(splitUrls(urls)[0] as string).username) || 'guest';
 }

@@ -1,4 +1,4 @@
-/** Looks through the first messages of a queue without taking them off it, but for those that are to be. */
+/** Looks through the first messages of a queue without removing any, except those that the caller takes. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Channel, ConsumeMessage } from 'amqplib';
 import { connectOnce } from './connect-once.ts';
@@ -10,7 +10,7 @@ export type Seen = {
   messageId: string | undefined;
 };
 
-/** Picks of a message what is wanted of it, and undefined where nothing is; its body is kept only if that holds it. */
+/** Picks what is wanted from a message, or undefined; the body is kept only if the result holds it. */
 type Pick<T> = (message: Seen) => T | undefined;
 
 const timeoutMs = 3_000;
@@ -19,8 +19,8 @@ const consumerTag = 'browsing';
 const backEveryMs = 10;
 
 /**
- * Hands `use` what was picked of the first `most` messages of a queue, and puts all of them back into their places but those that it
- * takes. While it lasts nobody else sees these messages: callers take turns. `total`: how many the queue had ready.
+ * Passes `use` what was picked from the first `most` messages of a queue, then puts all of them back into their places except those it takes.
+ * Meanwhile nobody else sees these messages: callers take turns. `total`: how many messages the queue had ready.
  */
 export async function browse<T, R>(
   options: {
@@ -28,7 +28,7 @@ export async function browse<T, R>(
     name: string;
     queue: string;
     most: number;
-    /** How long nothing may come before it counts as all: RabbitMQ sends what there is without a pause, unless somebody else takes it. */
+    /** After this long without a message it stops: RabbitMQ sends what it has without a pause, unless another consumer takes it. */
     idleMs: number;
   },
   pick: Pick<T>,
@@ -57,7 +57,7 @@ export async function browse<T, R>(
       await channel.cancel(consumerTag);
       channel.nackAll(true);
     }
-    // A quorum queue has its messages back some milliseconds later: whoever looks next is to find them.
+    // A quorum queue takes some milliseconds to put its messages back: the next caller must find them.
     const untilMs = performance.now() + timeoutMs;
     while ((await channel.checkQueue(queue)).messageCount < total - taken && performance.now() < untilMs)
       await wait(backEveryMs);
@@ -68,7 +68,7 @@ export async function browse<T, R>(
   }
 }
 
-/** Consumes until it has seen as many as are wanted, or nothing more comes. */
+/** Consumes until it has seen as many messages as wanted, or no more arrive. */
 async function pickFrom<T>(
   channel: Channel,
   { queue, wanted, idleMs }: { queue: string; wanted: number; idleMs: number },

@@ -1,4 +1,4 @@
-/** A connection for one look, which does not come back when it is lost. */
+/** A connection for a single look, not restored when lost. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { tlsFilesOf } from '@gatepost/runtime/tls-files';
 import { splitUrls } from '@gatepost/runtime/urls';
@@ -7,7 +7,7 @@ import { brokersOf } from './brokers.ts';
 
 const againMs = 200;
 
-/** Tries each broker of the URL in turn, and all of them so many times. */
+/** Tries each broker of the URL in turn, for the given number of rounds. */
 export async function connectOnce(
   url: string,
   { name, timeoutMs, rounds }: { name: string; timeoutMs: number; rounds: number },

@@ -8,7 +8,7 @@ import { readFrames } from './read-frames.ts';
 import { takeUnreadable } from './unreadable.ts';
 import { writeTogether } from './write-together.ts';
 
-/** Where connections report; the log of every process is one (packages/runtime/src/log.ts). */
+/** Where connections log; every process has one log (packages/runtime/src/log.ts). */
 export type ConnectionLog = Record<'info' | 'warn' | 'error', (fields: object, message: string) => void>;
 
 export type ConnectionOptions = {
@@ -17,12 +17,12 @@ export type ConnectionOptions = {
   /** Shown in RabbitMQ's list of connections. */
   name: string;
   log: ConnectionLog;
-  /** Counts connections that were lost (`reconnectCounter`). */
+  /** Counts lost connections (`reconnectCounter`). */
   reconnects?: { inc(): void };
   topology: Topology;
   /** How many times the first connection is tried before `open` rejects; later reconnects never give up. Default 5. */
   initialRetries?: number;
-  /** Default true. False: `open` resolves at once and connects by itself, however long the broker is away. */
+  /** Default true. False: `open` resolves at once and connects in the background, however long the broker is away. */
   waitForConnect?: boolean;
 };
 
@@ -31,8 +31,8 @@ export type Connection = { isConnected(): boolean; close(): Promise<void> };
 const closeTimeoutMs = 2_000;
 
 /**
- * Connects, declares the topology and calls `setup` with every new connection, before anyone uses it. Waits between tries
- * grow from 0.1 s to at most 5 s, with jitter. Rejects when the first connection cannot be made, unless it is not waited for.
+ * Connects, declares the topology and calls `setup` on every new connection before anyone uses it. Waits between tries grow from 0.1 s to at
+ * most 5 s, with jitter. Rejects when the first connection cannot be made, unless it is not waited for.
  */
 export async function openConnection(
   options: ConnectionOptions,
@@ -53,14 +53,14 @@ export async function openConnection(
       initialMaxRetries: waitForConnect ? (options.initialRetries ?? 5) : Number.POSITIVE_INFINITY,
       waitForConnect: false,
       async setup(model: ChannelModel) {
-        // Until the setup is complete, amqplib does not listen to the connection’s 'error' event, so a connection that breaks
-        // meanwhile would end the process.
+        // Until the setup is complete, amqplib does not listen for the connection’s 'error' event, so a connection that breaks meanwhile would
+        // end the process.
         model.on('error', () => {});
         takeUnreadable(model, log);
         readFrames(model);
         writeTogether(model);
 
-        // Not every call of a connection that breaks rejects: one in its queue, or made just after, never settles.
+        // Not every call on a breaking connection rejects: a call queued at that moment, or made just after, never settles.
         const broken = new Promise<never>((_, reject) => {
           model.once('close', (error?: Error) =>
             reject(error ?? new Error('the connection closed while it was set up')),
@@ -70,8 +70,8 @@ export async function openConnection(
         try {
           await Promise.race([declare(model, options).then(() => setup(model)), broken]);
         } catch (error) {
-          // amqplib then closes the connection and waits for an answer, forever if the broker dies just then. It does not wait for
-          // a connection that is already closing.
+          // amqplib closes the connection and waits for an answer, forever if the broker dies at that moment. It does not wait for a connection
+          // that is already closing.
           await Promise.race([model.close().catch(() => {}), wait(closeTimeoutMs, undefined, { ref: false })]);
           throw error;
         }
@@ -110,7 +110,7 @@ function report(recovering: RecoveringChannelModel, { name, log, reconnects }: C
   recovering.on('error', () => {});
 }
 
-/** A broker that dies just then never answers. */
+/** A broker that dies at that moment never answers. */
 async function close(recovering: RecoveringChannelModel): Promise<void> {
   const closed = new AbortController();
   const late = wait(closeTimeoutMs, undefined, { signal: closed.signal }).catch(() => {});
@@ -121,7 +121,7 @@ async function close(recovering: RecoveringChannelModel): Promise<void> {
 const notFound = 404;
 const preconditionFailed = 406;
 
-/** Queues that exist with other arguments, by URL and name: they are not declared again. */
+/** Queues that exist with other arguments, by URL and name; they are not declared again. */
 const kept = new Set<string>();
 
 async function declare(model: ChannelModel, options: ConnectionOptions): Promise<void> {
@@ -137,7 +137,7 @@ async function declare(model: ChannelModel, options: ConnectionOptions): Promise
   for (const queue of queues) {
     const isOpen = await declareQueue(channel, queue, options);
     if (isOpen) continue;
-    // What RabbitMQ refuses closes the channel.
+    // A declaration that RabbitMQ refuses closes the channel.
     channel = await openChannel(model);
     if (!kept.has(keyOf(queue, options))) await declareQueue(channel, queue, options);
   }
@@ -146,7 +146,7 @@ async function declare(model: ChannelModel, options: ConnectionOptions): Promise
   await channel.close();
 }
 
-/** Whether there is such an exchange. RabbitMQ closes the channel if there is none. */
+/** Whether the exchange exists. RabbitMQ closes the channel if it does not. */
 async function exists(model: ChannelModel, exchange: Topology['exchanges'][number] | undefined): Promise<boolean> {
   if (!exchange) return false;
   const channel = await openChannel(model);
@@ -166,7 +166,7 @@ function bind(channel: Channel, binding: Binding) {
   return channel.bindExchange(binding.toExchange, exchange, pattern);
 }
 
-/** What is not bound, or not there at all, is nothing to RabbitMQ. */
+/** RabbitMQ ignores an unbind for a missing binding, queue or exchange. */
 function unbind(channel: Channel, binding: Binding) {
   const { exchange, pattern } = binding;
   if ('queue' in binding) return channel.unbindQueue(binding.queue, exchange, pattern);

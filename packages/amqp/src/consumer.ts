@@ -1,4 +1,4 @@
-/** Consuming: messages are handed out up to the prefetch, and their holder settles each exactly once. */
+/** Consuming: hands out messages up to the prefetch; their holder settles each exactly once. */
 import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
 import { type Acks, makeAcks } from './acks.ts';
 import { type ConnectionOptions, openConnection } from './connection.ts';
@@ -11,49 +11,49 @@ export type Incoming = {
   contentType: string | undefined;
   routingKey: string;
   messageId: string | undefined;
-  /** The user who published it, if it says so; RabbitMQ accepts no other user's name there. */
+  /** The user who published it, if stated; RabbitMQ rejects any other user's name there. */
   userId: string | undefined;
-  /** Someone has had this message before and did not settle it: what follows from it may have happened already. */
+  /** It was delivered before and not settled: its effects may have happened already. */
   redelivered: boolean;
-  /** The span in which it is handled, while its holder traces; set by that. */
+  /** The span that handles it, set by its holder when tracing. */
   traceparent?: string;
-  /** The account that it names, null for none; set by whoever has looked, so that nobody looks twice. */
+  /** The account that it names, null for none; cached by the first reader. */
   account?: string | null;
-  /** Takes the message off the queue. After a lost connection it does nothing: the broker will hand the message out again. */
+  /** Takes the message off the queue. Does nothing after a lost connection: the broker will redeliver the message. */
   ack(): void;
-  /** Gives the message back at once; quorum queues count it. Keeping a reference to this function does not keep the body in memory. */
+  /** Gives the message back at once; quorum queues count it. Holding a reference to this function does not keep the body in memory. */
   giveBack(): void;
-  /** The connection that it came by is gone: the broker hands it out again, to us or to others. */
+  /** The connection that brought it is gone: the broker will redeliver it, to us or to others. */
   isLost(): boolean;
 };
 
 export type Consumer = AsyncDisposable & {
-  /** Begins, if the consumer was opened on standby, with this prefetch. */
+  /** Begins with this prefetch, if the consumer was opened on standby. */
   begin(prefetch: number): Promise<void>;
   /** Stops taking messages; those in hand can still be settled. */
   pause(): Promise<void>;
   isConnected(): boolean;
 };
 
-/** With nothing to take for so long, a consumer asks whether its node is cut off from the others, and waits so long for an answer. */
+/** After this long without a message, a consumer asks whether its node is cut off from the others, and waits this long for an answer. */
 const cutOff = { quietMs: 10_000, answerMs: 15_000 };
 
 /** How long to wait, after large messages have reduced the prefetch, before trying the full prefetch again. */
 const widenAfterMs = 10_000;
 
 /**
- * Consumes a queue, at most `prefetch` messages in hand. `onMessage` must not throw; it settles each message itself, sooner or
- * later. A consumer that the broker cancels (queue deleted, node down) connects anew and declares the topology again. On `standby`
- * it is connected, which takes a busy broker seconds, and takes nothing before `begin`. A node that is cut off from the others is left.
+ * Consumes a queue, with at most `prefetch` messages in hand. `onMessage` must not throw; it settles each message itself, sooner or later. A
+ * consumer that the broker cancels (queue deleted, node down) reconnects and declares the topology again. On `standby` it connects, which
+ * takes seconds on a busy broker, and takes nothing before `begin`. It leaves a node that is cut off from the others.
  *
- * With `maxBytes`, and more than that in hand, it stops taking, gives back what still comes, and begins again with a prefetch that
- * fits such messages once half of it is settled: a prefetch alone counts messages, of whatever size.
+ * With `maxBytes`, and more than that in hand, it stops taking, gives back what still arrives, and resumes once half of it is settled, with a
+ * prefetch that suits such messages: a prefetch alone counts messages, whatever their size.
  */
 export async function openConsumer(
   options: ConnectionOptions & {
-    /** Of several, each hands out up to the prefetch by itself, so that none waits for another. */
+    /** With several queues, the prefetch applies to each separately, so that none waits for another. */
     queue: string | readonly string[];
-    /** Further queues, consumed as long as they are there. */
+    /** Further queues, consumed for as long as they exist. */
     leftover?: readonly string[];
     prefetch: number;
     standby?: boolean;
@@ -66,10 +66,10 @@ export async function openConsumer(
   let paused = false;
   let begun = !options.standby;
   let current: { channel: Channel; acks: Acks; consumerTags: string[] } | undefined;
-  /** Consumes on the channel of the connection that there is now. */
+  /** Consumes on the current connection's channel. */
   let consume: (() => Promise<void>) | undefined;
   const cancel = () => {
-    // A connection lost just now has no consumer to cancel.
+    // A connection lost a moment ago has no consumer to cancel.
     const { channel, consumerTags = [] } = current ?? {};
     return Promise.all(consumerTags.map((tag) => channel?.cancel(tag).catch(() => {})));
   };
@@ -155,8 +155,8 @@ export async function openConsumer(
 }
 
 /**
- * How much may be in hand: `full` messages, and not many more bytes than `maxBytes`. With those it stops taking, and starts again, with a prefetch
- * that fits such messages, once half of them is settled. Later it tries the full prefetch again.
+ * Limits what is in hand: `full` messages, and not many more bytes than `maxBytes`. Above that it stops taking, and starts again, with a
+ * prefetch that suits such messages, once half of them is settled. Later it tries the full prefetch again.
  */
 function makeAllowance(
   full: number,
@@ -180,7 +180,7 @@ function makeAllowance(
       full = most;
       prefetch = most;
     },
-    /** One message of that size, from one of so many queues. */
+    /** One message of that size, from one of that many queues. */
     took(length: number, queues: number): void {
       bytes += length;
       if (bytes <= maxBytes) return;
@@ -213,7 +213,7 @@ function incoming(acks: Acks, message: ConsumeMessage, onSettled: () => void): O
   };
 }
 
-/** Apart from the message, so that these functions hold on to its tag alone. */
+/** Separate from the message, so that these functions keep only its tag alive. */
 function settlingOf(acks: Acks, deliveryTag: number, onSettled: () => void): Pick<Incoming, 'ack' | 'giveBack'> {
   let settled = false;
   const settle = (how: (deliveryTag: number) => void) => {

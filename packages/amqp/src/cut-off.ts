@@ -1,8 +1,8 @@
 /**
- * Leaving a node that is cut off from the others of its cluster. From RabbitMQ 4.3 on such a node keeps its clients and takes new ones, answers
- * what it knows by itself, and confirms nothing and hands nothing out until the others are back
- * (https://www.rabbitmq.com/docs/metadata-store/failure-recovery); earlier ones with `pause_minority` disconnect their clients. So a client
- * has to notice (https://github.com/rabbitmq/rabbitmq-server/discussions/16472).
+ * Leaving a node that is cut off from the rest of its cluster. From RabbitMQ 4.3 on such a node keeps its clients and accepts new ones, answers
+ * what it can by itself, and neither confirms nor hands out anything until the others are back
+ * (https://www.rabbitmq.com/docs/metadata-store/failure-recovery); earlier versions with `pause_minority` disconnect their clients. So the
+ * client has to notice (https://github.com/rabbitmq/rabbitmq-server/discussions/16472).
  */
 import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
@@ -13,17 +13,17 @@ import type { ChannelModel } from 'amqplib';
 /** Whether there is another node to go to. */
 export const hasOthers = (urls: string): boolean => splitUrls(urls).length > 1;
 
-/** For a publisher: leaves a node that has confirmed nothing since a message was published that got no confirm in time. */
+/** For publishers: leaves a node that has confirmed nothing since publishing a message whose confirm is overdue. */
 export function watchSilence(urls: string) {
   let connection: { model: ChannelModel; since: number } | undefined;
   let confirmedAt = Number.NEGATIVE_INFINITY;
   let isBlocked = false;
   return {
-    /** With each connection. */
+    /** To be called for each new connection. */
     begin(model: ChannelModel): void {
       connection = { model, since: performance.now() };
       isBlocked = false;
-      // A broker that is short of memory or disk says so, and another would say the same.
+      // A broker short of memory or disk announces it, and its peers would do the same.
       model.on('blocked', () => {
         isBlocked = true;
       });
@@ -41,15 +41,15 @@ export function watchSilence(urls: string) {
   };
 }
 
-/** Ends a connection at once, whatever its node does; the next one is tried at another. */
+/** Closes a connection at once, whatever its node does; the next try goes to another node. */
 function leave(model: ChannelModel, why: string): void {
   const { stream } = model.connection as unknown as { stream: Duplex }; // the typings leave it out
   stream.destroy(new Error(why));
 }
 
 /**
- * As long as a connection stands: leaves it when nothing has come for `quietMs` (`hasCome`: since it was asked last), and its node does not answer within
- * `answerMs` what only a majority can.
+ * For the connection's lifetime: leaves it when nothing has arrived for `quietMs` (`hasCome`: since the last call) and its node does not answer
+ * within `answerMs` a question that only a majority can answer.
  */
 export function leaveWhenCutOff(
   model: ChannelModel,
@@ -61,7 +61,7 @@ export function leaveWhenCutOff(
     asking = true;
     const answered = askMajority(model).then(
       () => true,
-      () => true, // a refusal is an answer, and a connection that breaks comes again by itself
+      () => true, // a refusal is an answer too, and a broken connection is restored anyway
     );
     if (!(await Promise.race([answered, wait(answerMs, false, { ref: false })])))
       leave(model, 'the node does not reach the majority of its cluster');
@@ -70,7 +70,7 @@ export function leaveWhenCutOff(
   model.once('close', () => clearInterval(timer));
 }
 
-/** A queue of nobody else's is made and goes: the nodes have to agree on both. */
+/** Declares and deletes a queue of its own: the nodes have to agree on both. */
 async function askMajority(model: ChannelModel): Promise<void> {
   const channel = await model.createChannel();
   channel.on('error', () => {}); // the call rejects

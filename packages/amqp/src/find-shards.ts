@@ -1,4 +1,4 @@
-/** Which shards a broker has. */
+/** Finds out which shards a broker has. */
 import { type AllShards, type Shards, shardQueues, shardsMax } from '@gatepost/contracts/shards';
 import { deliveriesQueue, eventsQueue } from '@gatepost/contracts/topology';
 import { Misconfigured } from '@gatepost/runtime/misconfigured';
@@ -7,8 +7,8 @@ import { connectOnce } from './connect-once.ts';
 import { lengthOf } from './queue-length.ts';
 
 /**
- * Looks for queues beyond those that are wanted, which were shards before: messages may wait there.
- * @throws Misconfigured where more than one is wanted and RabbitMQ lacks the plugin for it
+ * Looks for queues beyond the wanted ones: they used to be shards, and messages may wait there.
+ * @throws Misconfigured when more than one shard is wanted and RabbitMQ lacks the plugin for it
  */
 export async function findShards(url: string, wanted: { events: number; deliveries: number }): Promise<AllShards> {
   const model = await connectOnce(url, { name: 'gatepost dispatcher shards', timeoutMs: 10_000, rounds: 5 });
@@ -24,7 +24,7 @@ export async function findShards(url: string, wanted: { events: number; deliveri
   }
 }
 
-/** RabbitMQ closes the connection over an exchange of a type that it does not know. */
+/** RabbitMQ closes the connection when asked for an exchange of an unknown type. */
 async function checkPlugin(model: ChannelModel, closed: Promise<Error>): Promise<void> {
   const channel = await model.createChannel();
   channel.on('error', () => {}); // the call rejects
@@ -51,7 +51,7 @@ async function find(model: ChannelModel, name: string, used: number): Promise<Sh
   return { used, there };
 }
 
-/** Whether there is such a queue. */
+/** Whether the queue exists. */
 export async function exists(model: ChannelModel, queue: string): Promise<boolean> {
   return (await lengthOf(model, queue)) !== undefined;
 }

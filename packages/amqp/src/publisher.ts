@@ -1,4 +1,4 @@
-/** Publishing with confirms: a publish resolves once the broker has confirmed the message, and not before. */
+/** Publishing with confirms: a publish resolves once the broker has confirmed the message, not before. */
 import type { Trouble } from '@gatepost/runtime/store-errors';
 import { type ChannelModel, type ConfirmChannel, IllegalOperationError, type Options } from 'amqplib';
 import { type ConnectionOptions, openConnection } from './connection.ts';
@@ -12,9 +12,9 @@ export type Outgoing = {
   body: Buffer;
   headers?: Record<string, unknown>;
   contentType?: string;
-  /** Shown to operators; also identifies a message that is returned. */
+  /** Shown to operators; also identifies returned messages. */
   messageId: string;
-  /** As the option of the publisher, for this message. */
+  /** Overrides the publisher's option for this message. */
   userId?: string;
 };
 
@@ -22,11 +22,11 @@ export type Publisher = AsyncDisposable & {
   /**
    * Publishes one persistent message with `mandatory`, and resolves once the broker has confirmed it.
    * @throws NotPublished: no queue took it, no broker is connected, the broker refused it, or it did not answer in time.
-   * After any of these but `unroutable` the broker may have it all the same. A message that cannot be written (its headers take
-   * 64 KiB or more) is `refused` without being sent.
+   * Except after `unroutable`, the broker may have it all the same. A message that cannot be written (its headers take 64 KiB or more) is
+   * `refused` without being sent.
    */
   publish(message: Outgoing): Promise<void>;
-  /** How many messages a queue has ready. Rejects while no broker is connected. `mayBeGone`: none, if there is no such queue any more. */
+  /** How many messages a queue has ready. Rejects while no broker is connected. `mayBeGone`: 0 if the queue no longer exists. */
   waiting(queue: string, options?: { mayBeGone: boolean }): Promise<number>;
   isConnected(): boolean;
 };
@@ -34,7 +34,7 @@ export type Publisher = AsyncDisposable & {
 export class NotPublished extends Error {
   override name = 'NotPublished';
   readonly code: 'unroutable' | 'not_connected' | 'refused' | 'timeout';
-  /** With `refused`: this message, or one beside it on the channel, is the cause, and another try would fail the same way. */
+  /** For `refused`: this message, or one beside it on the channel, is the cause, and another try would fail the same way. */
   readonly forItself: boolean;
   constructor(code: NotPublished['code'], message: string, options: ErrorOptions & { forItself?: boolean } = {}) {
     super(message, options);
@@ -43,8 +43,8 @@ export class NotPublished extends Error {
   }
 
   /**
-   * A broker that cannot be reached, does not answer, cannot accept the message just now (a nack), or has lost the queue (which is
-   * declared again) counts as away. If it closes the channel, or the message cannot be written, the message is the cause.
+   * A broker counts as away if it cannot be reached, does not answer, cannot accept the message at the moment (a nack), or has lost the queue
+   * (which is declared again). If it closes the channel, or the message cannot be written, the message is the cause.
    */
   get trouble(): Trouble {
     return this.forItself ? 'other' : 'away';
@@ -53,11 +53,11 @@ export class NotPublished extends Error {
 
 type Waiting = { returned: boolean; settle(error?: NotPublished): void };
 
-/** Opens a connection that only publishes, so that a broker short of memory, which blocks publishers, never blocks acks. */
+/** Opens a connection for publishing only, so that a broker short of memory, which blocks publishers, never blocks acks. */
 export async function openPublisher(
   options: ConnectionOptions & {
     confirmTimeoutMs?: number;
-    /** The `user_id` of every message; RabbitMQ closes the channel if it is not the name of the connection’s user. */
+    /** The `user_id` of every message; RabbitMQ closes the channel if it differs from the connection’s user. */
     userId?: string;
   },
 ): Promise<Publisher> {
@@ -73,7 +73,7 @@ export async function openPublisher(
       if (channel !== opened) return;
       channel = undefined;
       for (const entry of [...waiting.values()]) entry.settle(closedBefore(fault));
-      // A channel that the broker closed alone would never come back: let the whole connection do so.
+      // A channel closed by the broker would not come back by itself: reconnect instead.
       model.close().catch(() => {});
     });
     channel = opened;
@@ -83,14 +83,14 @@ export async function openPublisher(
     connected = model;
     silence.begin(model);
   });
-  // A channel of RabbitMQ before 3.12 that begins before it knows a queue's new leader asks the dead one for good: it refuses all for
-  // that queue until the dead node is back, while a channel that is opened later publishes
+  // Before RabbitMQ 3.12, a channel opened before it knows a queue's new leader keeps asking the dead one: it refuses everything for that
+  // queue until the dead node is back, while a channel opened later can publish
   // (https://github.com/rabbitmq/rabbitmq-server/pull/9241).
   const renewChannel = makeRenewal(async () => {
     const [model, retired] = [connected, channel];
     if (!model || !retired) return;
     await open(model);
-    setTimeout(() => retired.close().catch(() => {}), confirmTimeoutMs).unref(); // none waits for its confirm then
+    setTimeout(() => retired.close().catch(() => {}), confirmTimeoutMs).unref(); // by then nobody waits for its confirms
   });
 
   return {
@@ -108,10 +108,10 @@ export async function openPublisher(
           if (channel === current) renewChannel();
           return entry.settle(new NotPublished('refused', 'the broker refused the message', { cause: error }));
         }
-        // A returned message comes back before its confirm (RabbitMQ's documented order).
+        // A returned message arrives before its confirm (RabbitMQ's documented order).
         if (!entry.returned) return entry.settle();
         entry.settle(new NotPublished('unroutable', `no queue takes ${message.routingKey || 'it'}`));
-        // Somebody deleted a queue of ours: with a new connection it is declared again.
+        // Somebody deleted one of our queues: reconnecting declares it again.
         if (isOurs(message, options.topology) && channel === current) connected?.close().catch(() => {});
       };
       const { exchange, routingKey, body, userId = options.userId } = message;
@@ -147,7 +147,7 @@ function propertiesOf(message: Outgoing, tag: string, userId: string | undefined
   };
 }
 
-/** What a throw of amqplib's means, before anything was sent. */
+/** What amqplib throws before anything was sent. */
 function notWritten(cause: unknown): NotPublished {
   return cause instanceof IllegalOperationError
     ? new NotPublished('not_connected', 'the channel is closed', { cause })
@@ -161,7 +161,7 @@ function isOurs({ exchange, routingKey }: Outgoing, { queues, exchanges }: Conne
     : exchanges.some(({ name, type }) => name === exchange && type === 'x-consistent-hash');
 }
 
-/** A channel that marks what comes back, and calls `onClose`, with what was wrong, when it is closed. */
+/** A channel that marks returned messages, and calls `onClose` with the fault when it closes. */
 async function openChannel(
   model: ChannelModel,
   waiting: ReadonlyMap<string, Waiting>,
@@ -177,18 +177,18 @@ async function openChannel(
     const entry = tag === undefined ? undefined : waiting.get(tag);
     if (entry) entry.returned = true;
   });
-  // Before amqplib’s own listener, which passes every callback a nack, whatever the cause.
+  // Runs before amqplib’s own listener, which passes every callback a nack, whatever the cause.
   opened.prependListener('close', () => onClose(fault));
   return opened;
 }
 
-/** Waits for a message's confirm, for so long at most. */
+/** Waits for a message's confirm, up to a time limit. */
 function waitFor(
   tag: string,
   waiting: Map<string, Waiting>,
   { timeoutMs, onLate }: { timeoutMs: number; onLate: () => void },
 ) {
-  // Not Promise.withResolvers, which Node 20 lacks: producers run there.
+  // Not Promise.withResolvers, which is missing from Node 20, where producers run.
   let resolve!: () => void;
   let reject!: (error: NotPublished) => void;
   const promise = new Promise<void>((...both) => {
@@ -211,7 +211,7 @@ function waitFor(
   return { entry, promise };
 }
 
-/** Not every call of a connection that breaks settles. */
+/** Needed because not every call on a breaking connection settles. */
 async function within<T>(ms: number, answer: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -222,7 +222,7 @@ async function within<T>(ms: number, answer: Promise<T>): Promise<T> {
 
 const renewal = { firstMs: 250, mostMs: 10_000, calmMs: 30_000 };
 
-/** Renews a moment after it is called for, and ever more seldom as long as that goes on: a queue may be full, and refuse whatever the channel. */
+/** Renews a moment after being called, ever less often while calls continue: a full queue refuses messages on any channel. */
 function makeRenewal(renew: () => Promise<void>): () => void {
   let pauseMs = renewal.firstMs;
   let calledAt = Number.NEGATIVE_INFINITY;
@@ -243,7 +243,7 @@ function makeRenewal(renew: () => Promise<void>): () => void {
 const tagHeader = 'x-publish-tag';
 const notFound = 404;
 
-/** What a channel closed by the broker means for publishes without a confirm; `fault` is the broker’s reason, if it gave one. */
+/** What a channel closed by the broker means for unconfirmed messages; `fault` is the broker’s reason, if it gave one. */
 function closedBefore(fault: (Error & { code?: number }) | undefined): NotPublished {
   if (!fault) return new NotPublished('not_connected', 'the connection was lost before the confirm');
   if (fault.code === notFound) return new NotPublished('unroutable', 'there is no such exchange', { cause: fault });

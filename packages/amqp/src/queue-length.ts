@@ -1,9 +1,9 @@
-/** How long a queue is that may be gone. */
+/** The length of a queue that may not exist. */
 import type { ChannelModel } from 'amqplib';
 
 const notFound = 404;
 
-/** How many messages a queue has ready; undefined if there is none. It takes a channel of its own, which RabbitMQ closes then. */
+/** How many messages a queue has ready; undefined if it does not exist. Uses a separate channel, since RabbitMQ closes it in that case. */
 export async function lengthOf(model: ChannelModel, queue: string): Promise<number | undefined> {
   const channel = await model.createChannel();
   channel.on('error', () => {});

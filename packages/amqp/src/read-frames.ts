@@ -1,12 +1,12 @@
 /**
- * Reads AMQP frames copying as little as can be. amqplib joins every piece that the socket brings with what is left of the one before, and
- * at last the frames of a message: a message of 24 MB is copied four times, which keeps everything behind it waiting for some 50 ms more, and
- * the last of these copies holds up the event loop for 20 to 40 ms.
+ * Reads AMQP frames with as little copying as possible. amqplib joins every piece from the socket with what was left of the one before, and
+ * finally the frames of a message: a message of 24 MB is copied four times, which delays everything behind it by some 50 ms, and the last of
+ * these copies blocks the event loop for 20 to 40 ms.
  */
 import type { Readable } from 'node:stream';
 import type { ChannelModel } from 'amqplib';
 
-/** What amqplib 2 has inside: what is read and not yet parsed, and the function that parses the first frame of it. */
+/** amqplib 2 internals: bytes read but not yet parsed, and the function that parses the first frame. */
 type Reading = {
   rest: Buffer;
   maxFrameSize: number;
@@ -20,20 +20,20 @@ const bodyFrame = 3;
 const frameEnd = 0xce;
 /** Type, channel and length. */
 const frameHeadBytes = 7;
-/** Where a content header says how large the body is: behind class and weight (AMQP 0-9-1, section 4.2.6.1). */
+/** The offset of the body size in a content header, behind class and weight (AMQP 0-9-1, section 4.2.6.1). */
 const bodySizeAt = frameHeadBytes + 4;
 const largeBytes = 1024 * 1024;
 
-/** Call it on each new connection, before anything is consumed. */
+/** Call it on each new connection, before consuming anything. */
 export function readFrames(model: ChannelModel): void {
-  const connection = model.connection as unknown as Reading; // how it reads, the typings leave out
+  const connection = model.connection as unknown as Reading; // internals, missing from the typings
   const decode = connection.recvFrame.bind(connection);
   const pieces = makePieces(connection.rest);
-  /** Large bodies that are coming in, by channel. */
+  /** Large bodies being received, by channel. */
   const coming = new Map<number, { body: Buffer; at: number }>();
 
   const begin = (channel: number, size: number) => {
-    // Threads can read it where it is. The system gives the memory page by page as it is written.
+    // Threads can read it in place. The system maps its memory page by page on writing.
     if (size > largeBytes) coming.set(channel, { body: Buffer.from(new SharedArrayBuffer(size)), at: 0 });
     else coming.delete(channel);
   };
@@ -47,7 +47,7 @@ export function readFrames(model: ChannelModel): void {
         const [type, channel] = [head[0], head.readUInt16BE(1)];
         const large = type === bodyFrame && !isRefused ? coming.get(channel) : undefined;
         if (!large || size > large.body.length - large.at) {
-          // What is too large amqplib refuses.
+          // amqplib refuses frames that are too large.
           connection.rest = pieces.take(Math.min(bytes, pieces.length()));
           if (type === headerFrame && size >= bodySizeAt - frameHeadBytes + 8)
             begin(channel, Number(connection.rest.readBigUInt64BE(bodySizeAt)));
@@ -69,7 +69,7 @@ export function readFrames(model: ChannelModel): void {
   };
 }
 
-/** What has come, in the pieces in which it came. */
+/** The bytes received, in the pieces in which they arrived. */
 function makePieces(first: Buffer) {
   const pieces = first.length > 0 ? [first] : [];
   let length = first.length;
@@ -89,7 +89,7 @@ function makePieces(first: Buffer) {
       pieces.push(piece);
       length += piece.length;
     },
-    /** The first bytes; undefined when there are not so many. */
+    /** The first bytes; undefined when there are fewer. */
     peek(bytes: number): Buffer | undefined {
       if (length < bytes) return undefined;
       if (pieces[0]!.length < bytes) {
@@ -98,7 +98,7 @@ function makePieces(first: Buffer) {
       }
       return pieces[0]!;
     },
-    /** The first bytes, of which there are so many. */
+    /** Removes and returns the first bytes, which must be there. */
     take(bytes: number): Buffer {
       const piece = pieces[0]!;
       if (piece.length < bytes) {

@@ -1,7 +1,7 @@
-/** The metric of lost connections. Apart from the connection itself, so that a producer in Node gets by without a metrics library. */
+/** The metric of lost connections. Separate from the connection, so that a producer in Node needs no metrics library. */
 import { Counter, type Registry } from '@gatepost/runtime/metrics';
 
-/** `amqp_reconnects_total`, one a registry, whoever asks for it first. */
+/** `amqp_reconnects_total`, created once per registry. */
 export function reconnectCounter(registry: Registry): Counter {
   const name = 'amqp_reconnects_total';
   const existing = registry.getSingleMetric(name);

@@ -1,6 +1,6 @@
 /**
- * Requests and their answers through RabbitMQ: who asks names nobody but a routing key, and has the answer by direct reply-to
- * (https://www.rabbitmq.com/docs/direct-reply-to). Nothing of it is kept: what is under way when a connection breaks is lost.
+ * Requests and answers through RabbitMQ: the requester names only a routing key, and gets the answer by direct reply-to
+ * (https://www.rabbitmq.com/docs/direct-reply-to). Nothing is stored: requests under way are lost when a connection breaks.
  */
 import { randomUUID } from 'node:crypto';
 import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
@@ -10,7 +10,7 @@ export type Asked = { exchange: string; routingKey: string; type: string; body: 
 
 export type Got =
   | { kind: 'answer'; body: Buffer }
-  /** Nobody takes such requests now. */
+  /** Nobody takes such requests at the moment. */
   | { kind: 'unroutable' }
   | { kind: 'late' }
   /** There is no connection, or it broke meanwhile: the request may have been handled all the same. */
@@ -73,20 +73,20 @@ export async function openRequester(options: ConnectionOptions): Promise<Request
   };
 }
 
-/** `answer` does nothing when no answer is waited for any more. */
+/** `answer` does nothing when the requester is no longer waiting. */
 export type Request = { routingKey: string; type: string; body: Buffer; answer(body: Buffer): void };
 
 export type Responder = AsyncDisposable & {
   isConnected(): boolean;
-  /** Takes requests with that routing key, from now on and with every new connection. Rejects while no broker is connected. */
+  /** Takes requests with that routing key, now and on every later connection. Rejects while no broker is connected. */
   bind(routingKey: string): Promise<void>;
   unbind(routingKey: string): Promise<void>;
-  /** Sends a message that nobody answers to whoever takes that routing key. */
+  /** Sends a message without an answer to the process that takes that routing key. */
   tell(routingKey: string, type: string, body: string): void;
 };
 
 /**
- * Takes requests from a queue of its own, which RabbitMQ deletes as soon as the connection is gone: then whoever asks hears at once that
+ * Takes requests from a queue of its own, which RabbitMQ deletes as soon as the connection is gone: a requester then learns at once that
  * nobody is there.
  */
 export async function openResponder(
@@ -105,7 +105,7 @@ export async function openResponder(
       model.close().catch(() => {});
     };
     channel.on('close', startAnew);
-    // A name of its own for each connection: the broker may not have noticed yet that the one before is gone.
+    // A new name for each connection: the broker may not have noticed yet that the previous one is gone.
     const queue = `${exchange}.${randomUUID()}`;
     await channel.assertQueue(queue, { exclusive: true, durable: false, autoDelete: true });
     for (const key of keys) await channel.bindQueue(queue, exchange, key);
@@ -150,6 +150,6 @@ function publishIfOpen(channel: Channel, ...message: Parameters<Channel['publish
   try {
     channel.publish(...message);
   } catch {
-    // The channel is closed: nobody waits any more, and nobody need hear of it.
+    // The channel is closed: nobody is waiting any more.
   }
 }

@@ -1,16 +1,16 @@
 /**
- * A message whose properties amqplib cannot read (tables nested some thousand deep, which exhaust its stack) ends the connection,
- * is delivered again on the next one, and so on: one such message stalls a queue. It is taken without its properties instead.
+ * A message whose properties amqplib cannot read (tables nested some thousand deep exhaust its stack) ends the connection, is redelivered on
+ * the next one, and so on: a single one stalls a queue. Such messages are taken without their properties instead.
  */
 import type { ChannelModel } from 'amqplib';
 import type { ConnectionLog } from './connection.ts';
 
-/** What amqplib 2 has inside: what is read and not yet parsed, and the function that parses the first frame of it. */
+/** amqplib 2 internals: bytes read but not yet parsed, and the function that parses the first frame. */
 type Reading = { rest: Buffer; recvFrame(): unknown };
 
-/** Call it on each new connection, before anything is consumed. */
+/** Call it on each new connection, before consuming anything. */
 export function takeUnreadable(model: ChannelModel, log: Pick<ConnectionLog, 'warn'>): void {
-  const connection = model.connection as unknown as Reading; // how it reads, the typings leave out
+  const connection = model.connection as unknown as Reading; // internals, missing from the typings
   const receive = connection.recvFrame.bind(connection);
   connection.recvFrame = () => {
     const before = connection.rest;
@@ -33,7 +33,7 @@ const frameHeadBytes = 7;
 /** Class, weight and the body's size, before a message's properties. */
 const contentHeadBytes = 12;
 
-/** The first frame, if it is a whole content header (AMQP 0-9-1, section 4.2.6.1), with no property. */
+/** The first frame with its properties removed, if it is a whole content header (AMQP 0-9-1, section 4.2.6.1). */
 function withoutProperties(bytes: Buffer): Buffer | undefined {
   if (bytes.length < frameHeadBytes || bytes[0] !== headerFrame) return undefined;
   const length = bytes.readUInt32BE(3);

@@ -1,4 +1,4 @@
-/** Prisma's client on the `webhooks` schema, for everything but the dispatcher's hot path. */
+/** Prisma's client for the `webhooks` schema, used for everything except the dispatcher's hot path. */
 import { PrismaPg } from '@prisma/adapter-pg';
 import { PrismaClient } from './generated/client.ts';
 import { openPool, schemaName } from './pool.ts';

@@ -1,11 +1,11 @@
-/** Writes the log of deliveries. */
+/** Writes the delivery log. */
 import { lostEvents, markRouted, restoreEvents, type TakenEvent, takenValues } from './events.ts';
 import { parkedRecord } from './parked.ts';
 import type { Pool } from './pool.ts';
 import { countOutcomes } from './replays.ts';
 import { countAttempts, countedOfAttempts } from './stats.ts';
 
-/** As `json_to_recordset` reads it: a key a column. */
+/** As `json_to_recordset` reads it: one key per column. */
 type Row = Record<string, unknown>;
 
 const insertText = (where = '') => `
@@ -23,12 +23,12 @@ const insertText = (where = '') => `
    ${where}
   ON CONFLICT DO NOTHING RETURNING id, event_key, ${countedOfAttempts}`;
 
-// What is there already is not counted once more.
+// Existing rows are not counted again.
 const insertAndCountText = `
   WITH recorded AS (${insertText()})
   ${countAttempts('recorded')}`;
 
-/** What a lost event's delivery has come to is written as it is restored. */
+/** The outcome of a lost event's delivery is written when the event is restored. */
 const insertKeptText = insertText('WHERE (id, event_key) NOT IN (SELECT id, key FROM lost)');
 
 const insertAndRouteText = `
@@ -36,7 +36,7 @@ const insertAndRouteText = `
        recorded AS (${insertKeptText}), counted AS (${countAttempts('recorded')})
   SELECT key FROM lost`;
 
-// Who recorded the attempt parks the next one, so that an attempt made twice is not retried twice. What was parked has its outcome now.
+// The statement that records an attempt parks the next one, so that an attempt made twice is not retried twice. Parked rows now have their outcome.
 const insertAndParkText = `
   WITH routed AS (${markRouted('$4', '$5', '$6')} RETURNING key), lost AS MATERIALIZED (${lostEvents('$4', '$5', '$6')}),
        recorded AS (${insertKeptText}), counted AS (${countAttempts('recorded')}),
@@ -49,9 +49,8 @@ const insertAndParkText = `
   SELECT key FROM lost`;
 
 /**
- * Writes a row per attempt that has ended; one that is there already stays as it is. In the same statement the parked rows of the
- * deliveries `parked` are forgotten, the events `routed` are marked as routed, and what follows is parked: of `next`, each under the id of
- * the attempt before, those whose attempt was written now.
+ * Writes a row per finished attempt; existing rows stay as they are. The same statement deletes the parked rows of the deliveries `parked`,
+ * marks the events `routed` as routed, and parks each of `next` (under the id of the previous attempt) whose previous attempt was written now.
  */
 export async function recordDeliveries(
   pool: Pool,
@@ -92,7 +91,7 @@ function insertRows(
   return db.query<{ key: string }>({ name: 'insert deliveries', text: insertAndCountText, values: [toJson(ended)] });
 }
 
-/** JSON as PostgreSQL takes it: its text has no NUL, which receivers' header values and error texts might hold. */
+/** JSON that PostgreSQL accepts: without NUL, which receivers' header values and error texts might contain. */
 function toJson(rows: readonly Row[]): string {
   const json = JSON.stringify(rows);
   return json.includes('\\u0000') ? json.replaceAll(/(?<!\\)((?:\\\\)*)\\u0000/g, '$1\\ufffd') : json;

@@ -1,4 +1,4 @@
-/** Writes events, a batch in one statement; the primary key and a look at yesterday are the de-duplication of 24 hours. */
+/** Writes events, one statement per batch; the primary key and a look at the previous day de-duplicate over 24 hours. */
 import { sqlStateOf } from '@gatepost/runtime/store-errors';
 import { inTransaction } from '@gatepost/runtime/transaction';
 import type { PoolClient, QueryConfig } from 'pg';
@@ -8,11 +8,11 @@ import { isGone } from './takers.ts';
 
 export type NewEvent = {
   key: string;
-  /** As versions made it that left the subject out. */
+  /** The key as made by versions that left the subject out. */
   keyBefore: () => string;
   guid: string;
   source: string;
-  /** The producer's. */
+  /** Given by the producer. */
   id: string;
   type: string;
   action: string | null;
@@ -20,18 +20,18 @@ export type NewEvent = {
   repositoryId: number | null;
   occurredAt: Date;
   hookIds: number[];
-  /** Why it goes to no hook, and the subject that was asked for; null when it goes to one. */
+  /** Why it goes to no hook, and the subject it named; null when it goes to one. */
   unmatched: { reason: string; subject: string } | null;
   /** null: nobody will ask for it. */
   payload: Buffer | null;
   /**
-   * The job (JSON) with which its deliveries are parked at once, when all of them have to wait for their account's limit; null otherwise.
+   * The job (JSON) that its deliveries are parked with at once when all of them have to wait for their account's limit; null otherwise.
    * `deliveryId`, `hookId` and `eventOn` are added here.
    */
   waitingJob: string | null;
-  /** Who makes its only delivery, if it is stored by this call (takers.ts); null: nobody yet. */
+  /** Which dispatcher makes its only delivery, if this call stores it (takers.ts); null: none yet. */
   takenBy: number | null;
-  /** Where traces are on. */
+  /** Set when tracing is on. */
   traceparent?: string | undefined;
 };
 
@@ -43,16 +43,16 @@ export type StoredEvent = {
   /** hookIds[i] gets deliveryIds[i], as decided when the event was first stored. */
   hookIds: number[];
   deliveryIds: number[];
-  /** The number of the event among those of hookIds[i] (docs/decisions/0418-numbers-and-replays.md); null: versions before stored it. */
+  /** The event's number in each hook's sequence (docs/decisions/0418-numbers-and-replays.md); null: an earlier version stored it. */
   sequences: number[] | null;
   /** Stored by this call, not before. */
   isNew: boolean;
-  /** Its deliveries are handed over, to RabbitMQ or to the parking. */
+  /** Its deliveries have been handed over, to RabbitMQ or to the parking. */
   isRouted: boolean;
 };
 
 type Row = {
-  /** The key that was asked for. */
+  /** The requested key. */
   asked: string;
   key: string;
   guid: string;
@@ -64,11 +64,12 @@ type Row = {
   is_routed: boolean;
 };
 
-// What waits for its account's limit is parked with its event, and counts as routed: nothing is left to hand over. (Its jobs come by key, since a
-// join without an index would compare each event of the batch with each.)
-// OFFSET 0 keeps the look-up one by index for each incoming event: planned while today's partition is still empty, a join would read
-// the partition through for each batch, ever after. The hooks' counters are raised before anything is inserted, in the order of hooks: whoever
-// has events of the same hooks waits there until this is committed. Numbers are looked up in JSON, by key, and not joined. Payloads travel as one binary parameter, cut up by the database: nothing is escaped or encoded on the way.
+// Deliveries that wait for their account's limit are parked along with their event, which counts as routed: nothing is left to hand over. (Their
+// jobs are looked up by key, since a join without an index would compare every pair of the batch's events.)
+// OFFSET 0 forces an index lookup per incoming event: a join planned while today's partition is still empty would scan the partition for each
+// batch, ever after. The hooks' counters are raised before anything is inserted, in hook order: other writers of the same hooks' events wait
+// there until the commit. Numbers are looked up in JSON by key rather than joined. Payloads travel as one binary parameter that the database
+// cuts up, which avoids escaping and encoding.
 const insert = (earlierKeys: string) => `
   WITH incoming AS MATERIALIZED (
     SELECT r.* FROM set_config('synchronous_commit', coalesce($4, current_setting('synchronous_commit')), true), json_to_recordset($1) AS r (
@@ -121,8 +122,8 @@ const insert = (earlierKeys: string) => `
   UNION ALL
   SELECT asked, key, guid, received_on::text, hook_ids, delivery_ids::text[], sequences::text[], routed_at IS NOT NULL, false FROM earlier`;
 
-// Rows of earlier versions have the key without the subject, and are an event's if they are of the same place. That costs some 25 µs an
-// event, so they are looked for only while there can be any.
+// Rows of earlier versions have the key without the subject, and match an event if account and repository are the same. That costs some 25 µs
+// per event, so they are looked for only while there can be any.
 const statements = {
   ever: { name: 'store events', text: insert('key = i.key') },
   afterUpgrade: {
@@ -133,15 +134,15 @@ const statements = {
 };
 
 /**
- * Stores events that are not there yet, with a delivery id per hook, and answers for each (in order) what is stored. Of two
- * equal events in one call both get the same answer.
+ * Stores events that are not there yet, with a delivery id per hook, and answers what is stored for each, in order. Two equal events in one
+ * call get the same answer.
  */
 export type StoreEvents = (events: NewEvent[]) => Promise<StoredEvent[]>;
 
 /** An event that this dispatcher has taken, with its only delivery. */
 export type TakenEvent = { event: NewEvent; receivedOn: string; deliveryId: number; sequence: number | null };
 
-/** TODO: leave out what knows of keys before when upgrades from versions without the subject in it are no longer supported. */
+/** TODO: remove the handling of old keys when upgrades from versions without the subject in the key are no longer supported. */
 export async function makeStoreEvents(pool: Pool): Promise<StoreEvents> {
   const { rows } = await pool.query<{ until: number }>(
     "SELECT extract(epoch FROM with_subject_since + interval '2 days')::float8 * 1000 AS until FROM event_keys",
@@ -157,24 +158,24 @@ export async function makeStoreEvents(pool: Pool): Promise<StoreEvents> {
   };
 }
 
-// Of a crowd of dispatchers that store the same events one is done each time.
+// When a crowd of dispatchers stores the same events, one of them succeeds each time.
 const triesMax = 10;
 
 /**
- * Another dispatcher stored one of the events while our statement ran, which therefore had not seen it. Nothing of ours is stored then: an event
- * that were passed over would leave a gap among the numbers of its hooks.
+ * Another dispatcher stored one of the events while our statement ran, so that we did not see it. Our statement then stores nothing: skipping
+ * the event would leave a gap in the numbers of its hooks.
  */
 const isStoredMeanwhile = (error: unknown): boolean => sqlStateOf(error) === uniqueViolation;
 const uniqueViolation = '23505';
 
 async function storeEvents(pool: Pool, incoming: NewEvent[], isAfterUpgrade: boolean): Promise<StoredEvent[]> {
-  // Of two equal ones the first.
+  // Keeps the first of two equal events.
   const events = [...new Map(incoming.toReversed().map((event) => [event.key, event])).values()].toReversed();
   const payloads: Buffer[] = [];
   let start = 0;
   const rows = events.map((event, place) => {
     const { payload } = event;
-    // A length of null makes substring() null.
+    // A null length makes substring() null.
     const row = { place, ...rowOf(event, isAfterUpgrade), start, length: payload?.length ?? null };
     if (payload) {
       payloads.push(payload);
@@ -187,10 +188,10 @@ async function storeEvents(pool: Pool, incoming: NewEvent[], isAfterUpgrade: boo
     ...(isAfterUpgrade ? statements.afterUpgrade : statements.ever),
     values: [
       JSON.stringify(rows),
-      // A large event comes alone: to copy 24 MB takes some 13 ms.
+      // A large event comes alone, and copying 24 MB takes some 13 ms.
       payloads.length === 1 ? payloads[0] : Buffer.concat(payloads),
       JSON.stringify(Object.fromEntries(waiting)),
-      // Nothing is acked or published before the outcomes are committed, and with them on disk is all that was committed before.
+      // Nothing is acked or published before the outcomes are committed, and their commit also flushes everything committed earlier to disk.
       events.every(({ takenBy }) => takenBy !== null) ? 'off' : null,
     ],
   });
@@ -235,9 +236,9 @@ function rowOf(event: NewEvent, isAfterUpgrade: boolean) {
 type EventOf = Pick<StoredEvent, 'key' | 'receivedOn'>;
 
 /**
- * Marks those of the events as routed that are not, and that nobody else is about: in a transaction, at whose end their deliveries are
- * handed over. Until then others pass them over. Answers their keys. `taker`: who asks, and which events it is making the delivery of. (Each
- * is looked up by itself, as where they are stored: a join would read the day's events through for each batch.)
+ * Marks as routed those events that are not routed and that nobody else is routing, in the transaction that hands over their deliveries. Until
+ * it ends, others skip them. Answers their keys. `taker`: the calling dispatcher, and the events whose delivery it is making. (Each event is
+ * looked up separately, as when storing: a join would scan the day's events for each batch.)
  */
 export async function claimUnrouted(
   client: PoolClient,
@@ -268,8 +269,8 @@ export async function claimUnrouted(
 }
 
 /**
- * SQL that marks taken events as routed, by three parameters: their keys, days and deliveries. Not as a join with these: planned while today's
- * partition is still empty, it would read the partition through each time, ever after.
+ * SQL that marks taken events as routed, by three parameters: their keys, days and deliveries. Not written as a join with these: planned while
+ * today's partition is still empty, it would scan the partition each time, ever after.
  */
 export const markRouted = (keys: string, days: string, ids: string): string => `
   UPDATE events SET routed_at = now()
@@ -277,8 +278,8 @@ export const markRouted = (keys: string, days: string, ids: string): string => `
      AND delivery_ids && ${ids}::bigint[]`;
 
 /**
- * SQL, by the same parameters: the events, with their deliveries, that are neither in `routed`, which marked them, nor there at all with that
- * delivery: PostgreSQL had not had them on disk when it went down. The delivery's id may be another's by then, since the sequence went back too.
+ * SQL, with the same parameters: the events and deliveries that are neither in `routed`, which marked them, nor stored with that delivery:
+ * PostgreSQL crashed before they were on disk. The delivery id may be in use elsewhere by then, since the sequence went back too.
  */
 export const lostEvents = (keys: string, days: string, ids: string): string => `
   SELECT r.key, r.id FROM unnest(${keys}::uuid[], ${days}::date[], ${ids}::bigint[]) AS r (key, day, id)
@@ -302,8 +303,8 @@ export const takenValues = (taken: readonly TakenEvent[]): [keys: string[], days
 ];
 
 /**
- * Writes events again that PostgreSQL had not on disk when it went down, as routed: their payloads will be asked for. `lost` says which of
- * those that were taken. In the same transaction `end` writes what has become of each delivery, under the id that it has from now on.
+ * Restores events, as routed, that were not on disk when PostgreSQL crashed: their payloads will be asked for. `lost` tells which of those
+ * taken. In the same transaction `end` writes the outcome of each delivery, under its new id.
  */
 export async function restoreEvents(
   pool: Pool,
@@ -319,7 +320,7 @@ export async function restoreEvents(
 
 /** Answers the id of its only delivery. */
 async function restoreEvent(client: PoolClient, { event, receivedOn, sequence }: TakenEvent): Promise<number> {
-  // What its receiver knows by this number is given to no other event from now on.
+  // The receiver knows this event by its number, which must not be given to another.
   if (sequence !== null)
     await client.query(
       `INSERT INTO hook_sequences AS s (hook_id, last) VALUES ($1, $2)
@@ -347,7 +348,7 @@ async function restoreEvent(client: PoolClient, { event, receivedOn, sequence }:
       event.traceparent,
     ],
   );
-  // Somebody may have stored it again: then it is the same delivery, unless the hooks are others by now.
+  // Somebody may have stored it again: the delivery is then the same, unless the hooks have changed.
   const { rows } = await client.query<{ id: string }>(
     `UPDATE events SET routed_at = coalesce(routed_at, now()) WHERE key = $1 AND received_on = $2 AND hook_ids = $3
      RETURNING delivery_ids[1] AS id`,
@@ -358,18 +359,18 @@ async function restoreEvent(client: PoolClient, { event, receivedOn, sequence }:
   return Number(next[0]!.id);
 }
 
-/** Leaves an event that this dispatcher had taken to others. */
+/** Releases an event taken by this dispatcher, leaving it to others. */
 export async function releaseTaken(pool: Pool, { key, receivedOn }: EventOf): Promise<void> {
   const text = 'UPDATE events SET taken_by = NULL WHERE key = $1 AND received_on = $2 AND routed_at IS NULL';
   await pool.query(text, [key, receivedOn]);
 }
 
-/** The payload of a stored event; undefined when its partition is gone or the event was stored without. */
+/** The payload of a stored event; undefined when its partition is gone or it was stored without one. */
 export async function loadPayload(pool: Pool, eventKey: string, eventOn: string): Promise<Buffer | undefined> {
   const query = {
     text: 'SELECT payload FROM events WHERE key = $1 AND received_on = $2',
     values: [eventKey, eventOn],
-    // As hex it would come as a string of twice its size. (An option of pg that its types do not know.)
+    // In text format it would be a hex string of twice its size. (A pg option missing from its types.)
     binary: true,
     types: { getTypeParser: () => (value: Buffer) => value },
   };
@@ -377,7 +378,7 @@ export async function loadPayload(pool: Pool, eventKey: string, eventOn: string)
   return rows[0]?.payload ?? undefined;
 }
 
-/** How large that payload is, found without reading it. */
+/** The size of that payload, determined without reading it. */
 export async function payloadBytes(pool: Pool, eventKey: string, eventOn: string): Promise<number | undefined> {
   const { rows } = await pool.query<{ bytes: number | null }>(
     'SELECT octet_length(payload) AS bytes FROM events WHERE key = $1 AND received_on = $2',

@@ -1,11 +1,11 @@
-/** What a hook's row says of its deliveries, as both services read it. */
+/** The columns of a hook's row that concern its deliveries, as both services read them. */
 export type HookColumns = {
   id: number;
-  /** `cli`: its deliveries go to whoever listens at its socket. */
+  /** `cli`: deliveries go to listeners on its socket. */
   name: 'web' | 'cli';
   events: string[];
   url: string;
-  /** Sealed, as are the secrets and the headers. */
+  /** Sealed, like the secrets and the headers. */
   credentials: Buffer | null;
   content_type: 'json' | 'form';
   insecure_ssl: boolean;

@@ -1,4 +1,4 @@
-/** What is written to `parked`, where promised deliveries stand until their outcome is recorded. */
+/** Writes to `parked`, where promised deliveries stay until their outcome is recorded. */
 import type { PoolClient } from 'pg';
 import { lostEvents, markRouted, restoreEvents, type TakenEvent, takenValues } from './events.ts';
 import type { Pool } from './pool.ts';
@@ -6,18 +6,18 @@ import { countOutcomes } from './replays.ts';
 
 type Queryable = Pick<Pool, 'query'>;
 
-/** SQL, in the words of the two indexes: a row waits for its account's limit, or for its time. */
+/** SQL, worded like the two indexes: a row waits for its account's limit, or for its time. */
 export const waits = "published_at IS NULL AND due_at = 'infinity'";
 export const isTimed = "published_at IS NULL AND due_at < 'infinity'";
 
-/** SQL, in the words of the index by event: all rows but first attempts that wait for their account's limit, whose ids the event's row names. */
+/** SQL, worded like the index by event: all rows except first attempts waiting for their limit, whose ids are in the event's row. */
 export const isLater = `(reason <> 'throttle' OR job LIKE '%"redelivery":true%')`;
 
-/** A row as it is parked. */
+/** A row to be parked. */
 export type ParkedRow = {
   delivery_id: number;
   account_id: number;
-  /** `again`: of a replay (replays.ts). */
+  /** `again`: part of a replay (replays.ts). */
   reason: 'throttle' | 'retry' | 'busy' | 'again';
   due_at: Date | 'infinity';
   /** `infinity`: its account or hook is paused (paused.ts). */
@@ -28,9 +28,9 @@ export type ParkedRow = {
   job: string;
 };
 
-/** A row that is taken out again, with the payload of its event if that is no larger than was asked for. */
+/** A row taken out again, with its event's payload if that is no larger than requested. */
 export type Row = { delivery_id: string; account_id: number; reason: string; job: string; payload: Buffer | null };
-/** SQL, of a row `p`. */
+/** SQL, for a row `p`. */
 export const payloadOfRow = (maxBytes: string): string => `(SELECT e.payload FROM events e
   WHERE e.key = p.event_key AND e.received_on = p.event_on AND octet_length(e.payload) <= ${maxBytes}) AS payload`;
 
@@ -40,7 +40,7 @@ export const parkedRecord = `(delivery_id bigint, account_id integer, reason tex
 
 const columns = 'delivery_id, account_id, reason, due_at, published_at, event_key, event_on, job';
 
-// In the order of their ids, so that two dispatchers that park the same deliveries do not wait for each other.
+// In id order, so that two dispatchers parking the same deliveries do not deadlock.
 const whereItWaits = `
   ORDER BY delivery_id
   ON CONFLICT (delivery_id) DO UPDATE
@@ -50,7 +50,7 @@ const whereItWaits = `
 const parkText = `
   INSERT INTO parked (${columns}) SELECT ${columns} FROM json_to_recordset($1) AS r ${parkedRecord} ${whereItWaits}`;
 
-/** Parks deliveries, each once; one that was published from here before waits again, until its new time. */
+/** Parks deliveries, each once; one that was parked here and published before waits again, until its new time. */
 export async function park(db: Queryable, rows: readonly ParkedRow[]): Promise<void> {
   if (rows.length > 0) await db.query({ name: 'park', text: parkText, values: [JSON.stringify(rows)] });
 }
@@ -66,7 +66,7 @@ const parkAgainText = `
     ${whereItWaits})
   SELECT key FROM lost`;
 
-/** The same, but a delivery that has its outcome is forgotten instead. The events `routed` are marked as routed with it. */
+/** The same, except that a delivery with an outcome is dropped instead. The events `routed` are marked as routed along with it. */
 export async function parkAgain(db: Pool, rows: readonly ParkedRow[], routed: readonly TakenEvent[]): Promise<void> {
   const values = [JSON.stringify(rows), ...takenValues(routed)];
   const { rows: lost } = await db.query<{ key: string }>({ name: 'park again', text: parkAgainText, values });
@@ -78,7 +78,7 @@ export async function parkAgain(db: Pool, rows: readonly ParkedRow[], routed: re
   );
 }
 
-/** Forgets parked deliveries that will not be made. */
+/** Deletes parked deliveries that will not be made. */
 export async function unpark(db: Queryable, deliveryIds: readonly (number | string)[]): Promise<void> {
   await db.query(
     `WITH gone AS (DELETE FROM parked WHERE delivery_id = ANY ($1) RETURNING replay_id)
@@ -98,20 +98,20 @@ const claimDueText = `
 
 export type DueRow = Row & { rate: number | null; burst: number | null };
 
-/** Takes out rows that are due, with their accounts' limits; in order. */
+/** Takes out due rows in order, with their accounts' limits. */
 export async function claimDue(client: PoolClient, most: number, payloadMaxBytes: number): Promise<DueRow[]> {
   const values = [most, payloadMaxBytes];
   const { rows } = await client.query<DueRow>({ name: 'claim due', text: claimDueText, values });
   return rows.sort((a, b) => Number(a.delivery_id) - Number(b.delivery_id));
 }
 
-/** Takes rows that were published so long ago, and have no outcome, for lost: they wait again, due at once. Answers those, `most` at most. */
+/** Takes rows published that long ago without an outcome for lost: they wait again, due at once. Answers them, `most` at most. */
 export async function parkUnsettled(
   client: PoolClient,
   afterMs: number,
   most: number,
 ): Promise<{ delivery_id: string; job: string }[]> {
-  // The job's text is not read here: one that is none would stop all others.
+  // The job's text is not parsed here: an invalid one would block all others.
   const { rows } = await client.query<{ delivery_id: string; job: string }>(
     `UPDATE parked SET published_at = NULL, due_at = now(), job = CASE
             WHEN right(job, length($3)) = $3 THEN job ELSE regexp_replace(job, '}$', $3) END

@@ -1,6 +1,6 @@
 /**
- * What rests while its account or its hook is paused: parked rows whose `published_at` is infinity, so that nobody takes them for waiting
- * or for lost. Let go, they wait for their account's limit, in the order of their events.
+ * Deliveries held while their account or hook is paused: parked rows whose `published_at` is infinity, so that nobody takes them for waiting
+ * or lost. When released, they wait for their account's limit, in the order of their events.
  */
 import { waits } from './parked.ts';
 import type { Pool } from './pool.ts';
@@ -9,10 +9,10 @@ type Queryable = Pick<Pool, 'query'>;
 
 export const isHeld = "published_at = 'infinity'";
 
-/** SQL: the hook of a parked row `p`. A job's text is JSON of our own, in which nothing else can look like this. */
+/** SQL: the hook of a parked row `p`. A job's text is our own JSON, in which nothing else can look like this. */
 export const hookOfJob = `substring(p.job from '"hookId":(\\d{1,9})[,}]')::integer`;
 
-/** Up to `most` deliveries of the account, or of one of its hooks, that wait for the limit rest from now on. @returns how many */
+/** Holds up to `most` deliveries of the account, or of one of its hooks, that wait for the limit. @returns how many */
 export async function hold(
   db: Queryable,
   { accountId, hookId = null }: { accountId: number; hookId?: number | null },
@@ -27,7 +27,7 @@ export async function hold(
   return rowCount ?? 0;
 }
 
-/** Up to `most` deliveries of an account that rest although neither it nor their hook is paused wait for the limit, the earliest first. @returns how many */
+/** Releases up to `most` deliveries held although neither account nor hook is paused, earliest first; they wait for the limit. @returns how many */
 export async function letGo(db: Queryable, accountId: number, most: number): Promise<number> {
   const { rowCount: pausedHooks } = await db.query(
     'SELECT FROM hooks WHERE account_id = $1 AND paused_at IS NOT NULL LIMIT 1',
@@ -48,10 +48,10 @@ export async function letGo(db: Queryable, accountId: number, most: number): Pro
 const ofAllHooks = `
   free AS (SELECT delivery_id FROM parked WHERE ${isHeld} AND account_id = $1 ORDER BY delivery_id LIMIT $2)`;
 
-/** SQL, in the words of its index. A damaged row is of hook 0. */
+/** SQL, worded like its index. Damaged rows count as hook 0. */
 const heldHook = `coalesce(${hookOfJob}, 0)`;
 
-// One look at the index for each hook of which something rests, then for each that is not paused: what rests of the others is not read.
+// One index lookup per hook with held rows, then one per hook that is not paused: the held rows of the others are not read.
 const ofSomeHooks = `
   resting AS (
     (SELECT ${heldHook} AS hook FROM parked p WHERE ${isHeld} AND account_id = $1 ORDER BY 1 LIMIT 1)
@@ -65,7 +65,7 @@ const ofSomeHooks = `
      ORDER BY 1 LIMIT $2
   )`;
 
-/** The accounts that are not paused of which something rests: for a hook that is, or by mistake. One look at the index for each account. */
+/** Accounts that are not paused but have held rows, because a hook is paused or by mistake. One index lookup per account. */
 export async function findResting(db: Queryable): Promise<number[]> {
   const { rows } = await db.query<{ id: number }>(`
     WITH RECURSIVE held AS (

@@ -8,27 +8,27 @@ export const schemaName = 'webhooks';
 
 export type PoolOptions = {
   databaseUrl: string;
-  /** Whether that URL leads through a pooler that gives each transaction another session. Default false. */
+  /** Whether that URL leads through a pooler that may use another session for each transaction. Default false. */
   isPooled?: boolean | undefined;
   name: string;
   max: number;
   /**
-   * So many connections are opened at once and kept. One that is opened when it is needed takes a dozen turns of the event loop, which under
-   * a load that needs it are seconds. Default 0.
+   * How many connections to open in advance and keep. Opening one on demand takes a dozen turns of the event loop, which are seconds under
+   * the kind of load that needs it. Default 0.
    */
   keeps?: number;
   /** Default 5,000. */
   connectTimeoutMs?: number | undefined;
-  /** How long a statement may take, by the server's clock; we wait a second longer, for a server that does not answer. Default 15,000. */
+  /** Statement timeout on the server; we wait a second longer, in case the server does not answer. Default 15,000. */
   statementTimeoutMs?: number | undefined;
   /**
-   * Plans named statements once, instead of anew for each set of values: right where statements are simple and their values
-   * alike, since planning over the log's partitions costs more than running. Default false.
+   * Plans named statements once instead of for each set of values: right where statements are simple and their values similar, since planning
+   * over the log's partitions costs more than running. Default false.
    */
   planOnce?: boolean;
   /**
-   * Looks rows up by index, never by reading a table through: right where every statement names its rows. The planner knows
-   * nothing of a partition made today, takes it for empty, and keeps that plan while it fills. Default false.
+   * Uses indexes only, never sequential scans: right where every statement names its rows. The planner knows nothing of a partition created
+   * today, takes it for empty, and keeps that plan while it fills. Default false.
    */
   byIndexOnly?: boolean;
   /** Sends statements without waiting for the answers to earlier ones: for `openReads`, which shares its connections. Default false. */
@@ -36,7 +36,7 @@ export type PoolOptions = {
   onError: (error: Error) => void;
 };
 
-/** Opens a pool whose search path is the schema. `onError` hears of idle connections that broke; queries reject by themselves. */
+/** Opens a pool whose search path is the schema. `onError` receives errors of idle connections; queries reject by themselves. */
 export function openPool(options: PoolOptions): Pool {
   const statementTimeoutMs = options.statementTimeoutMs ?? 15_000;
   const pool = openSettingsPool(
@@ -53,7 +53,7 @@ export function openPool(options: PoolOptions): Pool {
     {
       search_path: schemaName,
       statement_timeout: statementTimeoutMs,
-      // So that times read as text have one form.
+      // Gives times read as text a single form.
       TimeZone: 'UTC',
       DateStyle: 'ISO',
       // Our statements run for a few milliseconds: compiling one takes longer than running it.
@@ -64,7 +64,7 @@ export function openPool(options: PoolOptions): Pool {
     options.isPooled ?? false,
   );
   pool.on('error', options.onError);
-  // Who needs one that could not be opened opens it, and hears why not.
+  // A caller who needs a connection that could not be opened opens it, and learns why not.
   const open = () =>
     pool.connect().then(
       (client) => client.release(),

@@ -1,7 +1,6 @@
 /**
- * Many short reads at once over few connections: statements are sent without waiting for the answers to earlier ones, and those of
- * one turn of the event loop leave in one write. With a connection for each, PostgreSQL and this process would spend more time on
- * waking each other than on the reads.
+ * Many short concurrent reads over few connections: statements are sent without waiting for earlier answers, and those of one turn of the event
+ * loop leave in one write. With a connection for each, PostgreSQL and this process would spend more time waking each other than reading.
  */
 import type { PoolClient, QueryConfig, QueryResult } from 'pg';
 import { openPool, type Pool, type PoolOptions } from './pool.ts';
@@ -9,8 +8,8 @@ import { openPool, type Pool, type PoolOptions } from './pool.ts';
 export type Reads = AsyncDisposable & Pick<Pool, 'query'>;
 
 /**
- * Opens up to `max` connections when they are needed, and again after they break; statements in flight on a broken one reject. A
- * statement waits for those before it on its connection, so this is not for slow statements, large results or transactions.
+ * Opens up to `max` connections on demand, and again after they break; statements in flight on a broken one reject. A statement waits for
+ * those before it on its connection, so this is not for slow statements, large results or transactions.
  */
 export function openReads(options: PoolOptions): Reads {
   if (options.isPooled) return openPooledReads(options);
@@ -19,7 +18,7 @@ export function openReads(options: PoolOptions): Reads {
   const query = (statement: QueryConfig) =>
     connections.reduce((best, one) => (one.underWay() < best.underWay() ? one : best)).query(statement);
   return {
-    query: query as Pool['query'], // of its overloads, the one that is called here
+    query: query as Pool['query'], // only the overload that is used here
     async [Symbol.asyncDispose]() {
       for (const connection of connections) await connection.close();
       await pool.end();
@@ -27,7 +26,7 @@ export function openReads(options: PoolOptions): Reads {
   };
 }
 
-/** Through a pooler one transaction at a time is under way on a connection; connections to it are cheap. */
+/** Through a pooler, a connection carries one transaction at a time; connections to it are cheap. */
 function openPooledReads(options: PoolOptions): Reads {
   const pool = openPool({ ...options, max: options.max * 4 });
   return { query: pool.query.bind(pool) as Pool['query'], [Symbol.asyncDispose]: () => pool.end() };
@@ -43,7 +42,7 @@ function makeConnection(pool: Pool): Connection {
   function open(): Promise<PoolClient> {
     const opened = pool.connect().then((client) => {
       client.once('error', (error) => {
-        if (opening !== opened) return; // it was given back, and the pool hears of it
+        if (opening !== opened) return; // it was given back, and the pool handles the error
         opening = undefined;
         client.release(error);
       });
@@ -55,7 +54,7 @@ function makeConnection(pool: Pool): Connection {
     return opened;
   }
 
-  /** Holds back what is written until the end of this turn. */
+  /** Holds back writes until the end of this turn. */
   function cork({ connection: { stream } }: PoolClient): void {
     if (corked) return;
     corked = true;
@@ -82,7 +81,7 @@ function makeConnection(pool: Pool): Connection {
     async close() {
       const last = opening;
       opening = undefined;
-      const client = await last?.catch(() => undefined); // there is nothing to close, then
+      const client = await last?.catch(() => undefined); // otherwise there is nothing to close
       client?.release();
     },
   };

@@ -1,6 +1,6 @@
 /**
- * Replays: deliveries of a hook that are made once more, as many as somebody asked for. A replay looks through the log (or, for what the hook
- * missed, through the events), first to count, then to hand over: it parks the next deliveries and notes how far it is in one transaction
+ * Replays: a hook's deliveries made once more, as many as were asked for. A replay walks through the log (or, for missed events, through the
+ * events), first to count and then to hand over: it parks the next deliveries and notes its position in one transaction
  * (docs/decisions/0418-numbers-and-replays.md).
  */
 import type { PoolClient } from 'pg';
@@ -10,16 +10,16 @@ import type { Pool } from './pool.ts';
 
 type Queryable = Pick<Pool, 'query'>;
 
-/** `failure`: what was never delivered well; `missed`: events of the hook's place that match its subscription and made no delivery to it. */
+/** `failure`: never delivered successfully; `missed`: matching events of the hook's place that made no delivery to it. */
 export const replayStatuses = ['failure', 'all', 'missed'] as const;
 export type ReplayStatus = (typeof replayStatuses)[number];
 
-/** A replay that has not ended, with what is asked of its hook. */
+/** A replay that has not ended, with what it needs to know of its hook. */
 export type Replay = {
   id: string;
   hook_id: number;
   account_id: number;
-  /** null: a hook of the organization. */
+  /** null: an organization hook. */
   repository_id: number | null;
   /** What the hook subscribes to. */
   hook_events: string[];
@@ -29,14 +29,14 @@ export type Replay = {
   /** null: all. */
   events: string[] | null;
   state: 'counting' | 'running';
-  /** Its deliveries that are handed over and have no outcome. */
+  /** Deliveries handed over that have no outcome yet. */
   waiting: number;
 } & Cursor;
 
-/** The last row that was looked at: in the log a delivery, among events that one. */
+/** The last row examined: a delivery in the log, or an event. */
 export type Cursor = { after_id: string; after_at: string; after_key: string };
 
-/** A delivery that is to be made once more. */
+/** A delivery to be made once more. */
 export type Replayed = Cursor & {
   guid: string;
   event: string;
@@ -49,7 +49,7 @@ export type Replayed = Cursor & {
   sequence: string | null;
 };
 
-/** The replays after `afterId` that have not ended, with how many of their deliveries have no outcome. */
+/** Unfinished replays after `afterId`, each with the number of its deliveries without an outcome. */
 export async function listRunning(
   db: Queryable,
   afterId: string,
@@ -64,7 +64,7 @@ export async function listRunning(
   return rows;
 }
 
-/** Locks a replay that has not ended, until the transaction ends; undefined where another dispatcher has it. */
+/** Locks an unfinished replay until the transaction ends; undefined where another dispatcher has it. */
 export async function lockReplay(client: PoolClient, id: string): Promise<Replay | undefined> {
   const { rows } = await client.query<Replay>({
     name: 'lock a replay',
@@ -78,16 +78,16 @@ export async function lockReplay(client: PoolClient, id: string): Promise<Replay
   return rows[0];
 }
 
-/** How many rows one step looks at, so that it takes some milliseconds whatever it looks for. */
+/** How many rows one step examines, so that it takes some milliseconds whatever it looks for. */
 const rowsMax = 2_000;
 
-// What somebody made up for one hook reaches no other, and is signed under no later secret (decision 0313).
-// In these texts `{name}` stands for what a replay has by that name.
+// An event made up for one hook reaches no other, and is signed under no later secret (decision 0313).
+// In these texts `{name}` stands for the replay's value of that name.
 
-/** SQL: a redirect is no good answer, since nobody follows it. */
+/** SQL: a redirect does not count as success, since nobody follows it. */
 const isGood = (row: string) => `${row}.status_code BETWEEN 200 AND 299`;
 
-/** SQL: whether the event was delivered well other than by its first attempt, by the index of such deliveries. */
+/** SQL: whether any delivery but the first attempt succeeded, using the index of such deliveries. */
 const deliveredWell = (guid: string) => `
   SELECT FROM deliveries a
    WHERE a.guid = ${guid} AND (a.attempt > 1 OR a.redelivery) AND a.hook_id = {hook_id} AND ${isGood('a')}`;
@@ -95,7 +95,7 @@ const deliveredWell = (guid: string) => `
 const isInDays = (day: string) =>
   `${day} BETWEEN ({since}::timestamptz AT TIME ZONE 'UTC')::date AND ({until}::timestamptz AT TIME ZONE 'UTC')::date`;
 
-/** One way to look: the next rows `d` in their order, which of them are meant, and what is asked of these. */
+/** One way to search: the next rows `d` in order, the condition for wanted ones, and the columns read from these. */
 type Look = { part: string; order: string; last: string; cursor: string; meant: string; columns: string };
 
 const inLog = (also = ''): Look => ({
@@ -125,14 +125,14 @@ const looks: Record<ReplayStatus, Look> = {
               AND ('*' = ANY ({hook_events}::text[]) OR d.type = ANY ({hook_events})) AND d.type <> 'ping' AND d.source <> '${ownSource}'
               AND (d.unmatched IS NULL OR d.unmatched = 'no_hook') AND d.payload IS NOT NULL AND {hook_id} <> ALL (d.hook_ids)
               AND NOT EXISTS (${deliveredWell('d.guid')})`,
-    // A number that an earlier replay gave it stays its own.
+    // A number given by an earlier replay is kept.
     columns: `d.guid, d.type AS event, d.action, d.key AS event_key, d.received_on::text AS event_on, d.repository_id, d.occurred_at,
               (SELECT a.sequence FROM deliveries a
                 WHERE a.guid = d.guid AND (a.attempt > 1 OR a.redelivery) AND a.hook_id = {hook_id} AND a.sequence IS NOT NULL LIMIT 1) AS sequence`,
   },
 };
 
-/** Counts what is meant among the next rows. `to`: how far it has looked; `isEnd`: there are no more. */
+/** Counts the wanted rows among the next ones. `to`: how far it has looked; `isEnd`: there are no more. */
 export async function countNext(
   client: PoolClient,
   replay: Replay,
@@ -147,7 +147,7 @@ export async function countNext(
   return { count: rows[0]!.count, ...(await lookOver(client, replay)) };
 }
 
-/** Up to `most` of what is meant among the next rows, in their order. */
+/** Up to `most` of the wanted rows among the next ones, in order. */
 export async function findNext(
   client: PoolClient,
   replay: Replay,
@@ -164,7 +164,7 @@ export async function findNext(
   return { found, ...(await lookOver(client, replay)) };
 }
 
-/** How far one step looks, and whether that was all. */
+/** How far one step looks, and whether that was the end. */
 async function lookOver(client: PoolClient, replay: Replay): Promise<{ to: Cursor; isEnd: boolean }> {
   const { part, cursor, last } = looks[replay.status];
   const { rows } = await ask<Cursor & { looked: number }>(
@@ -186,7 +186,7 @@ function ask<Row extends object>(client: PoolClient, what: string, text: string,
   return client.query<Row>({ name: `replay: ${what}`, text: numbered, values: names.map((name) => from[name]) });
 }
 
-/** Notes how far the counting is; at its end the handing over begins, from the start. */
+/** Saves the position of the count; at its end the handover begins, from the start. */
 export async function noteCounted(
   client: PoolClient,
   { id }: Replay,
@@ -208,7 +208,7 @@ export async function noteCounted(
   );
 }
 
-/** The numbers that events get which the hook missed: they are promised to it now. @returns the first of them. */
+/** Reserves numbers for events that the hook missed: they are promised to it now. @returns the first of them. */
 export async function nextNumbers(client: PoolClient, hookId: number, count: number): Promise<number> {
   const { rows } = await client.query<{ last: string }>({
     name: 'next numbers of a hook',
@@ -222,8 +222,8 @@ export async function nextNumbers(client: PoolClient, hookId: number, count: num
 export type ReplayJob = { eventKey: string; eventOn: string };
 
 /**
- * Parks deliveries of a replay, under ids that the database gives, and notes how far it is. They have the
- * reason `again`, which goes after all else of the account (waiting.ts), and count as published.
+ * Parks deliveries of a replay, under ids from the database, and saves its position. Their reason is `again`, which goes after everything else
+ * of the account (waiting.ts), and they count as published.
  */
 export async function handOverNext(
   client: PoolClient,
@@ -249,7 +249,7 @@ export async function handOverNext(
   return rows;
 }
 
-/** Ends a replay. `done`: all of it is handed over and has its outcome; what was counted and is not meant any more does not count. */
+/** Ends a replay. `done`: everything is handed over and has its outcome; the count drops rows that were counted but no longer match. */
 export async function endReplay(
   client: Queryable,
   { id }: { id: string },
@@ -270,7 +270,7 @@ export async function endReplay(
 }
 
 /**
- * Forgets what replays that were stopped have handed over and nobody has begun; not what a hook missed: without it the hook's new numbers
+ * Deletes deliveries that stopped replays handed over and nobody has started; except missed events, without which the hook's new numbers
  * would have gaps.
  */
 export async function forgetStopped(db: Queryable): Promise<void> {
@@ -283,7 +283,7 @@ export async function forgetStopped(db: Queryable): Promise<void> {
   });
 }
 
-/** SQL: counts outcomes for their replays; of rows `(replay_id, status_code)`, where null is no outcome, which counts as failed. */
+/** SQL: counts outcomes for their replays, from rows `(replay_id, status_code)`; null means no outcome and counts as failed. */
 export const countOutcomes = (rows: string): string => `
   UPDATE replay_outcomes o SET done = o.done + n.done, failed = o.failed + n.failed
     FROM (SELECT replay_id, count(*) AS done, count(*) FILTER (WHERE (status_code BETWEEN 200 AND 299) IS NOT TRUE) AS failed

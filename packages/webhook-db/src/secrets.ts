@@ -10,12 +10,12 @@ export const hookSecretPurpose = 'hook secret';
 /** `hooks.headers`: the custom request headers, as the text of a JSON object. */
 export const hookHeadersPurpose = 'hook headers';
 
-/** `hooks.credentials`: user name and password of the URL, as they stood in it. */
+/** `hooks.credentials`: user name and password as they appeared in the URL. */
 export const hookCredentialsPurpose = 'hook credentials';
 
 /**
- * Both services call this at start, before they take anything: with another key, a hook's secret could not be read, and its
- * events would not be delivered.
+ * Both services call this at start, before they take any work: under another key a hook's secret could not be read, and its events would not
+ * be delivered.
  * @throws Misconfigured when the newest sealed secret does not open under this key.
  */
 export async function checkSecretsKey(pool: Pool, seal: Seal): Promise<void> {
@@ -43,8 +43,9 @@ const sealedColumns = [
 type SealedRow = { id: number } & Record<(typeof sealedColumns)[number][0], Buffer | null>;
 
 /**
- * Seals under the present key what the other one had sealed, of up to `most` hooks after `afterId`. A hook that is changed meanwhile stays as
- * it was written, which is under the present key. @returns how many hooks were sealed anew, those that neither key opens, and the last that was looked at, if there may be more.
+ * Reseals under the present key what the other one sealed, for up to `most` hooks after `afterId`. A hook changed meanwhile stays as written,
+ * which is under the present key. @returns how many hooks were resealed, those that neither key opens, and the last one examined if there
+ * may be more.
  */
 export async function resealHooks(
   pool: Pool,
@@ -74,7 +75,7 @@ export async function resealHooks(
   return { resealed, unreadable, lastId: rows.length === most ? rows.at(-1)!.id : undefined };
 }
 
-/** What changes in the row; undefined when neither key opens it. */
+/** The changes to the row; undefined when neither key opens it. */
 function resealRow(
   row: SealedRow,
   seal: Seal,

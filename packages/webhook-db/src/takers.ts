@@ -1,7 +1,7 @@
 /**
- * Tells who is alive of those that make a delivery whose event is not routed yet. Each dispatcher holds an advisory lock under a number
- * of its own, on a connection that does nothing else. PostgreSQL frees it when the process dies, loses that connection or stands still:
- * then others go on with what it had taken.
+ * Tells which dispatchers are alive among those making a delivery whose event is not routed yet. Each dispatcher holds an advisory lock under
+ * a number of its own, on a connection that does nothing else. PostgreSQL releases it when the process dies, loses that connection or hangs:
+ * others then continue with what it had taken.
  */
 import { randomInt } from 'node:crypto';
 import pg from 'pg';
@@ -9,16 +9,16 @@ import pg from 'pg';
 export type Taker = AsyncDisposable & {
   id: number;
   /**
-   * By which of its connections others can see that we live. While they cannot (undefined), nothing is to be taken or begun; and what was taken
-   * by an earlier one may be somebody else's.
+   * Which of its connections shows others that we are alive. While none does (undefined), nothing may be taken or begun; and whatever was taken
+   * under an earlier one may belong to others by now.
    */
   heldBy(): number | undefined;
 };
 
-/** The first half of all these locks: any number that nothing else uses. */
+/** The first half of all these locks: an arbitrary number that nothing else uses. */
 const namespace = 1_952_540_011;
 
-/** SQL: whether that taker is dead. Nobody else finds it so until the transaction ends. */
+/** SQL: whether that taker is dead. No other transaction finds it dead until this one ends. */
 export const isGone = (id: string): string => `pg_try_advisory_xact_lock(${namespace}, ${id})`;
 
 /** How many dispatchers are alive. */
@@ -31,17 +31,17 @@ export async function countTakers(db: Pick<pg.Pool, 'query'>): Promise<number> {
   return rows[0]!.count;
 }
 
-/** A process that stands still loses its lock after this time. It may not hear of it at once: sooner than that it counts it as lost itself. */
+/** A hanging process loses its lock after this time. It may not notice at once, so it counts the lock as lost somewhat earlier. */
 const idleMaxMs = 15_000;
 const unheardMaxMs = 12_000;
 const showEveryMs = 4_000;
 const againMs = 500;
 
-/** Rejects when the first connection cannot be made; after that connects again, every half second. */
+/** Rejects when the first connection cannot be made; after that it reconnects every half second. */
 export async function openTaker(options: {
   databaseUrl: string;
   name: string;
-  /** Others may go on with what was taken: PostgreSQL was away, or this process stood still. */
+  /** Others may continue with what was taken: PostgreSQL was away, or this process hung. */
   onLost?: () => void;
   /** For tests. */
   now?: () => number;
@@ -120,7 +120,7 @@ async function connectHolding(
     await client.query('SELECT pg_advisory_lock($1, $2)', [namespace, id]);
     return client;
   } catch (error) {
-    await client.end().catch(() => {}); // it never was connected
+    await client.end().catch(() => {}); // it never connected
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-/** Where the post's database is reached, by the variables that its services read. */
+/** How to reach the webhook database, from the variables that its services read. */
 import { type DatabaseUrls, databaseUrlsOf } from '@gatepost/runtime/postgres';
 
 type Variables = Partial<

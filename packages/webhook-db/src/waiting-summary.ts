@@ -1,6 +1,6 @@
 /**
  * How much waits, why and since when: counted by one dispatcher for all, from indexes alone. With a million rows that takes some tenths of a
- * second; however long it takes, it is done for a fiftieth of the time at most.
+ * second; however long it takes, it uses at most a fiftieth of the time.
  */
 import { isTimed, waits } from './parked.ts';
 import type { Pool } from './pool.ts';
@@ -12,19 +12,19 @@ export type WaitingReason = (typeof waitingReasons)[number];
 export type WaitingSummary = {
   /** RFC 3339. */
   countedAt: string;
-  /** `throttled`: all that waits for its account's limit, retries too; `paused` until its account or hook is resumed; the others for their time. `since`: of the oldest. */
+  /** `throttled`: waits for its account's limit, retries too; `paused`: until it is resumed; the others: for their time. `since`: of the oldest. */
   reasons: Record<WaitingReason, { deliveries: number; since: string | null }>;
-  /** Those of which most waits for their limit, at most 20. */
+  /** The accounts with the most deliveries waiting for their limit, at most 20. */
   accounts: { id: number; login: string | null; deliveries: number; since: string }[];
 };
 
 const accountsMax = 20;
 const everySeconds = 5;
 const share = 50;
-/** Who died while counting keeps the others from it for so long. */
+/** A dispatcher that dies while counting keeps the others from it for this long. */
 const patienceSeconds = 60;
 
-// Ids are given in order, so that the first of some is the one that waits longest, or nearly so.
+// Ids are assigned in order, so the lowest one has waited longest, or nearly so.
 const countText = `
   WITH waiting AS MATERIALIZED (
     SELECT account_id, count(*) AS n, min(delivery_id) AS first FROM parked WHERE ${waits} GROUP BY account_id
@@ -49,7 +49,7 @@ const countText = `
                        'since', (SELECT parked_at FROM parked WHERE delivery_id = first)) ORDER BY n DESC, account_id) FROM most), '[]')
   ) AS summary`;
 
-/** What waits, as it was counted last; counts it first if that is due and nobody else does. */
+/** The latest count of what waits; counts first if that is due and nobody else is counting. */
 export async function summarizeWaiting(pool: Pool): Promise<WaitingSummary | undefined> {
   const { rowCount: isMine } = await pool.query(
     `INSERT INTO waiting_summary (id, next_at) VALUES (1, now() + interval '${patienceSeconds} s')
@@ -67,7 +67,7 @@ export async function summarizeWaiting(pool: Pool): Promise<WaitingSummary | und
   return readWaiting(pool);
 }
 
-/** The same, as it was counted last; undefined if it never was. */
+/** The latest count; undefined if there never was one. */
 export async function readWaiting(pool: Pick<Pool, 'query'>): Promise<WaitingSummary | undefined> {
   const { rows } = await pool.query<{ summary: WaitingSummary | null }>('SELECT summary FROM waiting_summary');
   const summary = rows[0]?.summary;

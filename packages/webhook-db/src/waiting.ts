@@ -1,15 +1,15 @@
 /**
- * What waits for its account's limit: parked rows without a time of their own (`due_at` is infinity). Of an account the first deliveries of
- * events go before retries, and these before what found its receiver busy and what is replayed, each in the order of their ids, which is that of the events. When one's turn will come follows
- * from how many are before it and from the limit, and is written nowhere.
+ * Deliveries that wait for their account's limit: parked rows without a time of their own (`due_at` is infinity). Within an account, first
+ * deliveries go before retries, these before deliveries that found their receiver busy, and replays go last; each group in id order, which is
+ * the order of the events. When a delivery's turn comes follows from how many are before it and from the limit, and is not stored.
  */
 import type { PoolClient } from 'pg';
 import { type ParkedRow, payloadOfRow, type Row, waits } from './parked.ts';
 import type { Pool } from './pool.ts';
 
 /**
- * SQL: whether first deliveries of the account `id` wait, which new ones must not overtake. Not as EXISTS, which PostgreSQL may answer for
- * many accounts at once by reading all that waits.
+ * SQL: whether first deliveries of the account `id` wait, which new ones must not overtake. Not written as EXISTS, which PostgreSQL may answer
+ * for many accounts at once by reading everything that waits.
  */
 export const hasBacklogSql = (id: string): string =>
   `coalesce((SELECT true FROM parked WHERE account_id = ${id} AND reason = 'throttle' AND ${waits} LIMIT 1), false)`;
@@ -29,9 +29,9 @@ export async function hasWaiting(db: Pick<Pool, 'query'>, accountId: number): Pr
 export type WaitingAccount = {
   id: number;
   throttle: { rate: number | null; burst: number | null };
-  /** The reason of what goes first. */
+  /** The reason of the delivery that goes first. */
   first: ParkedRow['reason'];
-  /** No other dispatcher is about to release what waits. */
+  /** No other dispatcher is releasing its deliveries. */
   isMine: boolean;
 };
 
@@ -43,8 +43,8 @@ type AccountRow = {
   is_mine: boolean;
 };
 
-// One look at the index for each account, however many rows wait. Several dispatchers that claimed one account's rows and asked its limit at
-// once would do so out of their order: who has the lock does, and the others leave the account alone.
+// One index lookup per account, however many rows wait. Several dispatchers claiming one account's rows and asking its limit at once would mix
+// up their order: only the holder of the lock does so, and the others leave the account alone.
 const lockText = `
   WITH RECURSIVE waiting AS (
     (SELECT account_id FROM parked WHERE ${waits} AND account_id > $1 ORDER BY account_id LIMIT 1)
@@ -59,7 +59,7 @@ const lockText = `
          pg_try_advisory_xact_lock(hashtextextended('gatepost limit', s.id)) AS is_mine
     FROM some_waiting s LEFT JOIN accounts a ON a.id = s.id`;
 
-/** Up to `most` accounts after `afterId` of which something waits, in order, with their limits as they are now. Locks last as long as the transaction. */
+/** Up to `most` accounts after `afterId` with waiting rows, in order, with their current limits. Locks last until the transaction ends. */
 export async function lockWaiting(client: PoolClient, afterId: number, most: number): Promise<WaitingAccount[]> {
   const { rows } = await client.query<AccountRow>({ name: 'lock waiting', text: lockText, values: [afterId, most] });
   return rows
@@ -72,7 +72,7 @@ export async function lockWaiting(client: PoolClient, afterId: number, most: num
     .sort((a, b) => a.id - b.id);
 }
 
-// 'throttle', 'retry', 'busy', 'again': the alphabet has them in the right order.
+// 'throttle', 'retry', 'busy', 'again': reverse alphabetical order happens to be the right one.
 const claimText = `
   WITH first_ones AS MATERIALIZED (
     SELECT f.delivery_id FROM unnest($1::integer[], $2::integer[]) AS r (account_id, most)
@@ -82,7 +82,7 @@ const claimText = `
   UPDATE parked p SET published_at = now() FROM first_ones f WHERE p.delivery_id = f.delivery_id AND p.published_at IS NULL
   RETURNING p.delivery_id::bigint, p.account_id, p.reason, p.job, ${payloadOfRow('$3')}`;
 
-/** The first rows of each account that nobody has claimed, in order. */
+/** The first unclaimed rows of each account, in order. */
 export async function claimWaiting(
   client: PoolClient,
   counts: ReadonlyMap<number, number>,
@@ -96,7 +96,7 @@ export async function claimWaiting(
   return Map.groupBy(rows, (row) => row.account_id);
 }
 
-/** Rows that were claimed wait for their account's limit, or go on waiting, with these jobs. */
+/** Makes claimed rows wait for their account's limit (again), with these jobs. */
 export async function letWait(client: Pick<Pool, 'query'>, rows: Row[]): Promise<void> {
   if (rows.length === 0) return;
   await client.query({
@@ -108,8 +108,8 @@ export async function letWait(client: Pick<Pool, 'query'>, rows: Row[]): Promise
 }
 
 /**
- * How many deliveries of the account go before one that waits for its limit: counted up to `most`, beyond that by where its id lies among the
- * account's, and how many waited when they were counted last. `isCounted` says which.
+ * How many deliveries of the account go before one that waits for its limit: counted up to `most`; beyond that estimated from where its id lies
+ * among the account's and from the latest count of waiting deliveries. `isCounted` says which.
  */
 export async function findPlace(
   db: Pick<Pool, 'query'>,
@@ -118,7 +118,7 @@ export async function findPlace(
 ): Promise<{ before: number; isCounted: boolean }> {
   const { rows } = await db.query<{ before: number }>({
     name: 'count before',
-    // Those that go first, in the order of their index, which nothing else has: with other words PostgreSQL reads through all that waits.
+    // Must be worded exactly like the index: otherwise PostgreSQL reads through everything that waits.
     text: `SELECT count(*) FILTER (WHERE reason > $2 OR (reason = $2 AND delivery_id < $3))::integer AS before
              FROM (SELECT reason, delivery_id FROM parked WHERE account_id = $1 AND ${waits}
                     ORDER BY reason DESC, delivery_id LIMIT $4) first`,
@@ -128,7 +128,7 @@ export async function findPlace(
   if (before < most) return { before, isCounted: true };
   const { rows: found } = await db.query<{ share: number | null; deliveries: number | null }>({
     name: 'estimate before',
-    // Its own row is between the ends. They are asked for in the order of the index, lest others' rows be read through for them.
+    // The row itself lies between the ends. They are queried in index order, so that other accounts' rows are not read through.
     text: `SELECT ($3 - min)::float8 / nullif(max - min, 0) AS share,
                   (SELECT (a ->> 'deliveries')::float8 FROM waiting_summary, jsonb_array_elements(summary -> 'accounts') a
                     WHERE (a ->> 'id')::integer = $1) AS deliveries
@@ -138,6 +138,6 @@ export async function findPlace(
                     ORDER BY reason, delivery_id DESC LIMIT 1) last`,
     values: [accountId, reason, deliveryId],
   });
-  const { share, deliveries } = found[0] ?? { share: null, deliveries: null }; // they have all been let go meanwhile
+  const { share, deliveries } = found[0] ?? { share: null, deliveries: null }; // everything has been released meanwhile
   return { before: Math.max(before, Math.round((share ?? 1) * (deliveries ?? 0))), isCounted: false };
 }
