@@ -1,8 +1,8 @@
 /**
- * A delivery job: one message in `gatepost.deliveries`, one attempt to hand one event to one hook. The body is the event's
- * payload, byte for byte, or empty: then the payload is read from the event's row (so large ones pass the broker once).
- * Everything else is JSON in the header `job`, so that the payload is never parsed or copied into text. The header `job-code`
- * authenticates both: only what one of our services published is delivered.
+ * A delivery job: one message in `gatepost.deliveries`, one attempt to deliver one event to one hook. The body is the event's payload, byte
+ * for byte, or empty: the payload is then read from the event's row (so large ones pass the broker once). Everything else is JSON in the
+ * header `job`, so that the payload is never parsed or copied into text. The header `job-code` authenticates both: only jobs that one of
+ * our services published are delivered.
  */
 
 import { createHmac, createSecretKey, hash, hkdfSync, type KeyObject, timingSafeEqual } from 'node:crypto';
@@ -10,7 +10,7 @@ import { jobAddress } from './shards.ts';
 import { traceHeader } from './topology.ts';
 
 export type DeliveryJob = {
-  /** The delivery's id, shown in the log: increasing, below 2^53, its own for each attempt. */
+  /** The delivery's id, shown in the log: increasing, below 2^53, unique to each attempt. */
   deliveryId: number;
   /** The event's guid, shared by all its deliveries. */
   guid: string;
@@ -18,7 +18,7 @@ export type DeliveryJob = {
   /** The event's type. */
   event: string;
   action: string | null;
-  /** Where the event's row is: its key (UUID) and the day it was received (`YYYY-MM-DD`, UTC). */
+  /** Identifies the event's row: its key (UUID) and the day it was received (`YYYY-MM-DD`, UTC). */
   eventKey: string;
   eventOn: string;
   accountId: number;
@@ -28,19 +28,19 @@ export type DeliveryJob = {
   occurredAt: string;
   /** 1 for the first try, 2 for the first retry, … */
   attempt: number;
-  /** The number of the event among those of the hook (docs/reference/delivery.md#gaps); absent: it has none, or versions before made the job. */
+  /** The event's number among those of the hook (docs/reference/delivery.md#gaps); absent: it has none, or an earlier version made the job. */
   sequence?: number | undefined;
-  /** Asked for by a person; automatic attempts keep false. */
+  /** Requested by a person; automatic attempts keep false. */
   redelivery: boolean;
   /** When throttling slowed this delivery, RFC 3339. */
   throttledAt: string | null;
   /** Whether a failure may be followed by automatic attempts; false for pings and tests. */
   retries: boolean;
-  /** The account's limit has let this delivery pass; absent: the dispatcher asks before the attempt. */
+  /** The account's limit has admitted this delivery; absent: the dispatcher asks before the attempt. */
   admitted?: boolean;
   /** Not to be sent before this time (ms since 1970); at most a second ahead. */
   notBeforeMs?: number;
-  /** If it is sent later than this (ms since 1970), the account's limit is to be asked anew. */
+  /** If it is sent later than this (ms since 1970), the account's limit must be asked anew. */
   notAfterMs?: number;
   /** This job may have been published before: look for its outcome first. */
   mayRepeat?: boolean;
@@ -48,11 +48,11 @@ export type DeliveryJob = {
   traceparent?: string;
   /** The replay that it belongs to: everything else goes before it. */
   replayId?: number;
-  /** A row in `parked` stands for this job until its outcome is recorded. */
+  /** This job has a row in `parked` until its outcome is recorded. */
   parked?: boolean;
 };
 
-/** The fields by which every log line names a delivery. */
+/** The fields that identify a delivery in every log line. */
 export function namedJob(job: DeliveryJob): Record<string, unknown> {
   return {
     'delivery.id': job.deliveryId,
@@ -65,23 +65,23 @@ export function namedJob(job: DeliveryJob): Record<string, unknown> {
   };
 }
 
-/** Payloads longer than this do not travel with their jobs: the body is empty and the payload is read from the event's row. */
+/** Payloads longer than this do not travel with their jobs: the body is empty, and the payload is read from the event's row. */
 export const jobBodyMaxBytes = 64 * 1024;
 
 export const jobHeader = 'job';
 const jobCodeHeader = 'job-code';
 
 /**
- * Makes the key of the jobs' authentication codes from `SECRETS_KEY`, which the services share and producers never see: whoever can
- * write into the queue, as a broker's other users may, can make no job.
+ * Derives the key of the jobs' authentication codes from `SECRETS_KEY`, which the services share and producers never see: being able to write
+ * to the queue, as other users of the broker may be, is not enough to make a job.
  */
 export function deriveJobKey(secretsKey: Buffer): KeyObject {
   return createSecretKey(Buffer.from(hkdfSync('sha256', secretsKey, 'gatepost', 'delivery jobs', 32)));
 }
 
 /**
- * The message that carries a job, as a publisher takes it. A payload too large to travel stays behind. Whoever knows of no shards has
- * one: the first is always there.
+ * The message that carries a job, in the form a publisher takes. A payload too large to travel is left out. Callers that know nothing of
+ * shards use one: the first always exists.
  */
 export function jobMessage(job: DeliveryJob, payload: Buffer, key: KeyObject, shards = 1) {
   const text = JSON.stringify(job);
@@ -101,11 +101,11 @@ export function jobMessage(job: DeliveryJob, payload: Buffer, key: KeyObject, sh
 
 export type OpenedJob =
   | { kind: 'job'; job: DeliveryJob }
-  /** A job as earlier versions published it: nothing in it may be believed. */
+  /** A job as published by earlier versions: nothing in it can be trusted. */
   | { kind: 'unsigned'; job: DeliveryJob }
   | { kind: 'refused'; reason: 'not_a_job' | 'job_not_authentic'; detail: string };
 
-/** Reads the job of a message, or says why it is none of ours: its code is under one of these keys. Never throws. */
+/** Reads a message's job, or says why it is not ours: its code must be under one of these keys. Never throws. */
 export function openJob(
   message: { headers: Record<string, unknown>; body: Buffer },
   ...keys: readonly KeyObject[]
@@ -137,7 +137,7 @@ function parseJob(text: string): DeliveryJob | undefined {
       typeof job.eventOn === 'string';
     return isJob ? job : undefined;
   } catch {
-    return undefined; // no JSON, or `null`
+    return undefined; // not JSON, or `null`
   }
 }
 
@@ -152,7 +152,7 @@ function codeOf(text: string, bodyDigest: Buffer, key: KeyObject): Buffer {
 
 let last: { body: Buffer; digest: Buffer } | undefined;
 
-/** The jobs of one event follow each other with the same payload: it is read through once. */
+/** An event's jobs follow each other with the same payload, which is hashed once. */
 function digestOf(body: Buffer): Buffer {
   if (last?.body !== body) last = { body, digest: hash('sha256', body, 'buffer') };
   return last.digest;

@@ -1,6 +1,6 @@
 /** What a delivery is on the wire and in the log (docs/reference/delivery.md). */
 
-/** Names of the request's headers, spelled as GitHub spells them; the log shows them so. */
+/** Names of the request's headers, spelled as GitHub spells them; the log shows them that way. */
 export const deliveryHeaders = {
   delivery: 'X-GitHub-Delivery',
   event: 'X-GitHub-Event',
@@ -14,7 +14,7 @@ export const deliveryHeaders = {
   webhookId: 'webhook-id',
   webhookTimestamp: 'webhook-timestamp',
   webhookSignature: 'webhook-signature',
-  /** Only while the dispatcher traces. */
+  /** Only sent while the dispatcher traces. */
   traceparent: 'traceparent',
 } as const;
 
@@ -30,7 +30,7 @@ export const deliveryStatus = {
 
 export type DeliveryStatus = (typeof deliveryStatus)[keyof typeof deliveryStatus];
 
-/** Milliseconds of an attempt's phases; null where a phase did not take place (a reused connection has no `connect`). */
+/** Milliseconds of an attempt's phases; null where a phase did not happen (a reused connection has no `connect`). */
 export type DeliveryTimings = {
   dns: number | null;
   connect: number | null;

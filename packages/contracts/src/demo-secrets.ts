@@ -1,4 +1,4 @@
-/** The secrets in `infra/demo/seed.yaml`, which are public: nothing that others can reach may use them. */
+/** The secrets in `infra/demo/seed.yaml`, which are public: nothing reachable by others may use them. */
 import { Misconfigured } from '@gatepost/runtime/misconfigured';
 import type { Seed } from './seed.ts';
 
@@ -20,7 +20,7 @@ export const demoSecrets = {
   ],
 };
 
-/** For production. @throws Misconfigured naming each place of the file that holds a secret of the demo's. */
+/** For production. @throws Misconfigured naming each place in the file that holds a demo secret. */
 export function refuseDemo(seed: Seed): void {
   const publicSecret = 'is the demo’s, which everybody knows: not in production';
   const passwords = demoSecrets.passwords.map(({ password }) => password);

@@ -11,7 +11,7 @@ export type Event = {
   id: string;
   source: string;
   type: string;
-  /** The login of the account, in lower case: names of accounts and repositories are case-insensitive. */
+  /** The account's login, in lower case: account and repository names are case-insensitive. */
   account: string;
   /** Lower case; null for an organization-level event. */
   repository: string | null;
@@ -26,19 +26,19 @@ export type Event = {
 
 export type ParsedEvent = { kind: 'event'; event: Event } | { kind: 'dead'; reason: DeadReason; detail: string };
 
-/** The parts of an AMQP message that the parser looks at. */
+/** The parts of an AMQP message that the parser reads. */
 export type EventMessage = { contentType: string | undefined; headers: Record<string, unknown>; body: Buffer };
 
-/** 25 MB: MB are millions of bytes. */
+/** 25 MB, where MB are millions of bytes. */
 export const payloadMaxBytes = 25_000_000;
 const structuredContentType = 'application/cloudevents+json';
-// A structured message wraps its payload in an envelope, whose attributes may take this much more.
+// A structured message wraps its payload in an envelope, whose attributes may add this much.
 const envelopeMaxBytes = 64 * 1024;
 
 /**
  * Parses a message into an event, or says why it cannot be one. Never throws.
- * Binary mode: attributes in headers (see attributePrefixes), the body is the payload, delivered byte for byte.
- * Structured mode (`application/cloudevents+json`): the payload is the text of `data`, byte for byte as it stands in the envelope.
+ * Binary mode: attributes in headers (see attributePrefixes); the body is the payload, delivered byte for byte.
+ * Structured mode (`application/cloudevents+json`): the payload is the text of `data`, byte for byte as it appears in the envelope.
  */
 export function parseEvent(message: EventMessage): ParsedEvent {
   const structured = mediaType(message.contentType) === structuredContentType;
@@ -60,7 +60,7 @@ export function parseEvent(message: EventMessage): ParsedEvent {
   return fromAttributes(attributes, data, payload);
 }
 
-/** `dataBytes`: the bytes of the member `data`, as they stand. */
+/** `dataBytes`: the original bytes of the member `data`. */
 type Read = { members: Record<string, unknown>; dataBytes(data: object): Buffer };
 
 function readWhole(body: Buffer): Read | 'not_json' | 'not_an_object' {
@@ -71,12 +71,12 @@ function readWhole(body: Buffer): Read | 'not_json' | 'not_an_object' {
   return { members, dataBytes: (data) => Buffer.from(dataText(text) ?? JSON.stringify(data)) };
 }
 
-/** What takes up to a megabyte of JSON is built as a whole, which is faster; in memory it may be forty times as large. */
+/** JSON of up to a megabyte is parsed as a whole, which is faster; in memory it may be forty times as large. */
 const builtMaxBytes = 1024 * 1024;
 const namesInEnvelope = new Set('specversion id source type subject time action tagspushed data'.split(' '));
 const namesInPayload = new Set(['action']);
 
-/** The same for a large body, of which only what is looked at is built. */
+/** The same for a large body, of which only the needed members are parsed. */
 function readLarge(body: Buffer, structured: boolean): Read | 'not_json' | 'not_an_object' {
   const found = membersOf(body, structured ? namesInEnvelope : namesInPayload);
   if (typeof found === 'string') return found;
@@ -90,7 +90,7 @@ function readLarge(body: Buffer, structured: boolean): Read | 'not_json' | 'not_
   return { members, dataBytes: () => bytes! };
 }
 
-/** Small values as they are; of a large one only what it is, which no attribute may be. */
+/** Small values as they are; for a large one only its type, which no attribute may have. */
 function valuesIn(body: Buffer, spans: Record<string, Span | undefined>): Record<string, unknown> {
   const read = ({ start, end }: Span): unknown => {
     const isText = body[start] === 0x22;
@@ -108,8 +108,8 @@ export function eventGuid(event: Pick<Event, 'id' | 'source'>): string {
 const uuidForm = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
 /**
- * What makes an event the same event: its source, id and subject, as a UUID. Without the subject, whoever published a source and id
- * first could keep everybody else's event from being delivered.
+ * The identity of an event: its source, id and subject, as a UUID. Without the subject, the first publisher of a source and id could keep
+ * everybody else's event from being delivered.
  */
 export function eventKey({
   id,
@@ -117,21 +117,21 @@ export function eventKey({
   account,
   repository,
 }: Pick<Event, 'id' | 'source' | 'account' | 'repository'>): string {
-  // Neither a source nor a subject holds a space, so that no two events run together.
+  // Neither a source nor a subject contains a space, so the texts of two events never coincide.
   return uuidOf(`${source} ${subjectOf({ account, repository })} ${id}`);
 }
 
-/** The key of versions that told events apart by source and id alone; rows of the last day may have it. */
+/** The key of versions that identified events by source and id alone; rows of the last day may have it. */
 export function eventKeyBefore(event: Pick<Event, 'id' | 'source'>): string {
   return sourceAndId(event);
 }
 
-/** Where an event occurred, as its producer says it, in lower case. */
+/** Where an event occurred, as stated by its producer, in lower case. */
 export function subjectOf({ account, repository }: Pick<Event, 'account' | 'repository'>): string {
   return repository === null ? account : `${account}/${repository}`;
 }
 
-/** What an event's `type` is made of: it goes out as a header. */
+/** The form of an event's `type`, which is sent as a header. */
 export const eventTypeForm = /^[a-z0-9_]{1,64}$/;
 
 function sourceAndId({ id, source }: Pick<Event, 'id' | 'source'>): string {
@@ -139,7 +139,7 @@ function sourceAndId({ id, source }: Pick<Event, 'id' | 'source'>): string {
 }
 
 const urls = parse(uuidv5.URL);
-/** A UUIDv5 in the URL namespace. Of texts the library makes the bytes itself, at twice the cost. */
+/** A UUIDv5 in the URL namespace. Given text, the library would convert it to bytes itself, at twice the cost. */
 const uuidOf = (name: string): string => uuidv5(Buffer.from(name), urls);
 
 function fromAttributes(
@@ -183,7 +183,7 @@ function fromAttributes(
   };
 }
 
-/** The payload's own `action`, as much of it as we keep; null for one that no database could hold: the payload is delivered all the same. */
+/** The payload's own `action`, up to the length we keep; null if no database could hold it: the payload is delivered all the same. */
 export function ownAction({ action }: Record<string, unknown>): string | null {
   if (typeof action !== 'string') return null;
   const kept = action.slice(0, 64).replace(/[\ud800-\udbff]$/, '');
@@ -197,15 +197,15 @@ function isPlainText(value: string): boolean {
 }
 
 /**
- * What stands before an attribute's name in a header: `cloudEvents:` of the CloudEvents AMQP binding, `cloudEvents_` of
- * clients that cannot write a colon (JMS), `ce-` of the RabbitMQ binding of Knative, and `ce_` of those who cannot write a
- * hyphen either. If several are there, the first of this list wins.
+ * Prefixes of attribute names in headers: `cloudEvents:` of the CloudEvents AMQP binding, `cloudEvents_` of clients that cannot write a colon
+ * (JMS), `ce-` of Knative's RabbitMQ binding, and `ce_` of clients that cannot write a hyphen either. If several are present, the first in
+ * this list wins.
  */
 const attributePrefixes = ['cloudevents:', 'cloudevents_', 'ce-', 'ce_'];
 
 /**
- * The subject of an event in binary mode, as the parser would read it, without reading anything else. Undefined in structured mode, where
- * it stands in the body and headers say nothing.
+ * The subject of an event in binary mode, as the parser would read it, without reading anything else. Undefined in structured mode, where it is
+ * in the body and the headers say nothing.
  */
 export function subjectInHeaders({ contentType, headers }: Pick<EventMessage, 'contentType' | 'headers'>): unknown {
   if (mediaType(contentType) === structuredContentType) return undefined;
@@ -217,7 +217,7 @@ export function subjectInHeaders({ contentType, headers }: Pick<EventMessage, 'c
   return undefined;
 }
 
-/** An event's attributes as its producer writes them. */
+/** An event's attributes as written by its producer. */
 export type EventAttributes = {
   id: string;
   source: string;
@@ -228,7 +228,7 @@ export type EventAttributes = {
   tagspushed?: number | undefined;
 };
 
-/** The headers of a message in binary mode, spelled as the CloudEvents AMQP binding does. */
+/** The headers of a message in binary mode, spelled as in the CloudEvents AMQP binding. */
 export function attributeHeaders(attributes: EventAttributes): Record<string, unknown> {
   const partitionkey = partitionKeyOf(attributes.subject);
   const given = Object.entries({ specversion: '1.0', ...attributes, partitionkey }).filter(
@@ -237,7 +237,7 @@ export function attributeHeaders(attributes: EventAttributes): Record<string, un
   return Object.fromEntries(given.map(([name, value]) => [`cloudEvents:${name}`, value]));
 }
 
-/** The attributes of an event in binary mode, by their names in lower case, unchecked; of one in structured mode there are none here. */
+/** The attributes of an event in binary mode, by lower-case name, unchecked; in structured mode there are none here. */
 export function attributesInHeaders(headers: Record<string, unknown>): Record<string, unknown> {
   const attributes: Record<string, unknown> = {};
   const names = Object.keys(headers);
@@ -251,11 +251,11 @@ export function attributesInHeaders(headers: Record<string, unknown>): Record<st
   return attributes;
 }
 
-/** A larger envelope is not read only to learn its trace. */
+/** A larger envelope is not parsed just for its trace. */
 const tracedMaxBytes = 1024 * 1024;
 
 /**
- * The trace that a message says it belongs to, unchecked: in AMQP's header, else in the attribute of CloudEvents' extension for tracing
+ * The trace that a message claims to belong to, unchecked: from the AMQP header, else from the attribute of the CloudEvents tracing extension
  * (https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/extensions/distributed-tracing.md), in either mode.
  */
 export function traceparentOf({ contentType, headers, body }: EventMessage): unknown {
@@ -266,16 +266,16 @@ export function traceparentOf({ contentType, headers, body }: EventMessage): unk
   return isObject(envelope) ? envelope[traceHeader] : undefined;
 }
 
-// Beyond it a number of seconds would be in the year 5138; numbers of milliseconds have been above it since 1973.
+// As seconds, anything above this is later than the year 5138; as milliseconds, every time since 1973 is above it.
 const secondsMax = 1e11;
 
 /**
- * RFC 3339, or an instant as AMQP 1.0 counts it: whole milliseconds since 1970. AMQP 0-9-1 has a timestamp type too, which counts
- * seconds; brokers that translate from AMQP 1.0 put milliseconds there.
+ * RFC 3339, or an instant as AMQP 1.0 counts it: whole milliseconds since 1970. AMQP 0-9-1 also has a timestamp type, which counts seconds;
+ * brokers that translate from AMQP 1.0 put milliseconds there.
  */
 function parseTime(value: unknown): Date | undefined {
   const rfc3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
-  // What amqplib makes of AMQP's timestamps.
+  // amqplib's form of AMQP timestamps.
   const timestamp = isObject(value) && value['!'] === 'timestamp' ? value.value : undefined;
   let date: Date;
   if (typeof timestamp === 'number') date = new Date(timestamp < secondsMax ? timestamp * 1000 : timestamp);
@@ -286,8 +286,8 @@ function parseTime(value: unknown): Date | undefined {
 }
 
 /**
- * The text of the top-level member `data` of a JSON object already known to be valid, so that a structured event's payload
- * keeps its bytes: numbers beyond 2^53 and the order and spacing of keys would not survive parse and stringify.
+ * The text of the top-level member `data` of a valid JSON object, so that a structured event's payload keeps its bytes: numbers beyond 2^53
+ * and the order and spacing of keys would not survive parse and stringify.
  */
 function dataText(json: string): string | undefined {
   let found: string | undefined;

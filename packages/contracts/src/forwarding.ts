@@ -1,11 +1,10 @@
 /**
- * A delivery to a listener's WebSocket, as it crosses RabbitMQ: from the dispatcher that makes it to the process of the webhook API that
- * holds the socket, and the answer back (docs/decisions/0316-listeners-and-streams.md). Both are a line of JSON, followed by
- * the body's bytes.
+ * A delivery to a listener's WebSocket on its way through RabbitMQ: from the dispatcher that makes it to the webhook API process that holds the
+ * socket, and the answer back (docs/decisions/0316-listeners-and-streams.md). Both are a line of JSON followed by the bytes of the body.
  */
 import type { Topology } from './topology.ts';
 
-/** Routes by the hook's id to the process that holds its socket; to nobody while none is open. */
+/** Routes by hook id to the process that holds the hook's socket; to nobody while none is open. */
 export const listenersExchange = 'gatepost.listeners';
 
 export const listenersTopology: Topology = {
@@ -14,10 +13,10 @@ export const listenersTopology: Topology = {
   bindings: [],
 };
 
-/** How long a delivery waits at most for those before it, beside its own time. After that it is put aside. */
+/** How long a delivery may wait for those before it, on top of its own time. After that it is put aside. */
 export const lineMaxMs = 2_000;
 
-/** What a message to a process with a listener is: a delivery, or that its socket is replaced by another, whose session is the body. */
+/** Messages to a process with a listener: a delivery, or notice that another socket replaces its own; the body is that socket's session. */
 export const forwardingTypes = { delivery: 'delivery', takenOver: 'taken_over' } as const;
 
 export type ForwardRequest = {
@@ -30,7 +29,7 @@ export type ForwardRequest = {
 export type ForwardAnswer =
   | { kind: 'response'; status: number; headers: Record<string, string>; body: Buffer }
   | { kind: 'timeout' }
-  /** Others are before it. */
+  /** Other deliveries are before it. */
   | { kind: 'busy' }
   | { kind: 'error'; code: string; message: string; hadResponse: boolean };
 
@@ -43,7 +42,7 @@ export function encodeRequest({ body, ...head }: ForwardRequest): Buffer {
 
 export function decodeRequest(message: Buffer): ForwardRequest {
   const { head, body } = decode(message);
-  // The services are each other's only partners here.
+  // Only our own services talk here.
   return { ...(head as Omit<ForwardRequest, 'body'>), body };
 }
 

@@ -1,15 +1,15 @@
-/** Reads some members of a large JSON object without building what else is in it: of 24 MB of `[],[],…` that takes a gigabyte. */
+/** Reads some members of a large JSON object without building the rest: 24 MB of `[],[],…` would take a gigabyte. */
 
-/** Where a value stands, without the white space around it. */
+/** The position of a value, without surrounding white space. */
 export type Span = { start: number; end: number };
 
-// Of a name, as it may be spelled with escapes.
+// The length of a name, which may be spelled with escapes.
 const nameMaxBytes = 256;
 const none = 'not_json';
 
 /**
- * The values of those members of the object in `json` whose names are `wanted`; as in JSON.parse, the last of a name wins. `json` is UTF-8.
- * Takes exactly what JSON.parse takes, and memory only for how deep it is.
+ * The values of the `wanted` members of the object in `json`, which is UTF-8; as in JSON.parse, the last of duplicate names wins. Accepts
+ * exactly what JSON.parse accepts, and needs memory only for the nesting depth.
  */
 export function membersOf(
   json: Uint8Array,
@@ -41,7 +41,7 @@ export function membersOf(
         open[depth] = Number(first === curly);
         depth += 1;
         at = afterSpace(json, at + 1);
-        // '{' and '[' come two before what closes them.
+        // '{' and '[' are two below their closing characters.
         if (json[at] !== first + 2) {
           expects = first === curly ? 'name' : 'value';
           continue;
@@ -96,7 +96,7 @@ function nameIn(json: Uint8Array, start: number, end: number, wanted: ReadonlySe
   return wanted.has(name) ? name : undefined;
 }
 
-/** Where a string, a number or a literal ends; 0: it is none. */
+/** Where a string, number or literal ends; 0: it is none of these. */
 function scalarEnd(json: Uint8Array, start: number): number {
   if (json[start] === quote) return stringEnd(json, start);
   const literal = literals.find((bytes) => bytes[0] === json[start]);

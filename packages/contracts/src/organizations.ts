@@ -1,6 +1,6 @@
 /**
- * What the gate tells the post of an organization that is an account there: all of it each time, signed with the gate's keys, so that
- * nobody else who reaches the broker can say who belongs to an account (docs/asyncapi.yaml).
+ * The gate's statements to the post about an organization that has an account there: always complete, and signed with the gate's keys, so that
+ * nobody else with access to the broker can decide who belongs to an account (docs/asyncapi.yaml).
  */
 import { z } from 'zod';
 import { deliveryLimit, type Topology } from './topology.ts';
@@ -20,19 +20,19 @@ export const organizationsTopology: Topology = {
   bindings: [{ exchange: organizationsExchange, queue: organizationsQueue, pattern: '' }],
 };
 
-/** The `typ` and the audience of the statement, which is no access token and is taken for none. */
+/** The statement's `typ` and audience: it is not an access token, and must not be accepted as one. */
 export const organizationStatement = { typ: 'gatepost-organization+jwt', audience: 'urn:gatepost:organizations' };
 
-/** How many members an account of an organization can have. */
+/** The maximum number of members of an organization's account. */
 export const organizationMembersMax = 10_000;
 
-/** The claim `organization`. A statement counts if its version is higher than that of the one before. */
+/** The claim `organization`. A statement counts only if its version is higher than the previous one's. */
 export const organizationSchema = z.strictObject({
   id: z.string().min(1).max(100),
   /** The account's login. */
   name: z.string().min(1).max(100),
   version: z.int().min(0),
-  /** False: it is no account any more, and nobody belongs to it. */
+  /** False: it is no longer an account, and has no members. */
   is_account: z.boolean(),
   members: z
     .array(z.strictObject({ subject: z.string().min(1).max(300), role: z.enum(['admin', 'member']) }))

@@ -13,7 +13,7 @@ export type Producers = {
   refuse(userId: string | undefined, account: string): Refusal | undefined;
 };
 
-/** Without a file, everybody who may write to the exchange may publish for all accounts. */
+/** Without a file, anyone who may write to the exchange may publish for all accounts. */
 export const anyProducer: Producers = { refuse: () => undefined };
 
 const account = z
@@ -24,7 +24,7 @@ const file = z.strictObject({
   producers: z.array(z.strictObject({ user: z.string().min(1).max(255), accounts: z.array(account).min(1) })),
 });
 
-/** @throws Misconfigured with the path of everything that is wrong, unknown keys included. */
+/** @throws Misconfigured with the path of every problem, unknown keys included. */
 export function parseProducers(text: string): Producers {
   const { producers } = readYaml('producers file', file, text);
   const accountsOf = new Map<string, Set<string>>();

@@ -5,7 +5,7 @@ import type { z } from 'zod';
 
 /**
  * The parsed text. An empty file is an empty object.
- * @throws Misconfigured with one line a problem; unknown keys are problems where the schema is strict.
+ * @throws Misconfigured with one line per problem; unknown keys are problems where the schema is strict.
  */
 export function readYaml<S extends z.ZodType>(what: string, schema: S, text: string): z.infer<S> {
   let document: unknown;

@@ -1,8 +1,8 @@
-/** A client of a seed file: an application or a machine, in the names of Auth0's Management API. */
+/** A client in a seed file: an application or a machine, with the field names of Auth0's Management API. */
 import { z } from 'zod';
 import { name, origin, scopeToken, seconds, signingAlgs, uri } from './seed-shapes.ts';
 
-/** Grant types by Auth0's names. */
+/** Grant types by their Auth0 names. */
 export const grantTypes = [
   'authorization_code',
   'implicit',
@@ -86,7 +86,7 @@ export const client = z.strictObject({
       description: 'origins of pages that call the token endpoint',
       example: ['http://localhost:3000'],
     }),
-  // Beyond Auth0's names, the URI of a grant type that GRANT_PLUGINS adds.
+  // In addition to Auth0's names, the URI of a grant type that GRANT_PLUGINS adds.
   grant_types: z
     .array(
       z.union([

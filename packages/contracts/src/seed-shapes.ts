@@ -1,4 +1,4 @@
-/** What the values of a seed file look like. */
+/** The shapes of values in a seed file. */
 import { z } from 'zod';
 
 export const name = z.string().trim().min(1).max(256);
@@ -15,5 +15,5 @@ export const origin = z
 export const seconds = z.number().int().positive();
 export const text = z.string().max(300);
 
-/** What the gate signs with. */
+/** The gate's signing algorithms. */
 export const signingAlgs = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const;

@@ -1,6 +1,6 @@
 /**
- * The seed file (infra/demo/seed.yaml is one): declarative clients, users, APIs, organizations and repositories. The gate applies its
- * part, the post its own; both refuse the whole file when any key is unknown. Field names are those of Auth0's Management API.
+ * The seed file (infra/demo/seed.yaml is one): declarative clients, users, APIs, organizations and repositories. The gate and the post each
+ * apply their part; both refuse the whole file when any key is unknown. Field names are those of Auth0's Management API.
  */
 import { z } from 'zod';
 import { readYaml } from './read-yaml.ts';
@@ -245,7 +245,7 @@ const gateOrganization = z.strictObject({
     .meta({ description: 'who belongs to it' }),
 });
 
-/** The whole file. Each key has its `description`, and each that holds a value an `example`: docs/seed.md is made of them. */
+/** The whole file. docs/seed.md is generated from each key's `description` and each value's `example`. */
 export const seedSchema = z.strictObject({
   settings: settings.optional().meta({ description: 'Of the gate as a whole.' }),
   apis: z.array(api).default([]).meta({ description: 'What access tokens are for.' }),
@@ -269,7 +269,7 @@ export type SeedConnection = z.infer<typeof connection>;
 export type SeedGateOrganization = z.infer<typeof gateOrganization>;
 export type SeedOrganization = z.infer<typeof organization>;
 
-/** Parses the text of a seed file, whose name goes into the error. @throws Misconfigured with the path of everything that is wrong, unknown keys included. */
+/** Parses a seed file; its name goes into the error. @throws Misconfigured with the path of every problem, unknown keys included. */
 export function parseSeed(text: string, file = ''): Seed {
   return readYaml(`seed file ${file}`.trim(), seedSchema, text);
 }

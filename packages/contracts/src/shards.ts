@@ -1,17 +1,17 @@
 /**
- * Events and deliveries spread over several queues, the shards, by RabbitMQ's consistent-hash exchange: events by their account,
- * deliveries by their hook. The first shard is the queue that there is without any, so that whoever knows of no shards goes on.
+ * Events and deliveries spread over several queues, the shards, by RabbitMQ's consistent-hash exchange: events by account, deliveries by hook.
+ * The first shard is the queue used without sharding, so that programs that know nothing of shards keep working.
  */
 import { type Binding, deliveriesQueue, eventsExchange, eventsQueue, type Topology, topology } from './topology.ts';
 
-/** More would cost more than they bring: each is a Raft group of its own. */
+/** Beyond this, the cost exceeds the gain: each shard is a Raft group of its own. */
 export const shardsMax = 64;
 
-/** `used`: how many take messages. `there`: how many exist; those beyond `used` are of a larger number before, and are only emptied. */
+/** `used`: how many take messages. `there`: how many exist; those beyond `used` are left from a larger number, and are only emptied. */
 export type Shards = { used: number; there: number };
 export type AllShards = { events: Shards; deliveries: Shards };
 
-/** What the exchanges hash: an attribute that CloudEvents has for it, and the routing key. */
+/** What the exchanges hash: the CloudEvents attribute for this purpose, and the routing key. */
 const partitionHeader = 'cloudEvents:partitionkey';
 const eventsShards = { name: `${eventsQueue}.shards`, arguments: { 'hash-header': partitionHeader } };
 const deliveriesShards = { name: `${deliveriesQueue}.shards`, arguments: {} };
@@ -21,20 +21,20 @@ export function partitionKeyOf(subject: string): string {
   return String(subject).split('/', 1)[0]!.toLowerCase();
 }
 
-/** The queues of so many shards: `name`, `name.2`, `name.3` … */
+/** The queues of this many shards: `name`, `name.2`, `name.3` … */
 export function shardQueues(name: string, count: number): string[] {
   return Array.from({ length: count }, (_, index) => (index === 0 ? name : `${name}.${index + 1}`));
 }
 
-/** Where a job is published. */
+/** Where to publish a job. */
 export function jobAddress(hookId: number, shards: number): { exchange: string; routingKey: string } {
   if (shards === 1) return { exchange: '', routingKey: deliveriesQueue };
   return { exchange: deliveriesShards.name, routingKey: String(hookId) };
 }
 
 /**
- * What dispatchers declare. With one shard, and nothing left of more, it is `topology`. New bindings stand before old ones go: meanwhile
- * an event may come by both, and the second copy is dropped as a duplicate.
+ * What dispatchers declare. With one shard, and none left over, it is `topology`. New bindings are made before old ones are removed: meanwhile
+ * an event may arrive through both, and the second copy is dropped as a duplicate.
  */
 export function topologyOf({ events, deliveries }: AllShards): Topology {
   const direct: Binding = { exchange: eventsExchange, queue: eventsQueue, pattern: '#' };
@@ -69,7 +69,7 @@ export function topologyOf({ events, deliveries }: AllShards): Topology {
 
 const type = 'x-consistent-hash' as const;
 
-/** Of the queues from one place to another; the pattern is the weight, the same for each. */
+/** Bindings of the queues from one index to another; the pattern is the weight, the same for each. */
 function bindings(exchange: string, queue: string, from: number, to: number): Binding[] {
   return shardQueues(queue, Math.max(from, to))
     .slice(from)

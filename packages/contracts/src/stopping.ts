@@ -1,12 +1,12 @@
 /**
- * How long a graceful stop may take. A dispatcher finishes its attempts in flight, each of which may take `DELIVERY_TIMEOUT_MS`; a
- * process that waits for another to stop allows more time than that one needs. docker-compose.yml has the same numbers.
+ * How long a graceful stop may take. A dispatcher finishes its attempts in flight, each of which may take `DELIVERY_TIMEOUT_MS`; a process
+ * that waits for another to stop allows more time than that one needs. docker-compose.yml has the same numbers.
  */
 
 /** For a process without a deadline of its own. */
 export const stopMs = 20_000;
 
-/** Enough for a whole attempt and for recording it; what a dispatcher has in hand after this is left to others. */
+/** Enough for a whole attempt and for recording it; whatever a dispatcher still has in hand is then left to others. */
 export const handsEmptyMs = (deliveryTimeoutMs: number): number => deliveryTimeoutMs + 2_000;
 
 /** After this a dispatcher exits at once. Until then it waits for a slow broker, then closes what it opened. */
@@ -16,5 +16,5 @@ export const dispatcherStopMs = (deliveryTimeoutMs: number): number => handsEmpt
 export const supervisedStopMs = (deliveryTimeoutMs: number): number =>
   Math.max(stopMs, dispatcherStopMs(deliveryTimeoutMs)) + 2_000;
 
-/** `DELIVERY_TIMEOUT_MS`, and the most that it takes. */
+/** The default and the maximum of `DELIVERY_TIMEOUT_MS`. */
 export const deliveryTimeoutMs = { default: 10_000, max: 600_000 };

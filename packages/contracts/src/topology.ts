@@ -1,13 +1,13 @@
 /**
- * The AMQP topology as data: `packages/amqp` declares it, RabbitMQ 3.10 and 4 both accept it. A broker refuses a second
- * declaration that differs: where arguments change, a queue that exists is kept as it is.
+ * The AMQP topology as data: `packages/amqp` declares it, and both RabbitMQ 3.10 and 4 accept it. A broker refuses to redeclare a queue
+ * with other arguments: where they change, an existing queue is kept as it is.
  */
 
 /** Where producers publish; the routing key is the event type. */
 export const eventsExchange = 'gatepost.events';
-/** Every event that waits to be routed. */
+/** Every event waiting to be routed. */
 export const eventsQueue = 'gatepost.events';
-/** Every delivery that waits to be made, one message a hook. */
+/** Every delivery waiting to be made, one message per hook. */
 export const deliveriesQueue = 'gatepost.deliveries';
 /** Dead letters: messages that could not be accepted, with `x-reason` and `x-detail`. */
 export const deadEventsQueue = 'gatepost.events.dead';
@@ -21,17 +21,17 @@ export type Topology = {
   }[];
   queues: { name: string; durable: boolean; arguments: Record<string, unknown> }[];
   bindings: Binding[];
-  /** Bindings of another number of shards, taken away once those above stand. */
+  /** Bindings from another number of shards, removed once those above exist. */
   unbindings?: Binding[];
-  /** Bind nothing where the first exchange is there already: somebody else has laid out where it leads. */
+  /** Bind nothing if the first exchange already exists: somebody else has decided where it leads. */
   bindsOnlyNew?: boolean;
 };
 
 export type Binding = { exchange: string; pattern: string } & ({ queue: string } | { toExchange: string });
 
 /**
- * How often a message may come back before RabbitMQ drops it. RabbitMQ 4 does so after 20 times where a quorum queue sets nothing, and
- * only there means -1 no limit; a number that nobody reaches means the same to every version.
+ * How often a message may come back before RabbitMQ drops it. RabbitMQ 4 drops it after 20 times unless the quorum queue says otherwise, and
+ * only RabbitMQ 4 takes -1 for no limit; an unreachable number means the same to every version.
  */
 export const deliveryLimit = 1_000_000;
 const quorum = { 'x-queue-type': 'quorum', 'x-delivery-limit': deliveryLimit };
@@ -41,7 +41,7 @@ export const topology: Topology = {
   queues: [
     // Redelivered when a dispatcher stops while holding it, and whenever an account floods.
     { name: eventsQueue, durable: true, arguments: quorum },
-    // Comes back when a dispatcher stops with it in hand.
+    // Redelivered when a dispatcher stops while holding it.
     { name: deliveriesQueue, durable: true, arguments: quorum },
     // Redelivered each time an operator looks at it.
     { name: deadEventsQueue, durable: true, arguments: quorum },
@@ -49,12 +49,12 @@ export const topology: Topology = {
   bindings: [{ exchange: eventsExchange, queue: eventsQueue, pattern: '#' }],
 };
 
-/** For services that publish: only dispatchers know into how many queues events are spread (`shards.ts`). */
+/** For services that publish: only dispatchers know how many queues events are spread over (`shards.ts`). */
 export const publishersTopology: Topology = { ...topology, bindsOnlyNew: true };
 
 /**
- * The limit for dead letters in a queue that was declared before it had one: a queue's arguments cannot be changed, and a policy says
- * the same. Of argument and policy RabbitMQ takes the lower.
+ * The limit for a dead-letter queue declared before it had one: a queue's arguments cannot be changed, but a policy has the same effect. Of
+ * argument and policy RabbitMQ uses the lower.
  */
 export const deadLettersPolicy = {
   name: 'gatepost-dead-letters',
@@ -65,8 +65,8 @@ export const deadLettersPolicy = {
 };
 
 /**
- * What becomes of an event that came back more often than its limit: it is a dead letter, and leaves its queue only when that one has it
- * (RabbitMQ's at-least-once dead-lettering, which demands that a full queue refuses).
+ * An event that came back more often than its limit becomes a dead letter, and leaves its queue only when the other queue has it (RabbitMQ's
+ * at-least-once dead-lettering, which requires that a full queue refuses messages).
  */
 export const eventsPolicy = {
   name: 'gatepost-events',
@@ -82,8 +82,8 @@ export const eventsPolicy = {
 };
 
 /**
- * What a producer's AMQP user may do, as RabbitMQ's patterns: write to the exchange, and nothing else. The queue of the same name is
- * not reached by it: that takes the default exchange, or a binding, which takes `read` on an exchange.
+ * The permissions of a producer's AMQP user, as RabbitMQ patterns: it may write to the exchange, and nothing else. That does not reach the
+ * queue of the same name, which takes the default exchange, or a binding with `read` on an exchange.
  */
 export const producerPermissions = { configure: '^$', write: '^gatepost\\.events$', read: '^$' };
 
