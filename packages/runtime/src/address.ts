@@ -1,6 +1,6 @@
 /**
- * The guard: which addresses a URL from outside may lead us to. The address is checked when a connection is made, and that very address is
- * used, so a name cannot change between check and use.
+ * The guard: which addresses a URL from outside may lead us to. The address is checked at connection time and used as checked, so that a
+ * name cannot change between check and use.
  */
 import { type LookupAddress, type LookupOptions, lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
@@ -14,7 +14,7 @@ export class Blocked extends Error {
 }
 
 export type Guard = {
-  /** @throws Blocked when `host` (as in `URL.hostname`) is an address that may not be connected to. Names pass: `lookup` checks them. */
+  /** @throws Blocked when `host` (as in `URL.hostname`) is a forbidden address. Names pass, and are checked by `lookup`. */
   checkLiteral(host: string): void;
   /** For `net.connect`: resolves a name, and refuses it if any of its addresses is refused. */
   lookup: LookupFunction;
@@ -50,17 +50,17 @@ export function makeGuard(allowedNetworks: string[], resolve: typeof lookup = lo
 }
 
 /**
- * IPv4: only what no special-purpose registry claims. IPv6: only global unicast (2000::/3) without the ranges in it that carry
- * IPv4 addresses or are reserved; so neither mapped, NAT64, 6to4 nor Teredo addresses lead into our own network.
+ * IPv4: only addresses outside all special-purpose registries. IPv6: only global unicast (2000::/3), without its ranges that carry IPv4
+ * addresses or are reserved; so neither mapped, NAT64, 6to4 nor Teredo addresses lead into our own network.
  */
 export function isAllowed(text: string, exempt: Network[]): boolean {
   if (!ipaddr.isValid(text)) return false;
-  const address = ipaddr.process(text); // a mapped IPv6 address is the IPv4 address it stands for
+  const address = ipaddr.process(text); // turns a mapped IPv6 address into its IPv4 address
   const isMetadata = metadata.has(address.toNormalizedString().split('%', 1)[0]!);
   const exempts = ([network, bits]: Network) =>
     network.kind() === address.kind() &&
     address.match(network, bits) &&
-    (!isMetadata || bits === 8 * network.toByteArray().length); // it was named by itself
+    (!isMetadata || bits === 8 * network.toByteArray().length); // the exact address was listed
   if (exempt.some(exempts)) return true;
   if (isMetadata) return false;
   const refused = address.kind() === 'ipv4' ? refusedIPv4 : refusedIPv6;
@@ -92,7 +92,7 @@ const refusedIPv4 = [
   '240.0.0.0/4', // reserved, broadcast
 ].map((cidr) => ipaddr.parseCIDR(cidr));
 
-// Within 2000::/3; all else is refused as a whole (loopback, NAT64 64:ff9b::/96, unique local, link-local, multicast, …).
+// Within 2000::/3; everything outside is refused altogether (loopback, NAT64 64:ff9b::/96, unique local, link-local, multicast, …).
 const refusedIPv6 = [
   '2001::/23', // protocol assignments, Teredo, ORCHID
   '2001:db8::/32', // documentation

@@ -1,12 +1,12 @@
-/** Whether what a process depends on can be used: for its readiness, and for the page that people see. */
+/** Whether a process's dependencies are usable: for its readiness, and for the start page. */
 
-/** Resolves while what it looks at can be used, rejects with the reason otherwise. */
+/** Resolves while the dependency is usable, rejects with the reason otherwise. */
 export type ReadyCheck = () => Promise<unknown> | unknown;
 
 const checkTimeoutMs = 2_000;
 const lookAgainMs = 1_000;
 
-/** For each check whether it passes, without reasons. Looks again after a second at the soonest: anybody may ask. */
+/** Whether each check passes, without reasons. Cached for a second, since anyone may ask. */
 export function watchChecks(checks: Record<string, ReadyCheck>): () => Promise<Record<string, boolean>> {
   let lookedAt = Number.NEGATIVE_INFINITY;
   let states: Promise<Record<string, boolean>>;
@@ -20,7 +20,7 @@ export function watchChecks(checks: Record<string, ReadyCheck>): () => Promise<R
   };
 }
 
-/** The reason of each check that fails. */
+/** The reason of each failing check. */
 export async function failingChecks(checks: Record<string, ReadyCheck>): Promise<Record<string, string>> {
   const results = await Promise.all(
     Object.entries(checks).map(async ([name, check]) => {
@@ -39,7 +39,7 @@ export async function failingChecks(checks: Record<string, ReadyCheck>): Promise
   return Object.fromEntries(results.filter((result) => result !== undefined));
 }
 
-/** The message of the original error: the outer one may only say what a client is to be told. */
+/** The message of the original error: the outer one may hold only what clients may be told. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? reasonOf(error.cause) : error.message;

@@ -1,7 +1,7 @@
 /**
- * Addresses at which clouds give a machine its secrets: instance metadata, credentials of tasks and pods, the host’s agent. Most
- * are in ranges that are refused anyway, but a few look like ordinary public addresses. Exempting a network does not exempt these:
- * allowing `100.64.0.0/10` for a mesh network is not meant to hand out credentials.
+ * Addresses where clouds give machines their secrets: instance metadata, credentials of tasks and pods, the host’s agent. Most are in ranges
+ * that are refused anyway, but a few look like ordinary public addresses. Exempting a network does not exempt these: allowing
+ * `100.64.0.0/10` for a mesh network is not meant to hand out credentials.
  */
 export const cloudMetadata = [
   '169.254.169.254', // * AWS, Azure, Google, Oracle: docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html

@@ -1,6 +1,6 @@
 /**
- * Reading the environment: every service describes its variables as one zod object, reads them once at start, and reports
- * all bad values together, before anything is opened. The same objects make `docs/configuration.md`.
+ * Reading the environment: every service describes its variables as one zod object, reads them once at start, and reports all bad values
+ * together, before opening anything. `docs/configuration.md` is generated from the same objects.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
@@ -13,10 +13,10 @@ import { productionProblems } from './production.ts';
 import { splitUrls } from './urls.ts';
 
 /**
- * Parses `env` by `schema`. An empty variable counts as unset, unless its meta says `emptyIsValue`. Instead of `NAME`, `NAME_FILE` may
- * name a file that holds the value, as Docker and Kubernetes give secrets; one line break at its end is not part of it.
- * @throws Misconfigured naming every bad variable at once. A bad value is quoted only if it cannot be a secret: somebody who
- * mixes two variables up would otherwise find a password in the log.
+ * Parses `env` by `schema`. An empty variable counts as unset, unless its meta says `emptyIsValue`. Instead of `NAME`, `NAME_FILE` may name
+ * a file that holds the value, as Docker and Kubernetes provide secrets; a single trailing line break is dropped.
+ * @throws Misconfigured naming every bad variable at once. A bad value is quoted only if it cannot be a secret: otherwise mixing up two
+ * variables could put a password into the log.
  */
 export function readEnv<S extends z.ZodObject>(
   schema: S,
@@ -47,7 +47,7 @@ export function readEnv<S extends z.ZodObject>(
   );
 }
 
-/** What stands in the file that `NAME_FILE` names, unless that is a variable of its own (SEED_FILE). */
+/** The content of the file that `NAME_FILE` names, unless that is a variable of its own (SEED_FILE). */
 function readValue(
   name: string,
   schema: z.ZodObject,
@@ -68,8 +68,7 @@ function readValue(
 const isOfUrl = (issue: z.core.$ZodIssue): boolean => issue.code === 'custom' && issue.params?.isUrlWanted === true;
 
 /**
- * The part of a bad value that may be shown: a masked URL; numbers, networks and a single short word as they are; nothing of
- * anything else.
+ * The part of a bad value that may be shown: a masked URL; numbers, networks and a single short word as they are; nothing of anything else.
  */
 function shownOf(field: unknown, value: string, isUrlWanted: boolean): string {
   if (metaOf(field).secret) return '';
@@ -79,7 +78,7 @@ function shownOf(field: unknown, value: string, isUrlWanted: boolean): string {
   return masked === unreadable ? '' : ` (it is ${JSON.stringify(masked)})`;
 }
 
-/** What the start-up log shows of a configuration: secrets only as `configured`, URLs masked. */
+/** A configuration as shown in the start-up log: secrets only as `configured`, URLs masked. */
 export function describeEnv<S extends z.ZodObject>(schema: S, values: z.infer<S>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => {
@@ -92,7 +91,7 @@ export function describeEnv<S extends z.ZodObject>(schema: S, values: z.infer<S>
   );
 }
 
-/** What `docs/configuration.md` shows of a variable. */
+/** How `docs/configuration.md` presents a variable. */
 export type VariableMeta = {
   description?: string;
   unit?: string;
@@ -114,7 +113,7 @@ export function metaOf(field: unknown): VariableMeta {
   return {};
 }
 
-// The kinds of value our variables have. Each takes the variable's text and gives the typed value.
+// The kinds of value our variables have. Each takes the variable's text and returns the typed value.
 
 export const text = z.string().trim().min(1);
 
@@ -141,11 +140,11 @@ export const port = integer(0, 65535);
 export const url = (protocols: string[]) =>
   z.string().refine((value) => protocols.some((protocol) => isUrl(value, protocol)), {
     message: `must be a URL starting with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
-    abort: true, // further checks may take it for a URL
+    abort: true, // further checks may assume a URL
     params: { isUrlWanted: true },
   });
 
-/** One or several such URLs, separated by commas, kept as one text. */
+/** One or more such URLs, separated by commas, kept as one text. */
 export const urls = (protocols: string[]) =>
   z.string().refine((value) => splitUrls(value).every((one) => protocols.some((protocol) => isUrl(one, protocol))), {
     message: `must be a URL starting with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}, or several separated by commas`,
@@ -153,13 +152,13 @@ export const urls = (protocols: string[]) =>
     params: { isUrlWanted: true },
   });
 
-// The parser alone would take `postgres:gate:secret@db`, too, as a path without a host.
+// The parser alone would also accept `postgres:gate:secret@db`, as a path without a host.
 const isUrl = (value: string, protocol: string) =>
   value.trim().toLowerCase().startsWith(`${protocol}//`) && URL.canParse(value);
 
 export const httpUrl = url(['http:', 'https:']);
 
-/** The gate's issuer: an http(s) URL without query and fragment, taken to the letter: with or without a slash at its end are two names. */
+/** The gate's issuer: an http(s) URL without query and fragment, compared literally: with and without a trailing slash are two names. */
 export const issuerUrl = httpUrl.refine((value) => !/[?#\s]/.test(value), {
   message: 'must have no query or fragment',
 });
@@ -172,7 +171,7 @@ const key32 = z.string().transform((value, context) => {
   return z.NEVER;
 });
 
-/** Comma-separated items, each of which becomes any number of values; an empty text is an empty list. */
+/** Comma-separated items, each yielding any number of values; an empty text is an empty list. */
 const listOf = <T>(wanted: string, valuesOf: (item: string) => T[]) =>
   z.string().transform((value, context) => {
     const items = value
@@ -188,13 +187,13 @@ const listOf = <T>(wanted: string, valuesOf: (item: string) => T[]) =>
     return z.NEVER;
   });
 
-// The library alone would also accept the old short forms (10.0/8), which nobody means.
+// The library alone would also accept old short forms (10.0/8), which nobody means.
 const isCidr = (text: string) => ipaddr.IPv4.isValidCIDRFourPartDecimal(text) || ipaddr.IPv6.isValidCIDR(text);
 
 /** CIDRs, as text. */
 export const cidrList = listOf('CIDRs', (item) => (isCidr(item) ? [item] : []));
 
-/** Names of hosts, `*.` and a name for all below it, or `*`. */
+/** Host names, `*.` and a name for everything below it, or `*`. */
 export const hostList = listOf('names of hosts, `*.` and a name, or `*`', (item) =>
   /^(?:\*|(?:\*\.)?[a-z0-9.-]+)$/.test(item) ? [item] : [],
 );
@@ -205,13 +204,13 @@ const namedNetworks = new Map([
   ['uniquelocal', ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7']],
 ]);
 
-/** CIDRs, as text, which may also be written as an address or as one of Express's names of networks. */
+/** CIDRs as text; an address or one of Express's network names also counts. */
 export const networkList = listOf(
   'CIDRs, addresses, `loopback`, `linklocal` or `uniquelocal`',
   (item) => namedNetworks.get(item) ?? [item, `${item}/${isIP(item) === 4 ? 32 : 128}`].filter(isCidr),
 );
 
-/** Issuers, each taken to the letter. */
+/** Issuers, compared literally. */
 export const issuerUrls = listOf('issuers (http or https URLs)', (item) =>
   issuerUrl.safeParse(item).success ? [item] : [],
 );
@@ -224,7 +223,7 @@ export const existingFile = text.refine((value) => existsSync(value), {
   error: () => `there is no such file, seen from ${process.cwd()}`,
 });
 
-/** The paths of files that exist, separated by commas. A missing one is not named: it may be a secret that belongs elsewhere. */
+/** Paths of existing files, separated by commas. A missing one is not quoted: it may be a misplaced secret. */
 export const existingFiles = z.string().transform((value, context) => {
   const files = value
     .split(',')
@@ -243,7 +242,7 @@ function positionsOf(bad: string[], items: string[]): string {
   return bad.length === 1 ? `item ${positions} is none` : `items ${positions} are none`;
 }
 
-// What every one of our processes reads.
+// Variables that all our processes read.
 
 export const commonVariables = {
   NODE_ENV: z.enum(['production', 'development', 'test']).default('development').meta({
@@ -323,7 +322,7 @@ export const trustedProxiesVariable = networkList.default([]).meta({
     'reverse proxies whose `X-Forwarded-*` are believed, nobody else: CIDRs or addresses, separated by commas (`loopback`, `linklocal`, `uniquelocal` too)',
 });
 
-/** A variable that has been renamed. It is refused, since whoever sets it relies on it. */
+/** A renamed variable. Setting it is refused, since whoever does so relies on it. */
 export const renamedTo = (name: string) => z.undefined(`is called ${name} now`).optional().meta({ isGone: true });
 
 export { z };

@@ -1,8 +1,8 @@
 /** Finds the one item that makes a batch fail, so that it does not hold up the others. */
 
 /**
- * Calls `work` with a batch; if that rejects, with each half in turn, down to a single item, which goes to `alone` with the error.
- * Errors for which `isNobodysFault` holds are thrown on, and the rest of the batch is left.
+ * Calls `work` with a batch; if that rejects, with each half in turn, down to a single item, which goes to `alone` with the error. Errors for
+ * which `isNobodysFault` holds are rethrown, and the rest of the batch is skipped.
  */
 export async function inHalves<T>(
   items: readonly T[],

@@ -1,6 +1,6 @@
-/** The issuer's name and its address: some clients compare the name with one that has no slash at its end (go-oidc's users write it so). */
+/** The issuer's name and address: some clients compare the name with one without a trailing slash (as go-oidc's users write it). */
 
-/** What paths are appended to: the issuer, with a slash at its end whether its name has one or not. */
+/** The base for paths: the issuer with a trailing slash, whether or not its name has one. */
 export function baseUrlOf(issuer: string): string {
   return issuer.endsWith('/') ? issuer : `${issuer}/`;
 }

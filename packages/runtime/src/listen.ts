@@ -1,14 +1,14 @@
-/** Opens a listening server, and closes it without cutting off requests under way. */
+/** Opens a listening server, and closes it without cutting off requests in progress. */
 import type { Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
 export type Listening = AsyncDisposable & { port: number };
 
 const lookEveryMs = 50;
-/** What was sent on a new connection has come by then. */
+/** By then any request sent on a new connection has arrived. */
 const unusedMs = 1_000;
 
-/** @param closeWithinMs how long requests under way may take after it starts to close; then their connections are cut */
+/** @param closeWithinMs how long requests in progress may take once closing begins; then their connections are cut */
 export async function listen(
   server: Server,
   { host, port, closeWithinMs }: { host: string; port: number; closeWithinMs: number },
@@ -26,9 +26,9 @@ export async function listen(
     port: (server.address() as AddressInfo).port, // it listens on TCP
     async [Symbol.asyncDispose]() {
       const closed = new Promise((resolve) => server.close(resolve));
-      // Node closes connections that are idle now; one whose request ends later would stay open for the next request.
+      // Node closes connections that are idle now; one whose request ends later would stay open for another.
       const idle = setInterval(() => server.closeIdleConnections(), lookEveryMs);
-      // Browsers open connections that they may never use. To Node they are not idle, but late with their first request.
+      // Browsers open connections that they may never use. Node does not consider them idle, but late with their first request.
       const unused = setTimeout(() => {
         for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
       }, unusedMs);

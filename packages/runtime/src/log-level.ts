@@ -1,4 +1,4 @@
-/** `/log-level` of the ops port: which module logs from which level on, to see and to change while the process runs. */
+/** `/log-level` of the ops port: shows and changes each module's log level while the process runs. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { z } from 'zod';
 import { type Log, levelsOf, logLevels, setLevel } from './log.ts';
@@ -6,7 +6,7 @@ import { answerJson, bodyOf } from './ops-request.ts';
 
 const asked = z.strictObject({ level: z.enum(logLevels), module: z.string().optional() });
 
-/** `GET`: `{"levels": {"process": "info", …}}`. `PUT {level, module?}` sets one, or all of them without a module, and answers the same. */
+/** `GET`: `{"levels": {"process": "info", …}}`. `PUT {level, module?}` sets one module, or all if none is given, and answers the same. */
 export async function answerLogLevel(log: Log, request: IncomingMessage, response: ServerResponse): Promise<void> {
   if (request.method === 'GET') return answerJson(response, 200, { levels: levelsOf(log) });
   if (request.method !== 'PUT') return answerJson(response, 405, { error: 'GET or PUT' }, { allow: 'GET, PUT' });
@@ -14,7 +14,7 @@ export async function answerLogLevel(log: Log, request: IncomingMessage, respons
   if (!wanted.success)
     return answerJson(response, 400, { error: `expects {"level": ${logLevels.join(' | ')}, "module": optional}` });
   const { level, module } = wanted.data;
-  // Before, so that whoever silences a log leaves this line in it.
+  // Logged first, so that silencing a log still leaves this line in it.
   log.warn({ to: level, of: module ?? 'all modules' }, 'the log level is to be changed');
   if (!setLevel(log, level, module))
     return answerJson(response, 404, { error: 'no such module', modules: Object.keys(levelsOf(log)) });

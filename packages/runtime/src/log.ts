@@ -7,9 +7,9 @@ import { tracing } from './tracing.ts';
 export type Log = Logger;
 
 /**
- * Opens the log of one process. Field names are dotted nouns (`client.id`, `delivery.id`, `duration_ms`); an error goes
- * under `error`. Never log a secret, a token, a cookie, a password, a signature, a payload or personal data. `traced`: lines written for a
- * request say to which trace it belongs (`trace_id`).
+ * Opens a process's log. Field names are dotted nouns (`client.id`, `delivery.id`, `duration_ms`); an error goes under `error`. Never log a
+ * secret, a token, a cookie, a password, a signature, a payload or personal data. `traced`: lines written for a request name its trace
+ * (`trace_id`).
  */
 export function openLog(
   service: string,
@@ -31,7 +31,7 @@ export function openLog(
   return log;
 }
 
-/** A line below info must not decide to which trace a request belongs: what the request finds later may say that. */
+/** A line below info must not settle which trace a request belongs to, since the request may still find out. */
 function traceOfRequest(level: number): { trace_id?: string } {
   const id = tracing?.traceId(level >= pino.levels.values.info!);
   return id === undefined ? {} : { trace_id: id };
@@ -39,13 +39,13 @@ function traceOfRequest(level: number): { trace_id?: string } {
 
 let output: DestinationStream | undefined;
 
-/** One for all logs of the process. */
+/** Shared by all logs of the process. */
 function standardOutput(): DestinationStream {
   output ??= openOutput();
   return output;
 }
 
-/** Standard output. The lines of one turn of the event loop are one write, which is there before the process ends, whatever ends it from within. */
+/** Standard output. Lines of one turn of the event loop are one write, completed before the process ends, whatever ends it from within. */
 function openOutput(): DestinationStream {
   const output = pino.destination({ dest: 1, sync: true });
   let lines = '';
@@ -66,12 +66,12 @@ function openOutput(): DestinationStream {
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** What a process's own lines, which belong to no module, are called where levels are shown and set. */
+/** The name, in level reports and settings, of the process's own lines, which belong to no module. */
 const ownName = 'process';
 
 const modulesOf = new WeakMap<Log, Map<string, Log>>();
 
-/** The log of a part of the process: its lines say which (`module`), and its level can be set by itself. The same for the same name. */
+/** The log of a part of the process: its lines name the `module`, and its level can be set separately. The same name gives the same log. */
 export function logOfModule(log: Log, module: string): Log {
   const modules = modulesOf.get(log);
   const known = modules?.get(module);
@@ -81,13 +81,13 @@ export function logOfModule(log: Log, module: string): Log {
   return child;
 }
 
-/** The level of each module, and of the process's own lines under `process`. */
+/** The level of each module, and under `process` that of the process's own lines. */
 export function levelsOf(log: Log): Record<string, string> {
   const modules = [...(modulesOf.get(log) ?? [])].sort(([a], [b]) => (a < b ? -1 : 1));
   return Object.fromEntries([[ownName, log.level], ...modules.map(([name, { level }]) => [name, level])]);
 }
 
-/** Sets the level of a module, or of all where none is named, while the process runs. Answers false if there is no such module. */
+/** Sets the level of a module, or of all if none is named, at run time. Answers false if there is no such module. */
 export function setLevel(log: Log, level: LogLevel, module?: string): boolean {
   const all = new Map([[ownName, log], ...(modulesOf.get(log) ?? [])]);
   const meant = module === undefined ? [...all.values()] : [all.get(module)].filter((one) => one !== undefined);
@@ -97,16 +97,16 @@ export function setLevel(log: Log, level: LogLevel, module?: string): boolean {
 
 const described = new WeakSet<object>();
 
-/** Name, code, message and causes of an error, without the fields that drivers hang on it (queries, parameters). */
+/** Name, code, message and causes of an error, without the fields that drivers attach (queries, parameters). */
 export function describeError(error: unknown): unknown {
   if (described.has(error as object)) return error; // the caller did it already
-  // Not `instanceof`: errors of Node itself are another realm's under a test runner.
+  // Not `instanceof`: under a test runner, Node's own errors come from another realm.
   if (!types.isNativeError(error)) return maskUrlsIn(String(error));
   const { code } = error as { code?: unknown };
   const description = {
     name: error.name,
     ...(code === undefined ? {} : { code }),
-    // Of a value that was put into the wrong variable, a driver or Node may repeat the whole.
+    // A driver or Node may quote a misplaced value in full.
     message: maskUrlsIn(error.message),
     stack: error.stack && maskUrlsIn(error.stack),
     ...(error.cause === undefined ? {} : { cause: describeError(error.cause) }),

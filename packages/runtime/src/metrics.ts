@@ -1,4 +1,4 @@
-/** Prometheus metrics of one process. A metric is declared in the file whose work it counts. */
+/** Prometheus metrics of one process. Each metric is declared in the file whose work it counts. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 export { Counter, Gauge, Histogram, Registry };

@@ -1,4 +1,4 @@
-/** Listens to PostgreSQL's notifications on one channel, over a connection that reconnects. */
+/** Listens for PostgreSQL notifications on one channel, over a connection that reconnects. */
 import { randomBytes } from 'node:crypto';
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
@@ -8,23 +8,22 @@ export type Notifications = AsyncDisposable & { isConnected(): boolean };
 
 const retryMs = 500;
 const beatEveryMs = 2_000;
-/** From when a beat was committed. */
+/** Counted from the commit of a beat. */
 const heardWithinMs = 3_000;
-/** Without a beat, since none could be sent. */
+/** The longest time without a beat when none could be sent. */
 const silenceMaxMs = 10_000;
 
 /**
- * Calls `onNotification(payload)` after each commit that notified the channel. `onGap` is called when notifications may have been
- * missed (each time the connection is made, and when it is lost): whoever caches must then forget everything; while
- * `isConnected()` is false nothing may be cached. Rejects when the first connection cannot be made; reconnects for ever after
- * that, every half second.
+ * Calls `onNotification(payload)` after each commit that notified the channel. `onGap` is called when notifications may have been missed
+ * (each time a connection is made or lost): caches must then be cleared; while `isConnected()` is false nothing may be cached. Rejects when
+ * the first connection cannot be made; after that it reconnects for ever, every half second.
  *
- * A connection may die without a word, and a standby or a server that was replaced hears nothing of what is committed. So every two
- * seconds a notification of our own is sent through `pool`, the way that changes are written; a connection that does not hear it in three
- * seconds counts as lost, and one counts as made only when it has heard the first.
+ * A connection may die silently, and a standby or a replaced server receives nothing of what is committed. So every two seconds a
+ * notification of our own is sent through `pool`, the way changes are written; a connection that does not receive it within three seconds
+ * counts as lost, and counts as made only once it has received the first.
  */
 export async function listen(options: {
-  /** Of the server itself, not through a pooler. */
+  /** Leads to the server itself, not through a pooler. */
   databaseUrl: string;
   /** Where changes are written. */
   pool: Pick<pg.Pool, 'query'>;
@@ -83,7 +82,7 @@ export async function listen(options: {
   };
 }
 
-/** Connects; rejects unless it hears a notification of ours. */
+/** Connects; rejects unless one of our own notifications arrives. */
 async function begin(client: pg.Client, channel: string, beats: Beats): Promise<void> {
   try {
     await client.connect();
@@ -95,7 +94,7 @@ async function begin(client: pg.Client, channel: string, beats: Beats): Promise<
   }
 }
 
-/** Says when a connection that has begun is lost. */
+/** Reports when an established connection is lost. */
 async function watch(
   beats: Beats,
   { lost, signal, isCurrent }: { lost(why: string): void; signal: AbortSignal; isCurrent(): boolean },
@@ -111,7 +110,7 @@ async function watch(
   }
 }
 
-/** Worth waiting for: after a failover the two URLs may lead to two servers for a moment. */
+/** Counts as away, and is retried: after a failover the two URLs may briefly lead to two servers. */
 class Unheard extends Error {
   readonly trouble = 'away';
   constructor() {
@@ -151,7 +150,7 @@ function makeBeats(pool: Pick<pg.Pool, 'query'>): Beats {
         wait(heardWithinMs, undefined, { signal: timeout.signal, ref: false }).catch(() => {}),
       ]);
       timeout.abort();
-      // A process that stood still reads what has arrived before it says that nothing has.
+      // A process that hung first reads what has arrived before it decides that nothing has.
       for (let turns = 0; last !== mine && turns < 3; turns++) await turn();
       return last === mine ? 'heard' : 'unheard';
     },

@@ -1,12 +1,12 @@
-/** Requests to the ops port that tell more than metrics, or change something: who may make them, their bodies and answers. */
+/** Requests to the ops port that reveal more than metrics, or change something: who may make them, their bodies and answers. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 const bodyMaxBytes = 4096;
 
 /**
- * Whether the request may be answered: with a token, to whoever carries it; without, to this machine alone. A proxy on this machine speaks
- * for others, and a page in a browser on it may have its own name resolve to us: neither is this machine's.
+ * Whether the request may be answered: with a token configured, only if it carries the token; without one, only if it comes from this machine.
+ * That excludes a local proxy, which speaks for others, and a page in a local browser, which may have its own name resolve to us.
  */
 export function mayOperate({ headers, socket }: IncomingMessage, token: string | undefined): boolean {
   if (token !== undefined) {
@@ -24,11 +24,11 @@ export function mayOperate({ headers, socket }: IncomingMessage, token: string |
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-/** The body as JSON; undefined for what is none, too long, or breaks off. */
+/** The body as JSON; undefined if it is invalid, too long, or cut off. */
 export async function bodyOf(request: IncomingMessage): Promise<unknown> {
   let text = '';
   try {
-    // All of it is read, so that the connection is good for the next request.
+    // The whole body is read, so that the connection can serve the next request.
     for await (const chunk of request.setEncoding('utf8')) if (text.length <= bodyMaxBytes) text += chunk;
     return text.length <= bodyMaxBytes ? JSON.parse(text) : undefined;
   } catch {

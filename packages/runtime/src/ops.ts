@@ -10,23 +10,23 @@ import { answerJson, mayOperate } from './ops-request.ts';
 export type Ops = Listening;
 
 /**
- * Opens the ops port. `/livez` answers 200 while the process runs; `/readyz` 200 with `{"status":"ready"}` while every check
- * passes, else 503 with the names of those that fail; 503 also once the process is to stop. What tells more, or changes something, is
- * guarded (ops-request.ts).
+ * Opens the ops port. `/livez` answers 200 while the process runs; `/readyz` 200 with `{"status":"ready"}` while every check passes, otherwise
+ * 503 with the names of those that fail; also 503 once the process is stopping. Routes that reveal more, or change something, are guarded
+ * (ops-request.ts).
  */
 export async function openOps(options: {
   host: string;
   port: number;
   registry: Registry;
   ready: Record<string, ReadyCheck>;
-  /** From when it aborts on, `/readyz` answers 503. */
+  /** Once aborted, `/readyz` answers 503. */
   stopping?: AbortSignal | undefined;
   log: Log;
   /** OPS_TOKEN. */
   token?: string | undefined;
   /** Guarded routes of the service, by path: each answers GET with JSON. */
   reports?: Record<string, () => unknown> | undefined;
-  /** Answers what is none of these; false if it is not for it either. */
+  /** Answers any other request; false if it does not handle it either. */
   more?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
 }): Promise<Ops> {
   const server = createServer(async (request, response) => {

@@ -1,4 +1,4 @@
-/** Makes spans with OpenTelemetry's SDK and sends them by OTLP over HTTP. Loaded only where traces are on. */
+/** Makes spans with OpenTelemetry's SDK and sends them by OTLP over HTTP. Loaded only when tracing is on. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import {
   type Context,
@@ -25,13 +25,13 @@ import type { Begin, Scope, Span, Tracing, TracingEnv } from './tracing.ts';
 
 /** The exporter reads its own variables: OTEL_EXPORTER_OTLP_TIMEOUT, _COMPRESSION, _HEADERS, and the same with _TRACES_. */
 export function openTracing(service: string, env: TracingEnv, log: Log): Tracing {
-  // It takes them in this form from nowhere else, and ours may come from a file.
+  // It accepts them in this form only from the environment, and ours may come from a file.
   const { OTEL_EXPORTER_OTLP_HEADERS: headers } = env;
   if (headers !== undefined) process.env.OTEL_EXPORTER_OTLP_HEADERS = headers;
   const warn = (message: string, ...more: unknown[]) => log.warn({ detail: [message, ...more].map(String) }, 'traces');
   diag.setLogger({ error: warn, warn, info() {}, debug() {}, verbose() {} });
   const provider = new TracerProvider({
-    // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES stand above our own name.
+    // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence over our own name.
     resource: resourceFromAttributes({ 'service.name': `gatepost-${service}` }).merge(
       detectResources({ detectors: [envDetector] }),
     ),
@@ -84,7 +84,7 @@ const kinds = {
   internal: SpanKind.INTERNAL,
 } as const;
 
-/** Its span is made when somebody asks for it, or at the end: until then what the request finds may say to which trace it belongs. */
+/** Its span is made when first needed, or at the end: until then the request may still find out which trace it belongs to. */
 type Request = { parent: unknown; joined?: string; span?: Span; beganAtMs: number };
 
 function spanOf(request: Request, begin: Tracing['begin']): Span {
@@ -113,7 +113,7 @@ function contextOf(parent: unknown): Context {
   return isSpanContextValid(context) ? trace.setSpanContext(ROOT_CONTEXT, context) : ROOT_CONTEXT;
 }
 
-/** As the specification names samplers (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/). */
+/** Samplers by the specification's names (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/). */
 function samplerOf({ OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: ratio }: TracingEnv): Sampler {
   const root = rootOf(name.replace('parentbased_', ''), ratio);
   return name.startsWith('parentbased_') ? new ParentBasedSampler({ root }) : root;

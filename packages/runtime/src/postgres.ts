@@ -1,6 +1,6 @@
 /**
- * Pools of connections to PostgreSQL: to the server itself, or through a pooler such as PgBouncer in transaction mode, which gives each
- * transaction another session. There nothing of a session may be relied on: no start-up parameter, no SET, no prepared statement, no LISTEN
+ * PostgreSQL connection pools: to the server itself, or through a pooler such as PgBouncer in transaction mode, which may use another session for
+ * each transaction. Nothing may then depend on a session: no start-up parameter, SET, prepared statement or LISTEN
  * (https://www.pgbouncer.org/features.html).
  */
 import pg from 'pg';
@@ -15,19 +15,19 @@ export const directUrlVariable = (besides: string) =>
     shownDefault: `none: \`${besides}\` is PostgreSQL itself`,
   });
 
-/** Where one side's database is reached. */
+/** How to reach the database of one side. */
 export type DatabaseUrls = {
   /** Where statements go. */
   url: string;
-  /** The server itself, for what needs a session: LISTEN, locks that a session holds, migrations. */
+  /** The server itself, for work that needs a session: LISTEN, session locks, migrations. */
   directUrl: string;
-  /** Whether `url` leads through a pooler: so it does if a direct URL is given beside it. */
+  /** Whether `url` leads through a pooler, which it does if a direct URL is given as well. */
   isPooled: boolean;
 };
 
 type Given = { url: string | undefined; directUrl: string | undefined };
 
-/** A side's own URLs before those of both sides; undefined when neither is given. A direct URL belongs to the URL it stands beside. */
+/** A side's own URLs take precedence over the shared ones; undefined when neither is given. A direct URL belongs to the URL given with it. */
 export function databaseUrlsOf(own: Given, shared: Given): DatabaseUrls | undefined {
   const url = own.url ?? shared.url;
   if (url === undefined) return undefined;
@@ -36,8 +36,8 @@ export function databaseUrlsOf(own: Given, shared: Given): DatabaseUrls | undefi
 }
 
 /**
- * Opens a pool each of whose statements runs with these settings: PostgreSQL's parameters and their values, of letters, digits and
- * underscores. They are given with each new connection, or through a pooler with each transaction.
+ * Opens a pool whose statements all run with these settings: PostgreSQL parameters and their values, of letters, digits and underscores. They
+ * are set on each new connection or, through a pooler, in each transaction.
  */
 export function openSettingsPool(
   config: pg.PoolConfig & { connectionString: string },
@@ -47,11 +47,11 @@ export function openSettingsPool(
   const each = Object.entries(settings);
   const options = each.map(([name, value]) => `-c ${name}=${value}`).join(' ');
   const pool = new pg.Pool(isPooled ? { ...config, pipeline: true } : { ...config, options });
-  // A connection that breaks while it is checked out, between two statements, emits an error that the pool does not handle and that
-  // would end the process. The next statement on it rejects.
+  // A connection that breaks while checked out, between two statements, emits an error that the pool does not handle and that would end the
+  // process. The next statement on it rejects.
   pool.on('connect', (client) => client.on('error', () => {}));
   if (isPooled) {
-    // What is the default of a session's transactions is set in each here.
+    // Session-level transaction defaults are set in each transaction here.
     const local = each.map(
       ([name, value]) => `SET LOCAL ${name.replace(/^default_transaction_/, 'transaction_')} = '${value}'`,
     );
@@ -61,13 +61,13 @@ export function openSettingsPool(
   return pool;
 }
 
-/** All of its overloads at once. */
+/** All of its overloads in one. */
 type Ask = (...given: unknown[]) => Promise<unknown>;
 type Callback = (error: unknown, result?: unknown) => void;
 
 /**
- * Makes the client's transactions begin with `begin`, and of a statement outside of one a transaction of its own. Its three parts leave in
- * one write, without waiting for each other, so they cost no further round trip; and it is done only when its COMMIT is.
+ * Makes the client's transactions begin with `begin`, and turns each statement outside of one into a transaction of its own. Its three parts are
+ * sent together, without waiting for each other, so they cost no extra round trip; the statement is done only when its COMMIT is.
  */
 function setInEachTransaction(client: pg.PoolClient, begin: string): void {
   const send = client.query.bind(client) as unknown as Ask; // one of its many signatures

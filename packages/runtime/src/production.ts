@@ -1,11 +1,11 @@
 /**
- * Settings that are unsafe in production: with NODE_ENV=production a service refuses to start with them. The images set it; the
- * composed demo and `npm start` do not.
+ * Settings that are unsafe in production: with NODE_ENV=production a service refuses to start with them. The images set it; the Compose demo
+ * and `npm start` do not.
  */
 
 import { splitUrls } from './urls.ts';
 
-/** Variables of ours that may be among those a service reads. */
+/** Variables of ours that a service may read. */
 type Known = Partial<Record<'NODE_ENV' | 'HOST' | 'ISSUER' | (typeof storeVariables)[number], unknown>>;
 
 const storeVariables = [
@@ -20,7 +20,7 @@ const storeVariables = [
   'AMQP_URL',
 ] as const;
 
-/** Lines for `Misconfigured`; none outside of production. They contain no secret, not even a default one. */
+/** Lines for `Misconfigured`; none outside production. They contain no secret, not even a default one. */
 export function productionProblems(env: Known): string[] {
   if (env.NODE_ENV !== 'production') return [];
   const problems: string[] = [];
@@ -43,13 +43,13 @@ function isPlainAndRemote({ protocol, hostname }: URL): boolean {
   return protocol === 'http:' && !isLoopback(hostname);
 }
 
-/** By name or address, as `URL.hostname` or HOST gives it. */
+/** Takes a name or address, in the form of `URL.hostname` or HOST. */
 export function isLoopback(host: string): boolean {
   const name = host.toLowerCase().replace(/^\[(.*)\]$/, '$1');
   return name === 'localhost' || name.endsWith('.localhost') || name === '::1' || /^127(\.\d{1,3}){3}$/.test(name);
 }
 
-// The default passwords of the stores’ images, of their documentation and of our own composed demo.
+// The default passwords of the stores’ images, of their documentation and of our Compose demo.
 const defaults = new Set([
   'admin',
   'changeme',
@@ -69,7 +69,7 @@ const defaults = new Set([
   'user',
 ]);
 
-/** Also the user's own name, and RabbitMQ's `guest`, who is meant where an AMQP URL names nobody. */
+/** Also catches a password equal to the user name, and RabbitMQ's `guest`, which an AMQP URL without a user means. */
 function hasDefaultPassword({ protocol, username, password, searchParams }: URL): boolean {
   const given = decoded(password) || searchParams.get('password') || '';
   if (given === '') return /^amqps?:$/.test(protocol) && username === '';

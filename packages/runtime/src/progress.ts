@@ -1,6 +1,6 @@
 /**
- * Detects a process that runs, and whose stores answer, but that makes no progress: work is waiting at some stage, and none has
- * been done there for a minute. Metrics and the log call a stage a `place`.
+ * Detects a process that runs, and whose stores answer, but that makes no progress: work is waiting at some stage, and none has been done
+ * there for a minute. Metrics and the log call a stage a `place`.
  */
 import type { Log } from './log.ts';
 import { Gauge, type Registry } from './metrics.ts';
@@ -18,7 +18,7 @@ export type Stage = {
 export type Progress = Disposable & {
   /** A readiness check. @throws naming the stages where nothing moves. */
   check(): void;
-  /** Looks at all stages now; done by itself every second. */
+  /** Checks all stages now; also runs every second by itself. */
   look(): Promise<void>;
 };
 
@@ -27,7 +27,7 @@ const defaultPatienceMs = 60_000;
 
 type Watched = Stage & { lastMoved: number; stillSince: number | undefined; isStalled: boolean };
 
-/** Looks every second until disposed. `metric` is the name of a gauge by stage: how long nothing has moved there, in seconds. */
+/** Checks every second until disposed. `metric` names a gauge by stage: how long nothing has moved there, in seconds. */
 export function watchProgress(options: {
   stages: readonly Stage[];
   metric: string;
@@ -50,7 +50,7 @@ export function watchProgress(options: {
     try {
       waits = await stage.waits();
     } catch {
-      return; // what it asks is away, which other checks tell
+      return; // what it asks is away, which other checks report
     }
     const moved = stage.moved();
     if (!waits) stage.stillSince = undefined;

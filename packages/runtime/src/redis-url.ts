@@ -1,6 +1,6 @@
 /**
- * REDIS_URL: one server (`redis://`), the Sentinels that name a primary (`redis-sentinel://`), or nodes of a Cluster (`redis-cluster://`); each
- * with `rediss` for TLS. Several addresses are separated by commas; `sentinelMasterId` is the name by Lettuce's word for it
+ * REDIS_URL: one server (`redis://`), the Sentinels that know a primary (`redis-sentinel://`), or nodes of a Cluster (`redis-cluster://`); each
+ * also with `rediss` for TLS. Several addresses are separated by commas; `sentinelMasterId` gives the primary's name, as in Lettuce
  * (https://redis.github.io/lettuce/user-guide/connecting-redis/). docs/redis.md has examples.
  */
 import { urls } from './env.ts';
@@ -31,7 +31,7 @@ export const redisUrls = urls(schemes).superRefine((text, context) => {
     refuse('a Cluster has no databases: its address ends after the port');
 });
 
-/** What a checked text says. Name, password and parameters are those of the first address that has them. */
+/** Takes a checked text apart. User name, password and parameters are those of the first address that has them. */
 export function readRedisUrls(text: string): RedisUrls {
   const addresses = splitUrls(text).map((one) => new URL(one));
   const common = {

@@ -1,4 +1,4 @@
-/** The connection to Redis: one server, the primary that Sentinels name, or a Cluster. */
+/** The connection to Redis: one server, the primary known to the Sentinels, or a Cluster. */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -7,16 +7,16 @@ import type { Log } from './log.ts';
 import { readRedisUrls } from './redis-url.ts';
 import { tlsFilesOf } from './tls-files.ts';
 
-/** One connection's options; those of a Cluster are made from them. */
+/** The options of one connection; a Cluster's are derived from them. */
 export type ClientOptions = Pick<
   RedisOptions,
   'commandTimeout' | 'connectionName' | 'keyPrefix' | 'maxRetriesPerRequest' | 'retryStrategy' | 'scripts'
 > & { connectTimeout: number; log: Log };
 
 /**
- * A client that is not connected yet: `connectRedis` does that. Commands of one turn travel together, but in a Cluster; those issued while Redis
- * is away fail at once. After a failover it finds the new primary by itself.
- * @throws when a file of TLS cannot be read
+ * A client that is not connected yet: `connectRedis` does that. Commands of one turn are sent together, except in a Cluster; those issued while
+ * Redis is away fail at once. After a failover it finds the new primary by itself.
+ * @throws when a TLS file cannot be read
  */
 export function makeRedis(text: string, { log, ...options }: ClientOptions): Redis {
   const urls = readRedisUrls(text);
@@ -38,7 +38,7 @@ export function makeRedis(text: string, { log, ...options }: ClientOptions): Red
       const redis: Redis = new Redis({
         ...ofServer,
         ...urls.credentials,
-        // Its type has the options of all connectors in one.
+        // Its type combines the options of all connectors.
         Connector: connectorOf(() => (redis as unknown as { manuallyClosing: boolean }).manuallyClosing) as never,
         db: urls.db,
         sentinels: urls.sentinels,
@@ -46,7 +46,7 @@ export function makeRedis(text: string, { log, ...options }: ClientOptions): Red
         ...(username && { sentinelUsername: username }),
         ...(password && { sentinelPassword: password }),
         ...(urls.isTls && { enableTLSForSentinelMode: true, sentinelTLS: tls.tls }),
-        // The Sentinels tell of a failover: a primary that is cut off from them would be kept otherwise.
+        // Has the Sentinels report failovers: otherwise a primary cut off from them would be kept.
         failoverDetector: true,
         sentinelRetryStrategy: again,
         sentinelReconnectStrategy: again,
@@ -62,20 +62,20 @@ export function makeRedis(text: string, { log, ...options }: ClientOptions): Red
         ...(scripts && { scripts }),
         clusterRetryStrategy: retryStrategy ?? again,
         slotsRefreshTimeout: connectTimeout,
-        slotsRefreshInterval: 5_000, // a failover is noticed also while nothing is asked
+        slotsRefreshInterval: 5_000, // detects a failover even while there are no commands
         redisOptions: { ...ofConnection, connectTimeout, ...tls, ...urls.credentials },
-        // A certificate is made out to a node's name, and not to its address.
+        // A certificate names a host, not its address.
         ...(urls.isTls && { dnsLookup: (name, found) => found(null, name) }),
       });
-      // They have the same commands, and nothing of ours asks for what only one server has.
+      // Both have the same commands, and we use nothing that only one server has.
       return cluster as unknown as Redis;
     }
   }
 }
 
 /**
- * ioredis ends a client for good when a Sentinel tells of a failover just while the client asks for the primary: what is meant to break the
- * connection that there is, it takes for the order to look for none. Here the client asks once more instead. `isClosing`: the order is ours.
+ * ioredis ends a client for good when a Sentinel reports a failover just while the client asks for the primary: it takes the request to drop the
+ * current connection for an order to stop connecting. This one asks once more instead. `isClosing`: we gave the order.
  */
 function connectorOf(isClosing: () => boolean): typeof SentinelConnector {
   return class extends SentinelConnector {
@@ -101,9 +101,9 @@ function connectorOf(isClosing: () => boolean): typeof SentinelConnector {
   };
 }
 
-/** Resolves once it can be written to. @throws why not, with a code by which it counts as away */
+/** Resolves once Redis can be written to. @throws the reason, with a code that counts as away */
 export async function connectRedis(redis: Redis, withinMs: number): Promise<void> {
-  let last: unknown; // a connection that cannot be made rejects with less
+  let last: unknown; // a failed connection rejects with less detail
   const keep = (error: unknown) => {
     last = error;
   };
@@ -114,9 +114,9 @@ export async function connectRedis(redis: Redis, withinMs: number): Promise<void
   try {
     await Promise.race([
       redis.connect(),
-      // A Cluster that comes up while it is being connected to says so here alone.
+      // The only sign of a Cluster that comes up during the connect.
       once(redis, 'ready', { signal }),
-      // Sentinels that nobody answers for are asked without end.
+      // Without an answer, Sentinels are asked endlessly.
       wait(withinMs, undefined, { signal }).then(() => {
         throw Object.assign(new Error('Redis does not answer'), { code: 'ETIMEDOUT' });
       }),
@@ -131,15 +131,14 @@ export async function connectRedis(redis: Redis, withinMs: number): Promise<void
 
 const again = (tries: number): number => Math.min(tries * 100, 2_000);
 
-/** Another node may have become the one to write to: its name, resolved again, may lead there. */
+/** Another node may have become the primary: resolving the name again may lead there. */
 const replica = /(?:^|-)(?:READONLY|MASTERDOWN) /;
 
 const reconnectEveryMs = 1_000;
 
 /**
- * ioredis’s `reconnectOnError`: leaves a node that has become a replica, so that the next connection finds the new primary; at most
- * once a second while the name still leads to the old one. The command itself fails: ioredis would repeat a command of a
- * transaction outside of it.
+ * ioredis’s `reconnectOnError`: leaves a node that has become a replica, so that the next connection finds the new primary; at most once a
+ * second while the name still leads to the old one. The command itself fails: ioredis would repeat a command of a transaction outside of it.
  */
 export function makeReconnectOnError(log: Log): (error: Error) => boolean {
   let lastMs = Number.NEGATIVE_INFINITY;
@@ -153,7 +152,7 @@ export function makeReconnectOnError(log: Log): (error: Error) => boolean {
 
 type Writes = { set(key: string, value: string, unit: 'PX', ms: number): Promise<unknown> };
 
-/** A readiness check: rejects unless Redis takes a write. Leaves one key below `prefix`, for ten seconds. */
+/** A readiness check: rejects unless Redis accepts a write. Leaves one key with `prefix`, for ten seconds. */
 export async function checkRedisWrites(redis: Writes, prefix: string): Promise<void> {
   await redis.set(`${prefix}ready:${instance}`, '1', 'PX', 10_000);
 }

@@ -1,6 +1,6 @@
 /**
- * Why an access token was refused: in words for whoever sent it (RFC 6750 section 3) and in fields for the log. Of the token itself
- * only the names that it bears are told, never a part of its text.
+ * Why an access token was refused: in words for its sender (RFC 6750 section 3) and in fields for the log. Both reveal only the names in the
+ * token, never a part of its text.
  */
 
 export type RefusedToken = {
@@ -15,13 +15,13 @@ export type RefusedToken = {
     | 'no_access_token'
     | 'not_usable';
   description: string;
-  /** What it says of itself, verified or not. */
+  /** As claimed by the token, verified or not. */
   kid?: string | undefined;
   aud?: string | undefined;
   client?: string | undefined;
 };
 
-/** @param error what jose threw at it; undefined for one that is good in itself and all the same not usable */
+/** @param error what jose threw; undefined for a valid token that is unusable all the same */
 export function explainRefusal(
   text: string,
   error: unknown,
@@ -63,7 +63,7 @@ function reasonOf(
   const isForeign = !issuers.some((issuer) => issuer === claims.iss);
   if (code === 'ERR_JWT_EXPIRED') return { reason: 'expired', description: 'The token has expired' };
   if (code === 'ERR_JWKS_NO_MATCHING_KEY' || claim === 'iss')
-    // Another issuer's token names a key of its own: the name of the issuer says more.
+    // Another issuer's token names that issuer's key: the issuer's name says more.
     return isForeign
       ? { reason: 'wrong_issuer', description: `The token is not of the issuer ${issuers.join(' or ')}` }
       : { reason: 'unknown_key', description: 'The token is signed with a key that the issuer does not publish' };
@@ -86,7 +86,7 @@ function readPart(part: string): Claims | undefined {
   }
 }
 
-/** Anybody can write anything there. */
+/** Needed because anybody can write anything there. */
 function nameOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value.slice(0, 100).toWellFormed() : undefined;
 }

@@ -1,4 +1,4 @@
-/** How any of our processes starts, reports and stops. */
+/** How all our processes start, report and stop. */
 import { createRequire } from 'node:module';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describeEnv, readEnv, type z } from './env.ts';
@@ -9,8 +9,8 @@ import { isAway } from './store-errors.ts';
 import { startTracing, type TracingEnv, tracing } from './tracing.ts';
 
 /**
- * What `start` gets: the parsed environment, the log, and a stack that closes what was opened, newest first. `stopping` aborts when the
- * service has been told to stop, STOP_DELAY_MS before it closes anything: it is to be ready no more.
+ * The arguments of `start`: the parsed environment, the log, and a stack that closes what was opened, newest first. `stopping` aborts when the
+ * service has been told to stop, STOP_DELAY_MS before it closes anything: it must no longer be ready then.
  */
 export type Start<Env> = { env: Env; log: Log; stack: AsyncDisposableStack; stopping?: AbortSignal };
 
@@ -23,13 +23,13 @@ const againAfterMs = 1_000;
 const flushMs = 2_000;
 
 /**
- * Runs a service: reads its environment, starts it, and stops it politely on the first SIGTERM or SIGINT, or when the
- * parent that supervises it is gone; a second signal or `stopDeadlineMs` (20 s, unless the service has a deadline of its own) ends it at once with status 1.
- * It says `ready` to such a parent over IPC once it serves, which is exact where polling a port is not; without one (containers, systemd)
+ * Runs a service: reads its environment, starts it, and stops it gracefully on the first SIGTERM or SIGINT, or when its supervising parent is
+ * gone; a second signal, or `stopDeadlineMs` (20 s, unless the service has a deadline of its own), ends it at once with status 1.
+ * Once it serves, it sends `ready` to such a parent over IPC, which is more exact than polling a port; without one (containers, systemd)
  * `/readyz` says the same.
- * A store that is away is waited for, START_TIMEOUT_MS at most. A bad environment, a store that refuses its URL, or whatever else `start`
- * finds misconfigured, is printed plainly and exits with 78 (EX_CONFIG); any other failed start exits with 1.
- * An uncaught error is a fault of ours: it is logged and the process stops, for its supervisor to start it again.
+ * A store that is away is waited for, START_TIMEOUT_MS at most. A bad environment, a store that refuses its URL, and any other
+ * misconfiguration found by `start` are printed plainly, with exit status 78 (EX_CONFIG); any other failed start exits with 1.
+ * An uncaught error is our fault: it is logged and the process stops, for its supervisor to start it again.
  */
 export async function run<S extends z.ZodObject>(
   service: string | { name: string; stopDeadlineMs: (env: z.infer<S>) => number },
@@ -45,7 +45,7 @@ export async function run<S extends z.ZodObject>(
   const log = openLog(name, LOG_LEVEL, undefined, { traced });
   await startTracing(name, env as CommonEnv, log);
   const stack = new AsyncDisposableStack();
-  // Closed last. A collector that is away must not keep the process.
+  // Closed last. An unreachable collector must not keep the process alive.
   stack.defer(() => Promise.race([tracing?.close().catch(() => {}), wait(flushMs, undefined, { ref: false })]));
   const startedAt = performance.now();
 
@@ -79,7 +79,7 @@ export async function run<S extends z.ZodObject>(
   }
 }
 
-/** Closes everything and ends the process, at once where it was told to before, or when it takes too long. */
+/** Closes everything and ends the process; at once if it was told to stop before, or when closing takes too long. */
 function makeStop(options: {
   told: AbortController;
   log: Log;
@@ -109,7 +109,7 @@ function makeStop(options: {
   };
 }
 
-/** What an operator wrote is wrong (a seed file, a store's password): said as plainly as a bad environment. */
+/** An operator's mistake (in a seed file, a store's password), reported as plainly as a bad environment. */
 function misconfiguredBy(error: unknown): Misconfigured | undefined {
   const refused = refusalOf(error);
   if (refused) return new Misconfigured('could not start', [refused]);
@@ -137,7 +137,7 @@ function readOrRefuse<S extends z.ZodObject>(name: string, variables: S): z.infe
   }
 }
 
-/** Tries again while a store is away. What a try that failed had opened is closed before the next. */
+/** Tries again while a store is away. Whatever a failed try opened is closed before the next. */
 export async function startWithStores<Env>(
   start: (context: Start<Env>) => Promise<void>,
   { env, log, stack, stopping }: Required<Start<Env>>,

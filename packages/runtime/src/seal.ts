@@ -6,7 +6,7 @@ export type Seal = {
   seal(plaintext: string, purpose: string): Buffer;
   /** @throws when the bytes were made under another key or purpose, or were changed. */
   open(sealed: Uint8Array, purpose: string): string;
-  /** The same sealed under the key that seals now; undefined when it is that already. @throws as `open`. */
+  /** The same text sealed under the current key; undefined when it is already. @throws like `open`. */
   reseal(sealed: Uint8Array, purpose: string): Buffer | undefined;
 };
 
@@ -15,7 +15,7 @@ const ivBytes = 12;
 const tagBytes = 16;
 
 /**
- * Sealed bytes are: version (1), nonce (12), tag (16), ciphertext. `key` seals; what `other` has sealed opens too, while one follows the other
+ * Sealed bytes are: version (1), nonce (12), tag (16), ciphertext. `key` seals; what `other` sealed can be opened too, during a key change
  * (docs/operations.md).
  */
 export function makeSeal(key: Buffer, other?: Buffer): Seal {

@@ -1,7 +1,7 @@
-/** Why a service could not start, where an operator can mend it: what a store refuses for good. */
+/** Why a service could not start, where an operator can fix it: permanent refusals by a store. */
 import { causesOf, isRedisReply, sqlStateOf } from './store-errors.ts';
 
-/** One line, or undefined where it is no refusal. Stores name users and databases in their messages, never passwords. */
+/** One line, or undefined if it is not a refusal. Stores name users and databases in their messages, never passwords. */
 export function refusalOf(error: unknown): string | undefined {
   for (const one of causesOf(error)) {
     const { message } = one as { message: string };
@@ -10,7 +10,7 @@ export function refusalOf(error: unknown): string | undefined {
     if (isRedisReply(one) && /^(WRONGPASS|NOAUTH|NOPERM)/.test(message))
       return `REDIS_URL: Redis refuses it: ${message}`;
     if (/ACCESS_REFUSED/.test(message)) return `AMQP_URL: RabbitMQ refuses it: ${message}`;
-    // amqplib does not pass on why.
+    // amqplib does not pass on the reason.
     if (/got <ConnectionClose/.test(message))
       return 'AMQP_URL: RabbitMQ refuses its vhost: it is not there, or not for this user';
   }

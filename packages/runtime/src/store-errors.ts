@@ -1,18 +1,17 @@
 /**
- * Classifies errors of stores and of the connections to them, for all services: whether a store is away, and whether trying again
- * can help.
+ * Classifies errors of stores and of the connections to them, for all services: whether a store is away, and whether another try can help.
  */
 
 /**
- * - `away`: the store is away, or there was contention for a moment. The same request works later: it is retried for ever.
- * - `values`: the values will never be accepted, or not together. Trying again cannot help.
- * - `other`: neither is known. It is tried a few times, and then taken for a fault of the request.
+ * - `away`: the store is away, or there was brief contention. The same request works later: it is retried for ever.
+ * - `values`: the values will never be accepted, or not together. Another try cannot help.
+ * - `other`: unknown. It is retried a few times, and then taken for a fault of the request.
  */
 export type Trouble = 'away' | 'values' | 'other';
 
 /**
- * SQLSTATEs (PostgreSQL’s documentation, appendix A) by prefix; the longest match counts. All others, such as 42 (a table or a
- * privilege is missing), P0001 (RAISE in a trigger) and XX (damaged data), are `other`.
+ * SQLSTATEs (PostgreSQL’s documentation, appendix A) by prefix; the longest match counts. All others, such as 42 (a missing table or
+ * privilege), P0001 (RAISE in a trigger) and XX (damaged data), are `other`.
  */
 export const sqlStates: readonly (readonly [begins: string, trouble: Trouble, means: string])[] = [
   ['08', 'away', 'connection exception'],
@@ -52,14 +51,14 @@ function troubleOfState(state: string): Trouble {
   return fitting.sort(([a], [b]) => b.length - a.length)[0]?.[1] ?? 'other';
 }
 
-/** Five characters of SQLSTATE; Node's own error codes have another form. */
+/** A SQLSTATE has five characters; Node's own error codes look different. */
 export function sqlStateOf(error: unknown): string | undefined {
   const { code, severity, originalCode } = (error ?? {}) as Record<string, unknown>;
   const state = originalCode ?? (severity === undefined ? undefined : code);
   return typeof state === 'string' && /^[0-9A-Z]{5}$/.test(state) ? state : undefined;
 }
 
-/** The error, and what caused it. */
+/** The error, followed by its causes. */
 export function causesOf(error: unknown): object[] {
   const all: object[] = [];
   for (let one = error; typeof one === 'object' && one !== null && !all.includes(one); one = causeOf(one))
@@ -67,7 +66,7 @@ export function causesOf(error: unknown): object[] {
   return all;
 }
 
-/** Prisma keeps what its driver said of a raw statement, with the SQLSTATE as `originalCode`, below `meta`. */
+/** Prisma keeps the driver's error of a raw statement, with the SQLSTATE as `originalCode`, below `meta`. */
 function causeOf(error: object): unknown {
   const { cause, meta } = error as { cause?: unknown; meta?: { driverAdapterError?: unknown } };
   return cause ?? meta?.driverAdapterError;
@@ -80,32 +79,32 @@ function isPrismaAway(error: object): boolean {
   return name === 'PrismaClientKnownRequestError' && /^P(1\d{3}|2024|2028|2034)$/.test(String(code));
 }
 
-/** Redis's error codes: the first word of a reply; before Redis 7 it stands behind a dash in the error of a script. */
+/** Redis's error codes: the first word of a reply; before Redis 7, a script's error has it behind a dash. */
 const refusal = /(?:^|-)(?:READONLY|MASTERDOWN|LOADING|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|NOREPLICAS|MISCONF|OOM|BUSY) /;
 
 /**
- * A Redis that answers but does not do its work, whatever is asked: it has become a replica (a failover that keeps the connection), loads its
- * data, is full, or has lost its cluster.
+ * A Redis that answers but refuses all work: it has become a replica (a failover that keeps the connection), is loading its data, is full, or
+ * has lost its cluster.
  */
 function isRedisRefusal(error: object): boolean {
   if (!isRedisReply(error)) return false;
-  // A transaction one of whose commands was refused; ioredis adds the replies.
+  // A transaction with a refused command; ioredis adds the replies.
   if (error.message.startsWith('EXECABORT')) return error.previousErrors?.some(isRedisRefusal) ?? false;
   return refusal.test(error.message);
 }
 
-/** A reply of Redis; every other error of ioredis is about the connection. */
+/** A reply from Redis; every other ioredis error concerns the connection. */
 export function isRedisReply(error: unknown): error is { message: string; previousErrors?: object[] } {
   return (error as { name?: unknown } | undefined)?.name === 'ReplyError';
 }
 
-/** What the system, TLS or the driver says of a connection that could not be made, broke or fell silent. */
+/** Errors of the system, TLS or the driver about a connection that could not be made, broke or fell silent. */
 function isConnectionError(error: object): boolean {
   const { code, syscall, path, message, errors } = error as Record<string, unknown>;
-  // Node tries all addresses of a name, and then throws all that came of it.
+  // Node tries all addresses of a name, then throws all their errors.
   if (Array.isArray(errors))
     return errors.some((one) => typeof one === 'object' && one !== null && isConnectionError(one));
-  if (path !== undefined || syscall === 'listen') return false; // of a file, or of a port of ours
+  if (path !== undefined || syscall === 'listen') return false; // concerns a file, or a port of ours
   if (typeof syscall === 'string') return true;
   if (typeof code === 'string' && /^(E[A-Z]{3,}|ERR_(TLS|SSL|SOCKET|STREAM)_.+|.*CERT.*)$/.test(code)) return true;
   return typeof message === 'string' && driversWords.has(message);

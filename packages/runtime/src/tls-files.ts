@@ -1,13 +1,12 @@
-/** The files that a store's URL names for TLS. */
+/** The TLS files that a store's URL names. */
 import { readFileSync } from 'node:fs';
 import { splitUrls } from './urls.ts';
 
 export type TlsFiles = { ca?: Buffer; cert?: Buffer; key?: Buffer };
 
 /**
- * What TLS needs, by RabbitMQ's names for query parameters of a URI (https://www.rabbitmq.com/docs/uri-query-parameters): `cacertfile`
- * (PEM; instead of the machine's own roots), `certfile` and `keyfile` (the client's certificate). The first address that has one counts
- * for all.
+ * TLS settings, by RabbitMQ's names for URI query parameters (https://www.rabbitmq.com/docs/uri-query-parameters): `cacertfile` (PEM; replaces
+ * the machine's own roots), `certfile` and `keyfile` (the client's certificate). The first address that has one counts for all.
  * @throws when a file cannot be read
  */
 export function tlsFilesOf(urls: string): TlsFiles {

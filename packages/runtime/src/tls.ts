@@ -1,4 +1,4 @@
-/** A server's own TLS: its certificate from two files, and a server that speaks it. */
+/** A server's own TLS: its certificate from two files, and a server that uses it. */
 import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -34,7 +34,7 @@ export function readCertificate(
   }
 }
 
-/** A server of https with a certificate, of http without. A handshake must be done as soon as a request's head. */
+/** An https server with a certificate, http without. A handshake has the same deadline as a request's head. */
 export function createServerWith(
   certificate: Certificate | undefined,
   options: ServerOptions & { headersTimeout: number },

@@ -1,6 +1,6 @@
 /**
- * OpenTelemetry traces (docs/observability.md), written by hand where our work begins and ends. Off, which is the default, `tracing` is
- * undefined and nothing of OpenTelemetry is loaded. What is passed on and stored of a trace is always one text, `traceparent`
+ * OpenTelemetry traces (docs/observability.md), instrumented by hand where our work begins and ends. When off, which is the default, `tracing`
+ * is undefined and OpenTelemetry is not loaded. A trace is always passed on and stored as one text, `traceparent`
  * (https://www.w3.org/TR/trace-context/#traceparent-header).
  */
 import type { Log } from './log.ts';
@@ -8,15 +8,15 @@ import type { Log } from './log.ts';
 export type Attributes = Record<string, string | number | boolean | undefined>;
 
 export type Span = {
-  /** For whatever follows from this, wherever it is done. */
+  /** For everything that follows from this, wherever it is done. */
   traceparent: string;
-  /** `error`: what failed, if it did; `name` takes the place of the one that it began with. */
+  /** `error`: what failed, if anything; `name` replaces the initial one. */
   end(attributes?: Attributes, error?: string, name?: string): void;
 };
 
 export type Begin = {
   kind: 'server' | 'client' | 'consumer' | 'internal';
-  /** A traceparent; anything that is none begins a trace. */
+  /** A traceparent; anything else starts a new trace. */
   parent: unknown;
   attributes?: Attributes;
   /** When it began, if not now (ms since 1970). */
@@ -25,9 +25,9 @@ export type Begin = {
 
 /** A request that is being answered. */
 export type Scope = {
-  /** All that follows from `work` is done for this request. */
+  /** Everything that `work` causes belongs to this request. */
   run<T>(work: () => T): T;
-  /** Of its trace. It belongs to that from then on. */
+  /** The id of its trace, which is settled from then on. */
   traceId(): string;
   end(name: string, attributes: Attributes, error?: string): void;
 };
@@ -35,13 +35,13 @@ export type Scope = {
 export type Tracing = {
   begin(name: string, begin: Begin): Span;
   openScope(parent: unknown): Scope;
-  /** Of the request that is being answered: what is to be handed on. */
+  /** The traceparent of the current request, to be passed on. */
   current(): string | undefined;
-  /** Of that request's trace. Where nothing has said yet which that is: undefined, or, with `surely`, the one that it then belongs to. */
+  /** The current request's trace id. Before its trace is known: undefined or, with `surely`, that of the trace it is then settled to. */
   traceId(surely: boolean): string | undefined;
-  /** The request that is being answered belongs to this trace, as something that it found says; the first one holds. */
+  /** The current request belongs to this trace, as something it found says; the first call counts. */
   join(traceparent: unknown): void;
-  /** Sends what is not sent yet. */
+  /** Sends pending spans. */
   close(): Promise<void>;
 };
 
@@ -55,7 +55,7 @@ export type TracingEnv = {
 /** Undefined unless this process traces. */
 export let tracing: Tracing | undefined;
 
-/** Begins to trace, if the environment says so. */
+/** Starts tracing if the environment says so. */
 export async function startTracing(service: string, env: TracingEnv, log: Log): Promise<void> {
   if (env.OTEL_EXPORTER_OTLP_ENDPOINT === undefined) return;
   const { openTracing } = await import('./otlp.ts');

@@ -3,7 +3,7 @@ import type { Pool, PoolClient } from 'pg';
 
 /**
  * Runs `work` in a transaction, and resolves to its result once that is committed.
- * @param settings SQL that is sent together with BEGIN: `SET LOCAL lock_timeout = 3000`
+ * @param settings SQL to send together with BEGIN: `SET LOCAL lock_timeout = 3000`
  * @throws the error of `work` or of the commit, after a rollback
  */
 export async function inTransaction<T>(
@@ -20,7 +20,7 @@ export async function inTransaction<T>(
     return result;
   } catch (error) {
     await client.query('ROLLBACK').catch((failure: Error) => {
-      broken = failure; // a connection that cannot roll back is thrown away, and the server rolls back
+      broken = failure; // a connection that cannot roll back is discarded, and the server rolls back
     });
     throw error;
   } finally {
