@@ -1,9 +1,9 @@
-/** Examples of requests and answers, put together from those of the schemas that they are made of. */
+/** Examples of requests and answers, assembled from the examples of their schemas. */
 import type { JsonSchema } from './json-schema.ts';
 
 /**
- * An example of what a schema describes. A schema's own `example` counts; else it is made of those of its parts, and of what format, type
- * and default allow. A text that only its name tells apart from any other has none: then its property is left out.
+ * An example for a schema: its own `example`, or one made from its parts and from what format, type and default allow. A text that only its
+ * name distinguishes from any other has none: its property is then left out.
  */
 export function exampleOf(schema: JsonSchema, schemas: Record<string, JsonSchema>): unknown {
   if (schema.example !== undefined) return schema.example;

@@ -1,9 +1,9 @@
-/** Zod's schemas as those of OpenAPI 3.0, in the form of GitHub's own description: more generators take it than 3.1. */
+/** Zod schemas as OpenAPI 3.0 schemas, like GitHub's own description: more generators accept it than 3.1. */
 import { z } from 'zod';
 
 export type JsonSchema = { [key: string]: unknown; $ref?: string; definitions?: Record<string, JsonSchema> };
 
-/** A schema in JSON Schema; what has an `id` goes into `schemas`, and a reference stands in its place. */
+/** A schema as JSON Schema; a schema with an `id` goes into `schemas`, replaced by a reference. */
 export function toJsonSchema(
   schema: z.ZodType,
   io: 'input' | 'output',
@@ -12,7 +12,7 @@ export function toJsonSchema(
   const made = z.toJSONSchema(schema, {
     io,
     target: 'openapi-3.0',
-    // A value of any kind where only the code knows more.
+    // Any value is allowed where only the code knows more.
     unrepresentable: 'any',
     override: ({ jsonSchema, zodSchema }) => adapt(jsonSchema, zodSchema, io, schemas),
   });
@@ -22,8 +22,8 @@ export function toJsonSchema(
 }
 
 /**
- * Takes out what the format or type says already, for readers' sake, and what generators make too much of: a client of today must not refuse
- * a property of tomorrow.
+ * Removes what the format or type already says, for readers' sake, and what generators take too strictly: a client of today must not refuse a
+ * property of tomorrow.
  */
 function adapt(
   schema: Record<string, unknown>,
@@ -33,18 +33,18 @@ function adapt(
 ): void {
   const prepared = io === 'input' && afterPreparation(zodSchema);
   if (prepared) Object.assign(schema, toJsonSchema(prepared, io, schemas));
-  // What only some languages' regular expressions know (`\p{…}`, a look ahead), a generated client would fail on.
+  // A generated client would fail on syntax that only some languages' regular expressions know (`\p{…}`, a look-ahead).
   if (schema.format !== undefined || /\\[pP]\{|\(\?[!=<]/.test(String(schema.pattern))) delete schema.pattern;
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
   if (schema.additionalProperties === false) delete schema.additionalProperties;
-  // Whatever has no type may be null anyway.
+  // Anything without a type may be null anyway.
   if (schema.type === undefined) delete schema.nullable;
   // OpenAPI 3.0.3: otherwise null would not be among the values.
   if (schema.nullable && Array.isArray(schema.enum) && !schema.enum.includes(null)) schema.enum.push(null);
 }
 
-/** What `z.preprocess` hands on to: whatever is tidied up before, that is what a client is to send. */
+/** The output side of `z.preprocess`: whatever gets tidied up first, that is what clients should send. */
 function afterPreparation(schema: unknown): z.ZodType | undefined {
   if (!(schema instanceof z.ZodPipe)) return undefined;
   return schema.def.in instanceof z.ZodTransform ? (schema.def.out as z.ZodType) : undefined;

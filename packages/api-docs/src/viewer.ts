@@ -1,12 +1,12 @@
 /**
- * The page that shows an OpenAPI description, by Redoc (https://github.com/Redocly/redoc): an HTML page and one script, both our own
- * resources. Nothing is loaded from elsewhere, and the page's policy would not allow it.
+ * The page that shows an OpenAPI description with Redoc (https://github.com/Redocly/redoc): an HTML page and one script, both served by us.
+ * Nothing is loaded from elsewhere, and the page's policy would not allow it.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
-/** The `id` that the page has where it shows an operation, or the page that a tag is. */
+/** The page's anchors: for an operation, and for a tag's page. */
 export const anchorOf = {
   operation: (operationId: string): string => `operation/${operationId}`,
   tag: (tag: string): string => `tag/${tag}`,
@@ -25,7 +25,7 @@ export function docsPage(options: { title: string; script: string; description: 
 
 const ownStyle = 'body{margin:0}';
 
-/** What Redoc's bundle adds to the page besides its rules, which it inserts one by one: an empty style sheet, and that of its scroll bars. */
+/** Styles that Redoc's bundle adds besides the rules it inserts one by one: an empty style sheet, and that of its scroll bars. */
 const styleHashes = [hashOf(ownStyle), hashOf(''), "'sha256-QMIg+bpjm3JdElJ388KYke01izlUW0UoNOeKjpMxdgc='"];
 
 export const docsPolicy = [
@@ -49,11 +49,11 @@ let script: string | undefined;
 
 function readBundle(): string {
   const file = createRequire(import.meta.url).resolve('redoc/bundles/redoc.standalone.js');
-  // Its maker's logo would come from its maker's server; without one its name stands there.
+  // The maker's logo would load from the maker's server; without it, the name is shown.
   return readFileSync(file, 'utf8').replaceAll('https://cdn.redoc.ly/redoc/logo-mini.svg', 'data:,');
 }
 
-/** A worker for the search would need a policy that allows scripts from `blob:`; the browser's own search finds all of the page. */
+/** A search worker would need a policy that allows scripts from `blob:`; the browser's own search covers the whole page. */
 const start = `(() => {
   const place = document.getElementById('docs');
   const options = { disableSearch: true, expandResponses: '', hideDownloadButton: false, nativeScrollbars: true, pathInMiddlePanel: true };

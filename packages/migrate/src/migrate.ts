@@ -1,7 +1,7 @@
 /**
- * Applies a folder of Prisma migrations (`<timestamp>_<name>/migration.sql`) as `prisma migrate deploy` does, recorded in the
- * same table with the same checksums, so that either can follow the other. Prisma's own engine is a download that a
- * closed network does not have; our migrations are SQL files, which need none.
+ * Applies a folder of Prisma migrations (`<timestamp>_<name>/migration.sql`) as `prisma migrate deploy` does, recorded in the same table with
+ * the same checksums, so that either can follow the other. Prisma's own engine is a download that a closed network lacks; our migrations
+ * are SQL files and do not need one.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -11,15 +11,15 @@ import pg from 'pg';
 
 export type Applied = { applied: string[]; present: number };
 
-/** How long a migration waits for a lock while all others wait behind it, and how often it tries. */
+/** How long a migration waits for a lock, while all others wait behind it, and how often it tries. */
 const lockTimeoutMs = 2_000;
 const triesMax = 30;
 const againMs = 1_000;
 
 /**
- * Brings `schema` of the database up to the folder's last migration. Each migration runs in one transaction with its record, under an
- * advisory lock: of several processes that start at once, one does the work and the others wait. What a transaction needs is set in it, so
- * that nothing depends on a session. A migration that does not get its locks in two seconds lets others pass and tries again, for a minute.
+ * Brings the database's `schema` up to the folder's last migration. Each migration runs in one transaction with its record, under an advisory
+ * lock: of several processes starting at once, one does the work and the others wait. Settings are made within each transaction, so that
+ * nothing depends on a session. A migration that does not get its locks in two seconds lets others pass and tries again, for a minute.
  * @throws when a recorded migration failed half way, was changed since, or does not exist in the folder.
  */
 export async function migrate(options: {
@@ -86,8 +86,8 @@ class LocksAreHeld extends Error {
 }
 
 /**
- * The migrations of the folder that `schema` does not have, for who must not migrate. It changes nothing; what a newer version has
- * applied beside them does not disturb, so that both may run during an upgrade.
+ * The folder's migrations that `schema` lacks, for processes that must not migrate. Changes nothing; additional migrations of a newer version do
+ * no harm, so that both versions may run during an upgrade.
  */
 export async function findMissing(options: { databaseUrl: string; schema: string; folder: string }): Promise<string[]> {
   const client = new pg.Client({ connectionString: options.databaseUrl, application_name: 'gatepost-migrate' });
@@ -113,8 +113,8 @@ export type Migration = { name: string; sql: string; checksum: string };
 type Recorded = { migration_name: string; checksum: string; finished_at: Date | null; rolled_back_at: Date | null };
 
 /**
- * The migrations that have not run yet. What a newer version has added is left alone where nothing of ours is missing: during an upgrade a
- * process of this version may be started again. @throws on any other disagreement between the folder and the records.
+ * The migrations that have not run yet. Additions by a newer version are accepted if none of ours is missing: during an upgrade a process of
+ * this version may be started again. @throws on any other disagreement between the folder and the records.
  */
 export function pendingOf(
   migrations: Migration[],
@@ -156,7 +156,7 @@ function readMigrations(folder: string): Migration[] {
     });
 }
 
-/** lock_not_available, by our timeout; deadlock_detected, with those at work. */
+/** lock_not_available, from our timeout; deadlock_detected, with transactions in progress. */
 const givesWay = new Set<string | undefined>(['55P03', '40P01']);
 
 async function apply(client: pg.Client, { name, sql, checksum }: Migration): Promise<Outcome> {

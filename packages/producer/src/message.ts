@@ -1,4 +1,4 @@
-/** The AMQP message that an event becomes (docs/asyncapi.yaml, in binary mode). */
+/** The AMQP message for an event (docs/asyncapi.yaml, in binary mode). */
 import type { DeadReason } from '@gatepost/contracts/dead-reason';
 import { attributeHeaders, type EventMessage, eventGuid, parseEvent, payloadMaxBytes } from '@gatepost/contracts/event';
 import { traceHeader } from '@gatepost/contracts/topology';
@@ -11,13 +11,13 @@ export type Prepared =
   | { kind: 'invalid'; reason: DeadReason; detail: string };
 
 /**
- * Makes the message, and checks it by the very function that the dispatcher reads it with: what passes here is never a dead
- * letter there.
+ * Makes the message, and checks it with the same function that the dispatcher uses to read it: a message that passes here never becomes a
+ * dead letter there.
  */
 export function prepare(event: NewEvent, id: string, source: string): Prepared {
   const body = bytesOf(event);
   if (!body) return { kind: 'invalid', reason: 'not_json', detail: '`data` cannot be written as JSON' };
-  // Before it is parsed, which takes several times its size.
+  // Checked before parsing, which takes several times its size.
   if (body.length > payloadMaxBytes)
     return {
       kind: 'invalid',
@@ -43,7 +43,7 @@ function bytesOf({ data, body }: NewEvent): Buffer | undefined {
       const json = JSON.stringify(data) as string | undefined; // a function, for one, has no JSON
       return json === undefined ? undefined : Buffer.from(json);
     } catch {
-      return undefined; // a circle, or a BigInt
+      return undefined; // a circular structure, or a BigInt
     }
   }
   if (typeof body === 'string') return Buffer.from(body);

@@ -1,4 +1,4 @@
-/** Publishing events to Gatepost: each publish resolves once the broker has the event, and not before. */
+/** Publishing events to Gatepost: each publish resolves once the broker has the event, not before. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { userOf } from '@gatepost/amqp/brokers';
@@ -14,13 +14,13 @@ export type { PublishErrorCode } from './publish-error.ts';
 export { PublishError };
 
 export type ProducerOptions = {
-  /** `amqp://user:password@host:port/vhost`. The user needs to write to the exchange `gatepost.events`, nothing else. */
+  /** `amqp://user:password@host:port/vhost`. The user needs write permission for the exchange `gatepost.events`, nothing else. */
   url: string;
   /** URI of this producer: the `source` of all its events. */
   source: string;
   /**
-   * The `user_id` of its messages, by which the dispatcher knows for whom it may publish. RabbitMQ refuses any name but that of the
-   * connection's user. Default: the user of the URL; null: none, for a broker that names users otherwise (OAuth 2, say).
+   * The `user_id` of its messages, which tells the dispatcher for whom it may publish. RabbitMQ refuses any name but that of the connection's
+   * user. Default: the user of the URL; null: none, for a broker that identifies users differently (OAuth 2, say).
    */
   userId?: string | null;
   /** Shown in RabbitMQ's list of connections. Default `gatepost producer`. */
@@ -28,31 +28,31 @@ export type ProducerOptions = {
   /** No further try of a `publish` begins after this; a confirm may be waited for 10 s more. Default 30 s. */
   timeoutMs?: number;
   /**
-   * The most that may be in flight; more is refused with `busy`. Default 1000 events and 64 MB of payload; a single event
-   * is always allowed.
+   * The most that may be in flight; beyond that, `publish` fails with `busy`. Default 1000 events and 64 MB of payload; a single event is
+   * always allowed.
    */
   maxInFlight?: number;
   maxInFlightBytes?: number;
-  /** Where lost and restored connections are logged: pino's loggers fit. Default: nowhere. */
+  /** Where lost and restored connections are logged; a pino logger fits. Default: nowhere. */
   log?: Record<'info' | 'warn' | 'error', (fields: object, message: string) => void>;
 };
 
 export type Published = {
   id: string;
-  /** What all deliveries of this event carry in `X-GitHub-Delivery`. */
+  /** The value of `X-GitHub-Delivery` in all deliveries of this event. */
   guid: string;
 };
 
 export type Producer = {
   /**
-   * Checks the event, publishes it as a persistent message, and resolves when the broker has confirmed it. When the connection
-   * breaks meanwhile, the event is published again with the same id, so that it is delivered once nonetheless. Events that
-   * are published at the same time are on their way together; their order is kept while the connection lasts.
+   * Checks the event, publishes it as a persistent message, and resolves when the broker has confirmed it. If the connection breaks
+   * meanwhile, the event is published again with the same id, so that it is still delivered once. Concurrent events are in flight together;
+   * their order is kept while the connection lasts.
    * @throws PublishError
    */
   publish(event: NewEvent): Promise<Published>;
   isConnected(): boolean;
-  /** Takes no further events, waits for the confirms of those in flight, and closes the connection. May be called again. */
+  /** Accepts no further events, waits for the confirms of those in flight, and closes the connection. May be called again. */
   close(): Promise<void>;
   /** The same, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
@@ -76,7 +76,7 @@ export async function openProducer(options: ProducerOptions): Promise<Producer> 
     url: options.url,
     name: options.name ?? 'gatepost producer',
     log: options.log ?? silent,
-    // The dispatcher declares the exchange that events go to.
+    // The dispatcher declares the exchange that events are published to.
     topology: { exchanges: [], queues: [], bindings: [] },
     confirmTimeoutMs: Math.min(confirmTimeoutMs, timeoutMs),
     ...(userId === null ? {} : { userId }),

@@ -1,7 +1,7 @@
 import { Refused } from './refused.ts';
 import { type ReadHeader, verifySignature } from './signature.ts';
 
-/** One delivery, verified. */
+/** One verified delivery. */
 export type Delivery = {
   /** The event's id (`X-GitHub-Delivery`), the same in each attempt and redelivery. */
   guid: string;
@@ -10,16 +10,16 @@ export type Delivery = {
   /** The payload's `action`, if it has one. */
   action: string | undefined;
   hookId: string | undefined;
-  /** Counts the hook's events: a number left out is an event that has not come. GitHub sends none. */
+  /** Counts the hook's events: a missing number is an event that did not arrive. GitHub does not send it. */
   sequence: number | undefined;
   payload: Record<string, unknown>;
-  /** The bytes as they came, which are those that were signed. */
+  /** The bytes as received, which are the signed ones. */
   body: Uint8Array;
 };
 
 /**
- * What stands behind every kind of receiver, for a framework that has none: the signature first, then the body. Throws `Refused`. GitHub's
- * signature covers the body alone, so guid and event are as true as the connection; that of a `whsec_…` secret covers the guid too.
+ * The core of every receiver, for frameworks without one: checks the signature, then reads the body. Throws `Refused`. GitHub's signature covers
+ * only the body, so guid and event are only as trustworthy as the connection; that of a `whsec_…` secret covers the guid too.
  */
 export function readDelivery(secret: string | string[], read: ReadHeader, body: Uint8Array): Delivery {
   verifySignature(secret, read, body);

@@ -1,15 +1,15 @@
 /**
- * Remembers which deliveries were handled, by a key of hook and guid: an attempt whose answer was lost is made again, and anybody may ask for
- * a redelivery. Several processes need a store that they share; the README shows one in Redis.
+ * Remembers which deliveries were handled, by a key of hook and guid: an attempt whose answer was lost is repeated, and anybody may request
+ * a redelivery. Several processes need a shared store; the README shows one in Redis.
  */
 export type DeliveryStore = {
-  /** `new`: the caller handles it, and says `done` or `failed`. A claim whose process has died must end by itself. */
+  /** `new`: the caller handles it, then calls `done` or `failed`. The claim of a process that died must expire by itself. */
   claim(key: string): Promise<'new' | 'running' | 'done'>;
   done(key: string): Promise<void>;
   failed(key: string): Promise<void>;
 };
 
-/** Ends with its process; keeps the newest `max` keys. */
+/** Lasts as long as its process; keeps the newest `max` keys. */
 export function memoryStore({ max = 10_000 } = {}): DeliveryStore {
   const states = new Map<string, 'running' | 'done'>();
   return {

@@ -3,24 +3,24 @@ import { type DeliveryStore, memoryStore } from './once.ts';
 import { Refused, type RefusedCode } from './refused.ts';
 import { type ReadHeader, secretsOf } from './signature.ts';
 
-/** Handles one event, within 10 s: put longer work in a queue. When it throws, the delivery is refused, and sent again. */
+/** Handles one event, within 10 s: put longer work in a queue. When it throws, the delivery is refused and sent again. */
 export type Handler = (delivery: Delivery) => unknown;
 
 export type ReceiverOptions = {
-  /** The hook's secret; the new one and the old one while it changes. */
+  /** The hook's secret; both the new and the old one during a change. */
   secret: string | string[];
   /** Where handled deliveries are remembered. Default: this process's memory. */
   store?: DeliveryStore;
   /** The largest payload; a form may be three times as long. Default: 25 MB, as Gatepost and GitHub send them. */
   maxBytes?: number;
-  /** Is told what was refused and what the handler threw. Default: `console.error`. */
+  /** Called with what was refused and what the handler threw. Default: `console.error`. */
   onError?: (error: unknown) => void;
 };
 
 /** Null when another parser has read it. */
 type Body = AsyncIterable<Uint8Array> | Iterable<Uint8Array> | null;
 
-/** From a request to its answer, the same for every kind of receiver. */
+/** Turns a request into its answer, the same for every kind of receiver. */
 export function openReceive(options: ReceiverOptions, handle: Handler) {
   const { store = memoryStore(), maxBytes = 25 * 1024 * 1024, onError = console.error } = options;
   const secrets = secretsOf(options.secret);
@@ -39,7 +39,7 @@ export function openReceive(options: ReceiverOptions, handle: Handler) {
     const key = `${delivery.hookId ?? ''}:${delivery.guid}`;
     const state = await store.claim(key);
     if (state === 'done') return answer(200, 'It was handled before.');
-    // No success: should the first one fail, this one must come again.
+    // Not a success: if the first one fails, this one must come again.
     if (state === 'running') return answer(503, 'It is being handled.', { 'Retry-After': '5' });
     try {
       await handle(delivery);
@@ -66,7 +66,7 @@ async function readBody(body: Body, maxBytes: number): Promise<Uint8Array> {
 
 const refusalHeaders: { [code in RefusedCode]?: Record<string, string> } = {
   bad_method: { Allow: 'POST' },
-  too_large: { Connection: 'close' }, // nobody waits for its rest
+  too_large: { Connection: 'close' }, // nobody waits for the rest
 };
 
 function answer(status: number, text: string, headers: Record<string, string> = {}) {

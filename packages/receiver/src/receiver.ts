@@ -1,4 +1,4 @@
-/** Receives webhooks of Gatepost, and of GitHub: checks the signature, reads the body, hands each event to your function once. */
+/** Receives webhooks from Gatepost and GitHub: checks the signature, reads the body, and passes each event to your function once. */
 export { type Delivery, readDelivery } from './delivery.ts';
 export { fastifyReceiver } from './fastify.ts';
 export { nodeReceiver } from './node.ts';

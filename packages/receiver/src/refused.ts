@@ -10,7 +10,7 @@ const statuses = {
 };
 export type RefusedCode = keyof typeof statuses;
 
-/** A request that is no delivery of yours. `status` is what to answer; the message says what to look at, and holds no secret. */
+/** A request that is not one of your deliveries. `status` is the answer; the message says what to check, and contains no secret. */
 export class Refused extends Error {
   override name = 'Refused';
   readonly code: RefusedCode;

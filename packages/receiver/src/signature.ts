@@ -1,17 +1,17 @@
 /**
  * GitHub's signature, `X-Hub-Signature-256` (docs.github.com, "Validating webhook deliveries"), and for a `whsec_…` secret that of Standard
- * Webhooks, which covers the guid and the time too. `X-Hub-Signature`, by SHA-1, is never enough.
+ * Webhooks, which also covers guid and time. `X-Hub-Signature`, which uses SHA-1, is never enough.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Refused } from './refused.ts';
 
-/** A header by its lower-case name; of several values the first. */
+/** Reads a header by its lower-case name; the first of several values. */
 export type ReadHeader = (name: string) => string | null | undefined;
 
-/** What a signature's time may be away from ours, as in the libraries of Standard Webhooks. */
+/** How far a signature's time may be from ours, as in the Standard Webhooks libraries. */
 const toleranceSeconds = 300;
 
-/** Several while the secret changes. */
+/** Several during a change of the secret. */
 export function secretsOf(secret: string | string[]): string[] {
   const secrets = [secret].flat();
   if (secrets.length > 0 && secrets.every((one) => typeof one === 'string' && one !== '')) return secrets;
@@ -20,7 +20,7 @@ export function secretsOf(secret: string | string[]): string[] {
 
 /**
  * Throws `Refused` unless one of the secrets signed the body. With a `whsec_…` secret only `webhook-signature` counts: if the weaker one
- * did too, whoever recorded a delivery could send it again under another guid.
+ * counted too, anyone who recorded a delivery could send it again under another guid.
  */
 export function verifySignature(secret: string | string[], read: ReadHeader, body: Uint8Array, now = new Date()): void {
   const refusals = secretsOf(secret).map((one) => {
@@ -49,7 +49,7 @@ function standardRefusal(key: Buffer, read: ReadHeader, body: Uint8Array, now: D
   return new Refused('stale', `Signed over ${toleranceSeconds} s from now: is your clock right, or was it recorded?`);
 }
 
-/** Base64 of 24 to 64 bytes, as the specification has it; any other secret is one of GitHub's. */
+/** Base64 of 24 to 64 bytes, as the specification requires; any other secret is a GitHub one. */
 function standardKey(secret: string): Buffer | null {
   const encoded = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret)?.[1] ?? '';
   const key = Buffer.from(encoded, 'base64');

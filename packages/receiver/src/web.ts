@@ -1,6 +1,6 @@
 import { type Handler, openReceive, type ReceiverOptions } from './receive.ts';
 
-/** From a web-standard `Request` to its `Response`, as Hono, Next.js, Bun and Deno take it. */
+/** Turns a web-standard `Request` into its `Response`, as Hono, Next.js, Bun and Deno use them. */
 export function webReceiver(options: ReceiverOptions, handle: Handler): (request: Request) => Promise<Response> {
   const receive = openReceive(options, handle);
   return async (request) => {
