@@ -24,13 +24,13 @@ export function makeApp(options: {
   limits: Limits;
   parts: Parts;
   trustedProxies: string[];
-  /** Where clients reach the API; undefined: this machine, at its port. */
+  /** Where clients reach the API; undefined: on this machine, at its port. */
   ownUrl: string | undefined;
   issuer: string;
   audience: string;
-  /** Undefined: none is served. */
+  /** Undefined: no console is served. */
   console: express.Router | undefined;
-  /** What must answer for the API to be of use. */
+  /** The API is ready only while these answer. */
   stores: Record<string, ReadyCheck>;
 }): Express {
   const app = express();
@@ -60,7 +60,7 @@ export function makeApp(options: {
   return app;
 }
 
-/** A trailing slash is another path, as on GitHub. */
+/** With a trailing slash it is a different path, as on GitHub. */
 function makeRouter(shared: Shared): express.Router {
   const router = express.Router({ strict: true, caseSensitive: true });
   for (const route of routes) {

@@ -1,4 +1,4 @@
-/** What the webhook API reads from its environment; nothing else here does. */
+/** The webhook API's environment; read nowhere else. */
 import { deliveryTimeoutMs } from '@gatepost/contracts/stopping';
 import {
   amqpUrlVariable,

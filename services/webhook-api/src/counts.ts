@@ -1,4 +1,4 @@
-/** How many there are of each key; one of which there are none is forgotten. */
+/** Counts by key; a key whose count is zero is dropped. */
 export function makeCounts() {
   const counts = new Map<string, number>();
   return {

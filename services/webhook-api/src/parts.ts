@@ -12,29 +12,29 @@ import type { Streams } from './streams/streams.ts';
 
 export type Parts = {
   log: Log;
-  /** What is asked often. */
+  /** For frequent queries. */
   reads: Reads;
-  /** What writes, takes locks, or carries much. */
+  /** For statements that write, take locks, or carry much. */
   pool: Pool;
-  /** Where the log of deliveries is read, if not from the primary. */
+  /** Where the delivery log is read, if not from the primary. */
   replica: Replica | undefined;
   publisher: Publisher;
-  /** Whose tokens are taken: the gate, under each of its names; and what they must be for. */
+  /** Whose tokens are accepted: the gate, under each of its names; and what they must be for. */
   issuers: string[];
   audience: string;
-  /** Who listens at this process to hooks of command lines. */
+  /** Listeners at this process to command-line hooks. */
   listeners: Listeners;
-  /** Who watches deliveries of hooks at this process. */
+  /** Streams of deliveries at this process. */
   streams: Streams;
-  /** How long a store may take for one thing. */
+  /** How long a store may take for one operation. */
   storeTimeoutMs: number;
   /** The key of the delivery jobs’ authentication codes. */
   jobKey: KeyObject;
-  /** The same, and the one that is taken beside it while SECRETS_KEY changes. */
+  /** The same, plus the other key accepted while SECRETS_KEY changes. */
   jobKeys: readonly KeyObject[];
-  /** RabbitMQ, for what is not published: the dead letters are looked through. */
+  /** RabbitMQ, for uses other than publishing: looking through the dead letters. */
   amqpUrl: string;
-  /** Its user, which messages of our own name. */
+  /** The user name in that URL, which our own messages carry. */
   amqpUser: string;
   /** Seals the secrets of hooks. */
   seal: Seal;
@@ -43,7 +43,7 @@ export type Parts = {
   allowedNetworks: string[];
   /** CIDRs that deliveries come from. */
   egressCidrs: string[];
-  /** Deliveries per second, and burst, of an account without its own. */
+  /** Deliveries per second, and burst, for an account without limits of its own. */
   throttleDefaults: { rate: number; burst: number };
   /** How long an attempt may take. */
   deliveryTimeoutMs: number;

@@ -10,10 +10,10 @@ import { unpark } from '@gatepost/webhook-db/parked';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { Parts } from './parts.ts';
 
-/** A delivery to be; without an id it gets the next one. */
+/** A planned delivery; without an id it gets the next one. */
 export type AskedJob = Omit<DeliveryJob, 'deliveryId' | 'parked'> & { deliveryId?: number };
 
-/** Parks, as already published, what `publishDelivery` is to publish once this is committed. */
+/** Parks, as already published, a delivery that `publishDelivery` will publish once this is committed. */
 export async function parkDelivery(db: Pick<Pool, 'query'>, job: AskedJob): Promise<DeliveryJob> {
   const traceparent = tracing?.current();
   const traced = traceparent === undefined ? job : { ...job, traceparent };
@@ -22,7 +22,7 @@ export async function parkDelivery(db: Pick<Pool, 'query'>, job: AskedJob): Prom
 
 /**
  * Resolves when RabbitMQ has the job.
- * @throws NotPublished, which the client hears of as 503; then the delivery is forgotten, since the client will ask again.
+ * @throws NotPublished, answered to the client as 503; the delivery is then dropped, since the client will ask again.
  */
 export async function publishDelivery(
   { pool, publisher, jobKey, log }: Pick<Parts, 'pool' | 'publisher' | 'jobKey' | 'log'>,

@@ -1,4 +1,4 @@
-/** Every route: method, path, who may, what it does. */
+/** Every route: method, path, who may use it, what it does. */
 import type { Role } from './access/place.ts';
 import * as scopes from './access/scopes.ts';
 import { deleteRepository, updateRepository } from './accounts/change-repository.ts';
@@ -65,8 +65,8 @@ import { getAuthenticatedUser, getUser } from './users/get-user.ts';
 import { listOwnMemberships } from './users/memberships.ts';
 
 /**
- * `open`: anyone; `token`: any good token with one of the scopes; `place`: such a token, of a member of that role, and with `firstParty`
- * through one of the installation's own clients. `refusal`: members who may not do it are told so, with 403, instead of 404.
+ * `open`: anyone; `token`: any valid token with one of the scopes; `place`: such a token, of a member with that role, and with `firstParty`
+ * through one of the installation's own clients. `refusal`: members who lack permission are told so, with 403 instead of 404.
  */
 export type Access =
   | { kind: 'open' }
@@ -82,17 +82,17 @@ type CallAt<A extends Access> = A extends { kind: 'open' }
 
 export type AnyRoute = {
   method: Method;
-  /** Below the API's root, as OpenAPI writes it. */
+  /** Relative to the API's root, as OpenAPI writes it. */
   path: string;
   family: Family;
   access: Access;
-  // The table below has checked that each operation gets what it asks for.
+  // The table below has checked that each operation gets the call it needs.
   operation: Operation<never> & { run(call: unknown): ReturnType<Operation<never>['run']> };
 };
 
 function at<A extends Access>(method: Method, path: string, access: A, operation: Operation<CallAt<A>>): AnyRoute {
   const family = path.startsWith('/orgs/') ? 'orgs' : 'repos';
-  // `CallAt` has checked that it gets the call which it takes; a table of all routes cannot say so of each.
+  // `CallAt` has checked that it gets the call it takes; the type of a table of all routes cannot express that for each.
   return { method, path, family, access, operation: operation as unknown as AnyRoute['operation'] };
 }
 

@@ -42,10 +42,10 @@ import { openStreams } from './streams/streams.ts';
 export const name = 'webhook-api';
 
 const patience = {
-  // A head must be there soon and a body not much later: an open connection costs memory.
+  // The head must arrive soon and the body not much later: an open connection costs memory.
   headersTimeout: 10_000,
   requestTimeout: 30_000,
-  // Longer than the idle time of the usual proxies, so that they close first and never write into a closed connection.
+  // Longer than the usual idle time of proxies, so that they close first and never write to a closed connection.
   keepAliveTimeout: 65_000,
 };
 
@@ -102,7 +102,7 @@ export async function start({
   const serving = { app, env, log, stack };
   const port = await serve(serving, env.WEBHOOK_API_PORT);
   const tlsPort = certificate && (await serve(serving, env.WEBHOOK_API_TLS_PORT!, certificate));
-  // Before the servers, which wait for their connections, in the stack's order of closing.
+  // The stack closes these before the servers, which wait for their connections.
   stack.use(listeners);
   stack.use(streams);
   const opsAt = { host: env.HOST, port: env.WEBHOOK_API_OPS_PORT, token: env.OPS_TOKEN };
@@ -112,7 +112,7 @@ export async function start({
   return { port, tlsPort, opsPort: ops.port };
 }
 
-/** Its connections, for each purpose, once it is seen to be migrated and to be sealed with our key. */
+/** Its connections, one per purpose, after checking that it is migrated and sealed with our key. */
 async function openPostgres(env: Env, stack: AsyncDisposableStack, log: Log) {
   const { url: databaseUrl, isPooled } = webhookDatabaseOf(env);
   const { STORE_TIMEOUT_MS: timeoutMs, WEBHOOK_READ_DATABASE_URL: replicaUrl } = env;
@@ -128,7 +128,7 @@ async function openPostgres(env: Env, stack: AsyncDisposableStack, log: Log) {
   await checkMigrated(databaseUrl);
   const pool = stack.adopt(openPool({ ...connecting, max: 8 }), (opened) => opened.end());
   const reads = stack.use(openReads({ ...connecting, max: 2 }));
-  // It is given up on soon enough for the primary to answer in time.
+  // Given up on soon enough for the primary to answer in time.
   const soon = { connectTimeoutMs: timeoutMs / 4, statementTimeoutMs: timeoutMs / 4, max: 8 };
   const maxLagMs = env.WEBHOOK_READ_MAX_LAG_SECONDS * 1000;
   const replica =
@@ -147,7 +147,7 @@ async function openPostgres(env: Env, stack: AsyncDisposableStack, log: Log) {
   return { pool, reads, replica, seal };
 }
 
-/** What must answer for the API to be of use. */
+/** The API is ready only while these answer. */
 const storesOf = (pool: Pool, publisher: Publisher, keys: Keys) => ({
   postgresql: () => pool.query('SELECT'),
   rabbitmq() {
@@ -156,7 +156,7 @@ const storesOf = (pool: Pool, publisher: Publisher, keys: Keys) => ({
   keys: () => keys.ready(),
 });
 
-/** Organizations of the gate as accounts here. */
+/** Keeps the gate's organizations as accounts here. */
 function organizationsOf({ env, log, pool, keys }: Omit<Lasting, 'registry'> & { keys: Keys }, broker: Broker) {
   return openOrganizations({
     broker: { ...broker, name: `${name} organizations` },
@@ -192,7 +192,7 @@ function streamsOf({ env, log, registry, pool }: Lasting, readsStandby: boolean)
   });
 }
 
-/** What the routes know of the environment. */
+/** The parts of the environment that routes need. */
 function partsOf(env: Env) {
   const keys = [env.SECRETS_KEY, ...(env.SECRETS_KEY_OTHER ? [env.SECRETS_KEY_OTHER] : [])];
   const jobKeys = keys.map((key) => deriveJobKey(key));

@@ -1,7 +1,7 @@
 /**
- * The `Authorization` header of a request (`Bearer`, `token` or `Basic`, case-insensitive). With basic authentication the token is
- * where GitHub accepts it: as the password of any user, or as the user name with the password `x-oauth-basic` or none. Who asks for a
- * WebSocket may send the bare token, as GitHub's command line extension does.
+ * The `Authorization` header of a request (`Bearer`, `token` or `Basic`, case-insensitive). With basic authentication the token is where
+ * GitHub accepts it: as the password of any user, or as the user name with the password `x-oauth-basic` or none. A WebSocket request may
+ * send the bare token, as GitHub's command line extension does.
  */
 import type { Request } from 'express';
 import { ApiError } from '../http/errors.ts';
@@ -26,7 +26,7 @@ export async function authenticate(request: Request, check: CheckToken): Promise
 }
 
 function readBasic(request: Request, value: string): string {
-  // Browsers add credentials by themselves once somebody has typed them in, even to requests that another site’s page makes.
+  // Browsers resend credentials on their own once a user has typed them in, even on requests made by another site’s page.
   if (['cross-site', 'same-site'].includes(request.get('sec-fetch-site') ?? '')) throw badCredentials();
   const text = Buffer.from(value, 'base64').toString();
   const colon = text.indexOf(':');

@@ -1,5 +1,5 @@
 /**
- * The gate’s public keys: read from its JWKS and kept; read again when a token names an unknown key, and every few minutes in the
+ * The gate’s public keys: read from its JWKS and cached; read again when a token names an unknown key, and every few minutes in the
  * background. So the gate may be away as long as its keys stay the same.
  */
 import type { Log } from '@gatepost/runtime/log';
@@ -7,7 +7,7 @@ import { createRemoteJWKSet, type JWKSCacheInput, type JWTVerifyGetKey, jwksCach
 
 export type Keys = Disposable & {
   get: JWTVerifyGetKey;
-  /** What was read last: another object each time, whether or not the keys are others. */
+  /** The latest read: a new object each time, whether or not the keys have changed. */
   lastRead(): unknown;
   /** @throws while no keys have been read yet. */
   ready(): void;
@@ -16,7 +16,7 @@ export type Keys = Disposable & {
 const refreshMs = 5 * 60_000;
 const retryMs = 1_000;
 const timeoutMs = 3_000;
-// Tokens with made-up key ids must not cause a request to the gate each time.
+// Tokens with made-up key ids must not each cause a request to the gate.
 const cooldownMs = 5_000;
 
 export function openKeys(options: { url: URL; log: Log; refreshMs?: number }): Keys {

@@ -1,4 +1,4 @@
-/** Where a request happens: an account, or a repository in it, as the caller may see it. */
+/** Where a request takes place: an account, or a repository in it, as far as the caller may see it. */
 
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { isRestricted } from '@gatepost/webhook-db/restricted-apps';
@@ -31,15 +31,15 @@ export type Place = {
  */
 export type Wanted = { login: string; repository: string | undefined; role: Role; publicOnly: boolean };
 
-/** The part of a place that URLs hold. */
+/** The parts of a place that appear in URLs. */
 export type PlaceNames = { account: { login: string }; repository: { name: string } | null };
 
 const namePattern = /^[A-Za-z0-9._-]{1,100}$/;
 
 /**
  * Finds the place and checks that the caller may enter.
- * @throws ApiError 404 when there is no such place or the caller may not know of it (docs/reference/webhooks-api.md#scopes-and-roles), 403 when the
- * organization restricts the caller's application.
+ * @throws ApiError 404 when the place does not exist or the caller may not know of it (docs/reference/webhooks-api.md#scopes-and-roles),
+ * 403 when the organization restricts the caller's application.
  */
 export async function loadPlace(pool: Pick<Pool, 'query'>, token: Token, wanted: Wanted): Promise<Place> {
   const { rows } = await pool.query<PlaceRow>({
@@ -50,13 +50,13 @@ export async function loadPlace(pool: Pick<Pool, 'query'>, token: Token, wanted:
   return readPlace(rows[0], wanted);
 }
 
-/** The parameters $1 to $4 of `placeSql`. @throws ApiError 404 for something that cannot be a name. */
+/** The parameters $1 to $4 of `placeSql`. @throws ApiError 404 for anything that cannot be a name. */
 export function placeValues(token: Token, { login, repository }: Wanted): unknown[] {
   if (!namePattern.test(login) || (repository !== undefined && !namePattern.test(repository))) throw notFound();
   return [login, repository ?? null, token.siteAdmin ? null : token.subject, token.app];
 }
 
-/** The place that `placeSql` found. @throws ApiError as `loadPlace`. */
+/** The place that `placeSql` found. @throws ApiError like `loadPlace`. */
 function readPlace(row: PlaceRow | undefined, wanted: Wanted): Place {
   checkEntry(row, wanted);
   return {
@@ -66,7 +66,7 @@ function readPlace(row: PlaceRow | undefined, wanted: Wanted): Place {
   };
 }
 
-/** `checkEntry` has seen that it is there. */
+/** Only valid after `checkEntry`, which has seen that there is one. */
 const readRepository = (row: PlaceRow): Repository => ({
   id: row.repository_id!,
   name: row.repository_name!,
@@ -76,7 +76,7 @@ const readRepository = (row: PlaceRow): Repository => ({
   settings: row.repository_settings!,
 });
 
-/** Checks that what `placeSql` found may be entered. @throws ApiError as `loadPlace`. */
+/** Checks that the place found by `placeSql` may be entered. @throws ApiError like `loadPlace`. */
 export function checkEntry<R extends EntryRow>(row: R | undefined, wanted: Wanted): asserts row is R {
   if (!row || (wanted.repository !== undefined && row.repository_id === null)) throw notFound();
   if (wanted.role === 'admin' && row.role !== 'admin') throw notFound();
@@ -84,7 +84,7 @@ export function checkEntry<R extends EntryRow>(row: R | undefined, wanted: Wante
   if (row.app_restricted) throw restricted(row.login);
 }
 
-/** What decides who may enter. */
+/** The columns that decide who may enter. */
 export type EntryRow = {
   login: string;
   role: Role;
@@ -105,8 +105,8 @@ export type PlaceRow = EntryRow & {
 };
 
 /**
- * One row with the place if the caller is a member there, otherwise none. Without a caller ($3) it is the site's administrator, who is
- * every account's admin. Statements that read something in a place include it in a `WITH`, so that one round trip does both. Names are
+ * One row with the place if the caller is a member there, otherwise none. Without a caller ($3) it is the site's administrator, who is every
+ * account's admin. Statements that read something in a place include it in a `WITH`, so that one round trip does both. Names are
  * case-insensitive.
  */
 export const placeSql = `

@@ -1,6 +1,6 @@
-/** Which scopes open which routes (docs/reference/webhooks-api.md#scopes-and-roles). One of the listed is enough. */
+/** Which scopes open which routes (docs/reference/webhooks-api.md#scopes-and-roles). One of those listed is enough. */
 
-/** Opens what `repo` does, in public repositories only. */
+/** Opens the same as `repo`, in public repositories only. */
 export const publicScope = 'public_repo';
 
 const manage = ['admin:repo_hook', 'repo', publicScope];
@@ -10,10 +10,10 @@ const read = [...write, 'read:repo_hook'];
 /** Repository hooks: read and ping; create and change; delete. */
 export const repositoryHooks = { read, write, manage } as const;
 
-/** Organization hooks: all of it. */
+/** Organization hooks: everything. */
 export const organizationHooks = ['admin:org_hook'];
 
-/** Hooks of all repositories of an organization, and its own: each scope opens its part. */
+/** Hooks of an organization and of all its repositories: each scope opens its part. */
 export const allRepositoriesHooks = read.filter((scope) => scope !== publicScope);
 export const allHooks = [...allRepositoriesHooks, ...organizationHooks];
 
@@ -21,14 +21,14 @@ export const allHooks = [...allRepositoriesHooks, ...organizationHooks];
 export const organization = ['admin:org', 'site_admin'];
 export const organizationRepositories = [...organization, 'repo'];
 
-/** What of the organization's deliveries waits. */
+/** Which of the organization's deliveries are waiting. */
 export const deliveryStatus = [...organization, ...organizationHooks];
 
 /** A repository itself: changing it; deleting it. */
 export const repository = [...organizationRepositories, publicScope];
 export const repositoryDeletion = [...organization, 'delete_repo'];
 
-/** Who belongs to an organization. */
+/** The members of an organization. */
 export const members = [...organization, 'read:org'];
 
 /** The installation: accounts and their limits. */
@@ -37,14 +37,14 @@ export const site = ['site_admin'];
 /** Whatever the token's scopes are. */
 export const any: string[] = [];
 
-/** Whether `accepted` are met only where the repository is public. */
+/** Whether `accepted` is satisfied only where the repository is public. */
 export const isForPublicOnly = (held: readonly string[], accepted: readonly string[]): boolean =>
   !sufficient(
     held,
     accepted.filter((scope) => scope !== publicScope),
   );
 
-/** Whether one of `held` is among `accepted`; nothing accepted means that none is needed. */
+/** Whether one of `held` is in `accepted`; an empty `accepted` means that none is needed. */
 export function sufficient(held: readonly string[], accepted: readonly string[]): boolean {
   return accepted.length === 0 || accepted.some((scope) => held.includes(scope));
 }

@@ -1,4 +1,4 @@
-/** Checks access tokens of the gate (RFC 9068, or Auth0’s profile of it). */
+/** Checks the gate's access tokens (RFC 9068, or Auth0’s profile of it). */
 import { hash } from 'node:crypto';
 import { challengeOf, explainRefusal, type RefusedToken } from '@gatepost/runtime/refused-token';
 import { errors, type JWTHeaderParameters, type JWTPayload, jwtVerify } from 'jose';
@@ -9,22 +9,21 @@ import { site, sufficient } from './scopes.ts';
 
 /** Who calls, and through which client. */
 export type Token = {
-  /** The gate's `sub`; for a machine its client id. */
+  /** The gate's `sub`; for a machine, its client id. */
   subject: string;
   clientId: string;
   scopes: string[];
-  /** The same as `X-OAuth-Scopes` says them. */
+  /** The same in the form of `X-OAuth-Scopes`. */
   scopesHeader: string;
-  /** The third-party application that acts for the user; null for the user (through a first-party client) or a machine. */
+  /** The third-party application acting for the user; null for the user (through a first-party client) or a machine. */
   app: string | null;
   /**
-   * The gate says that the client belongs to this installation. Without the claim it counts as a third party’s, even if it is a
-   * machine.
+   * The gate says that the client belongs to this installation. Without the claim it counts as a third party’s, even if it is a machine.
    */
   firstParty: boolean;
-  /** A person who administers the installation: enters every account as its admin. Machines go by their memberships. */
+  /** A person who administers the installation enters every account as its admin. Machines go by their memberships. */
   siteAdmin: boolean;
-  /** When it ends, ms since 1970. */
+  /** When it expires, ms since 1970. */
   expiresMs: number;
 };
 
@@ -48,9 +47,9 @@ const clockToleranceSeconds = 5;
 const rememberedMax = 10_000;
 
 /**
- * Makes the check for tokens for one audience, of one issuer under whichever of its names. The check throws ApiError 401
- * `Bad credentials` for any fault of the token, and 503 when keys are needed and the gate is away. A good token is remembered, by its hash,
- * until it expires or the gate's keys are read again (docs/decisions/0202-looking-at-a-token.md).
+ * Makes the check for tokens of one audience and one issuer, under any of its names. The check throws ApiError 401 `Bad credentials` for any
+ * fault of the token, and 503 when keys are needed and the gate is away. A valid token is remembered, by its hash, until it expires or the
+ * gate's keys are read again (docs/decisions/0202-looking-at-a-token.md).
  */
 export function makeTokenCheck(options: Checking): CheckToken {
   const { keys, now = Date.now, max = rememberedMax } = options;
@@ -62,7 +61,7 @@ export function makeTokenCheck(options: Checking): CheckToken {
     if (known && known.expiresMs > now() && known.keysRead === keys.lastRead()) return known.token;
     remembered.delete(digest);
 
-    const keysRead = keys.lastRead(); // before: keys that are read meanwhile are not those that it was checked with
+    const keysRead = keys.lastRead(); // taken first: the token was not checked with keys read meanwhile
     const claims = await verify(text, options, now());
     const token = readClaims(claims);
     if (!token) throw badCredentials(explainRefusal(text, new errors.JWTInvalid('no client'), options));
@@ -78,7 +77,7 @@ type Checking = {
   audience: string;
   /** Milliseconds since 1970. Default: the clock. */
   now?: () => number;
-  /** How many tokens are remembered at most; the oldest goes first. Default 10,000. */
+  /** How many tokens to remember at most; the oldest goes first. Default 10,000. */
   max?: number;
 };
 
@@ -101,15 +100,15 @@ async function verify(text: string, { keys, issuers, audience }: Checking, nowMs
 }
 
 /**
- * By the API's `token_dialect` the type is that of RFC 9068 or Auth0's plain JWT. ID tokens of the gate have that one too, but neither
- * `client_id` nor `jti`.
+ * Depending on the API's `token_dialect`, the type is that of RFC 9068 or Auth0's plain JWT. The gate's ID tokens have the latter too, but have
+ * neither `client_id` nor `jti`.
  */
 function isAccessToken({ typ }: JWTHeaderParameters, claims: JWTPayload): boolean {
   if (typ === 'JWT') return typeof claims.client_id === 'string' && typeof claims.jti === 'string';
   return typ?.toLowerCase().replace(/^application\//, '') === 'at+jwt';
 }
 
-/** Each fault that jose finds has a class of its own; the plain JOSEError and a timeout come from fetching the keys. */
+/** Each fault found by jose has a class of its own; the plain JOSEError and a timeout come from fetching the keys. */
 function isTokensFault(error: unknown): boolean {
   return (
     error instanceof errors.JOSEError &&
@@ -125,8 +124,8 @@ function readClaims(claims: JWTPayload): Token | undefined {
   const isMachine = claims.sub === clientId;
   const granted = typeof claims.scope === 'string' ? claims.scope.split(' ').filter(isScope) : [];
   const firstParty = claims.first_party === true;
-  // An operator’s client grant makes a machine the installation’s administrator. A person gets any scope that an application asks for,
-  // unless the gate says that it has cut them to the person’s permissions; and no third party administers anything for them.
+  // A machine becomes an administrator of the installation by an operator’s client grant. A person gets any scope that an application asks for,
+  // unless the gate says that it has limited them to the person’s permissions; and no third party administers anything for them.
   const mayAdminister = isMachine || (claims.rbac === true && firstParty);
   const scopes = mayAdminister ? granted : granted.filter((scope) => !site.includes(scope));
   return {
@@ -142,12 +141,12 @@ function readClaims(claims: JWTPayload): Token | undefined {
   };
 }
 
-// Scopes are repeated in a header of every answer; what RFC 6749 section 3.3 does not allow is left out.
+// Scopes are repeated in a header of every answer; anything that RFC 6749 section 3.3 does not allow is left out.
 const isScope = (text: string) => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(text);
 
 const unread: RefusedToken = { reason: 'no_jwt', description: 'There is no access token in the Authorization header' };
 
-/** The answer is GitHub's; why, says a header of it, and the request's line in the log. */
+/** Answers like GitHub; one of its headers and the request's log line give the reason. */
 export class BadCredentials extends ApiError {
   override name = 'BadCredentials';
   readonly refused: RefusedToken;

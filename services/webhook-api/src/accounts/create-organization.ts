@@ -1,4 +1,4 @@
-/** `POST /admin/organizations`: an account, with its first admins: the machine that makes it, and whom it names. */
+/** `POST /admin/organizations`: an account with its first admins: the machine that creates it, and those it names. */
 import { inTransaction } from '@gatepost/runtime/transaction';
 import { z } from 'zod';
 import { validationFailed } from '../http/errors.ts';

@@ -1,4 +1,4 @@
-/** `GET /orgs/{org}/delivery-status`: what of an organization's deliveries waits, why and since when, for its own admins. */
+/** `GET /orgs/{org}/delivery-status`: which of an organization's deliveries wait, why and since when, for its own admins. */
 import { z } from 'zod';
 import { countedWaitingSchema, countWaiting } from '../admin/count-waiting.ts';
 import { placeOperation } from '../http/operation.ts';
@@ -41,7 +41,7 @@ export const getDeliveryStatus = placeOperation({
   },
 });
 
-// Those of the organization itself that another app made are not seen (docs/reference/webhooks-api.md#scopes-and-roles).
+// Excludes the organization's hooks made by another app (docs/reference/webhooks-api.md#scopes-and-roles).
 const pausedText = `
   SELECT id, paused_at AS since FROM hooks
    WHERE account_id = $1 AND paused_at IS NOT NULL AND (repository_id IS NOT NULL OR created_by_app IS NOT DISTINCT FROM $2::text)

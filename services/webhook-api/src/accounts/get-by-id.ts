@@ -1,4 +1,4 @@
-/** `GET /repositories/{id}` and `GET /organizations/{id}`: what has the number now, for its members. Clients follow these when a name has changed. */
+/** `GET /repositories/{id}` and `GET /organizations/{id}`: what now has that number, for its members. Clients follow these after a rename. */
 import { loadPlace } from '../access/place.ts';
 import { notFound } from '../http/errors.ts';
 import { tokenOperation } from '../http/operation.ts';
@@ -43,7 +43,7 @@ export const getOrganizationById = tokenOperation({
   },
 });
 
-/** @throws ApiError 404 for what is no number of ours. */
+/** @throws ApiError 404 for anything but a valid number. */
 function numberIn(params: Record<string, string>, name: string): number {
   const text = params[name] ?? '';
   if (!/^[1-9]\d{0,9}$/.test(text) || Number(text) > 0x7fffffff) throw notFound();

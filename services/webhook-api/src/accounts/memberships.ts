@@ -1,6 +1,6 @@
 /**
- * `/orgs/{org}/memberships/{subject}`: the members of an organization and their roles. An organization keeps at least one admin.
- * Admins are made and unmade through first-party clients only: an admin made by an application could approve that application.
+ * `/orgs/{org}/memberships/{subject}`: the members of an organization and their roles. An organization keeps at least one admin. Admins are
+ * appointed and removed through first-party clients only: an admin appointed by an application could approve that application.
  */
 
 import { inTransaction } from '@gatepost/runtime/transaction';
@@ -89,12 +89,12 @@ export const removeMembership = placeOperation({
   },
 });
 
-/** Memberships change one at a time, so two admins cannot remove each other at once, and nothing changes between the check and the write. */
+/** Memberships change one at a time: two admins cannot remove each other at once, and nothing changes between check and write. */
 async function holdMembers(client: PoolClient, place: Place): Promise<void> {
   await client.query('SELECT id FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [place.account.id]);
 }
 
-/** @throws ApiError 403 when the subject is an admin and the caller an application, 422 when nobody else is an admin. */
+/** @throws ApiError 403 when the subject is an admin and the caller an application, 422 when there is no other admin. */
 async function checkMayUnmake(client: PoolClient, place: Place, token: Token, subject: string): Promise<void> {
   const { rows: admins } = await client.query<{ subject: string }>(
     "SELECT subject FROM memberships WHERE account_id = $1 AND role = 'admin'",

@@ -6,10 +6,10 @@ const allowed = 'must be letters, digits, `.`, `_` and `-`';
 
 export const loginSchema = z.string().regex(/^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?$/, allowed);
 
-/** `.` and `..` could not stand in a path. */
+/** Excludes `.` and `..`, which could not appear in a path. */
 export const repositoryNameSchema = z.string().regex(/^(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}$/, allowed);
 
-// Anything that the gate may put into `sub` or `client_id`, except what PostgreSQL or a log could not hold.
+// Anything that the gate may put into `sub` or `client_id`, except what PostgreSQL or a log cannot hold.
 const identifier = /^[^\p{Cc}\p{Cs}]{1,256}$/u;
 
 /** Whether it may be a subject or client id. */

@@ -1,4 +1,4 @@
-/** Which OAuth applications an organization approved; kept while the policy is off. */
+/** Which OAuth applications an organization has approved; kept while the policy is off. */
 import { z } from 'zod';
 import { notFound } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';

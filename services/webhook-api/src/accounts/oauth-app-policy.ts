@@ -1,6 +1,6 @@
 /**
- * OAuth app access restrictions (docs/reference/webhooks-api.md#oauth-applications): while the policy is on, an application that is
- * not approved has no access, and the hooks it made are disabled. Nothing is written to the hooks, so they come back as they were.
+ * OAuth app access restrictions (docs/reference/webhooks-api.md#oauth-applications): while the policy is on, an application that is not
+ * approved has no access, and the hooks it made are disabled. The hooks' rows do not change, so they come back as they were.
  */
 import { z } from 'zod';
 import { notFound } from '../http/errors.ts';

@@ -26,7 +26,7 @@ export const listRepositories = placeOperation({
   },
 });
 
-/** A dispatcher knows them all by name, and each may have hooks. */
+/** Limited because a dispatcher knows all of them by name, and each may have hooks. */
 const repositoriesMax = 10_000;
 
 export const createRepository = placeOperation({

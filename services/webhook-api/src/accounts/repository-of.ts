@@ -1,7 +1,7 @@
 import type { Place, Repository } from '../access/place.ts';
 import { notFound } from '../http/errors.ts';
 
-/** The repository of a place that is one. @throws ApiError 404 where it is an organization. */
+/** The place's repository. @throws ApiError 404 where the place is an organization. */
 export function repositoryOf({ repository }: Place): Repository {
   if (!repository) throw notFound();
   return repository;

@@ -1,4 +1,4 @@
-/** Repositories in PostgreSQL: rows in, rows out. Names are unique without regard to case, by an index that Prisma cannot name. */
+/** Repositories in PostgreSQL: rows in, rows out. Names are unique regardless of case, by an index that Prisma cannot name. */
 import type { Pool } from '@gatepost/webhook-db/pool';
 import pg from 'pg';
 import type { Repository } from '../access/place.ts';
@@ -16,12 +16,12 @@ type Row = {
   settings: RepositorySettings;
 };
 
-/** null: as it is, or the default. */
+/** null: unchanged, or the default. */
 export type RepositoryValues = { name: string | null; visibility: Visibility | null; settings: RepositorySettings };
 
 const columns = 'id, name, created_at, updated_at, visibility, settings';
 
-/** What a client hears whose name another repository of the account has. */
+/** The answer when another repository of the account has the name. */
 export const nameTaken: ErrorItem = {
   resource: 'Repository',
   code: 'custom',
@@ -64,7 +64,7 @@ export async function insertRow(db: Db, accountId: number, values: RepositoryVal
   return rows[0] && readRow(rows[0]);
 }
 
-/** Changes what `values` names. @returns undefined when the name is taken. @throws ApiError 404 when it is gone. */
+/** Changes the values given. @returns undefined when the name is taken. @throws ApiError 404 when it is gone. */
 export async function updateRow(db: Db, id: number, values: RepositoryValues): Promise<Repository | undefined> {
   try {
     const { rows } = await db.query<Row>(
@@ -82,7 +82,7 @@ export async function updateRow(db: Db, id: number, values: RepositoryValues): P
 
 const uniqueViolation = '23505';
 
-/** Its hooks go with it, by a foreign key; what was delivered stays in the log until that is dropped. */
+/** Its hooks are deleted with it, by a foreign key; its deliveries stay in the log until that is dropped. */
 export async function deleteRow(db: Db, id: number): Promise<void> {
   await db.query('DELETE FROM repositories WHERE id = $1', [id]);
 }

@@ -1,6 +1,6 @@
 /**
- * What a repository says of itself, in GitHub's fields (https://docs.github.com/rest/repos/repos#update-a-repository): kept and returned as
- * it was given. Here is no code, so it does nothing, except that `public_repo` opens public repositories; nobody but members sees those either.
+ * A repository's description of itself, in GitHub's fields (https://docs.github.com/rest/repos/repos#update-a-repository): stored and returned
+ * as given. We hold no code, so it has no effect, except that `public_repo` opens public repositories; even those are visible to members only.
  */
 import { z } from 'zod';
 
@@ -49,13 +49,13 @@ export const settingsSchema = z
 
 export type RepositorySettings = z.infer<typeof settingsSchema>;
 
-/** The same as clients send it. */
+/** The same, as clients send it. */
 export const settingsInput = settingsSchema.omit({ topics: true }).extend({
   visibility: visibilities.optional(),
   private: z.boolean().optional().meta({ description: 'What `visibility` says, if that is not given' }),
 });
 
-/** What of `input` is kept; null: it says nothing of who may see the repository. */
+/** The part of `input` that is stored; null: it does not say who may see the repository. */
 export function readSettings({ visibility, private: isPrivate, ...input }: z.infer<typeof settingsInput>): {
   visibility: Visibility | null;
   settings: RepositorySettings;

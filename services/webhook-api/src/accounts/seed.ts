@@ -1,10 +1,10 @@
-/** The seed file's organizations: created or updated to what it says, never deleted. */
+/** The seed file's organizations: created or updated to match it, never deleted. */
 import type { SeedOrganization } from '@gatepost/contracts/seed';
 import { inTransaction } from '@gatepost/runtime/transaction';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { PoolClient } from 'pg';
 
-/** Applies them in one transaction each. Two processes that start at once may both do it. */
+/** Applies each in one transaction. Two processes starting at once may both do it. */
 export async function applySeed(pool: Pool, organizations: SeedOrganization[]): Promise<void> {
   for (const organization of organizations)
     await inTransaction(pool, async (client) => {
@@ -31,7 +31,7 @@ async function ensureAccount(client: PoolClient, { login, throttle }: SeedOrgani
   if (!rows[0]) throw new Error(`the account ${login} was deleted while it was seeded`);
   const { id } = rows[0];
   if (throttle)
-    // Only where it differs: each change is told to every dispatcher. (An account without a limit of its own holds nulls.)
+    // Only where it differs, since every dispatcher is told of each change. (An account without a limit of its own has nulls.)
     await client.query(
       `UPDATE accounts SET throttle_rate = $2, throttle_burst = $3
         WHERE id = $1 AND (throttle_rate, throttle_burst) IS DISTINCT FROM ($2::float8, $3::float8)`,

@@ -1,4 +1,4 @@
-/** `/accounts/{login}/throttle`: how fast deliveries of an account go out. The dispatcher hears of a change at once. */
+/** `/accounts/{login}/throttle`: the rate of an account's deliveries. The dispatcher learns of a change at once. */
 
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-/** `/repos/{owner}/{repo}/topics`: Terraform sets a repository's topics here. */
+/** `/repos/{owner}/{repo}/topics`: where Terraform sets a repository's topics. */
 import { z } from 'zod';
 import { placeOperation } from '../http/operation.ts';
 import { repositoryOf } from './repository-of.ts';

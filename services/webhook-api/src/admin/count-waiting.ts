@@ -1,4 +1,4 @@
-/** How many of an account's deliveries wait, why and since when: from the indexes in which its rows stand together, however many there are. */
+/** How many of an account's deliveries wait, why and since when: from indexes that hold its rows together, however many there are. */
 import { isTimed, waits } from '@gatepost/webhook-db/parked';
 import { isHeld } from '@gatepost/webhook-db/paused';
 import type { Pool } from '@gatepost/webhook-db/pool';
@@ -22,16 +22,16 @@ export type CountedWaiting = z.infer<typeof countedWaitingSchema>;
 type Row = Counted & { more: boolean };
 
 /**
- * The account as a range, and the order of the index that begins with it: so no other will do. By equality PostgreSQL may take any account for the
- * one of which all waits, and read through all of it.
+ * Written as a range, plus the order of an index that begins with the account, so that no other index fits. With an equality PostgreSQL may
+ * assume that everything waiting belongs to this account, and read through all of it.
  */
 const ofAccount = 'account_id BETWEEN $1 AND $1';
 const some = `LIMIT ${countedMax} + 1`;
 
-/** Of what is handed over there is little. For an account the indexes hold all that is asked for; of one hook ($2) each row's job is looked at. */
+/** Few deliveries are handed over. For an account the indexes suffice; for one hook ($2) each row's job is examined. */
 function countText(ofHook: boolean): string {
   const job = ofHook ? ', job' : '';
-  // By its text, which is JSON of our own: nothing else in it can look like this.
+  // Matches the job's text, our own JSON, in which nothing else can look like this.
   const isMeant = ofHook
     ? `job LIKE '%"hookId":' || $2::integer || ',%' OR job LIKE '%"hookId":' || $2::integer || '}%'`
     : 'true';
@@ -48,7 +48,7 @@ function countText(ofHook: boolean): string {
    GROUP BY reason HAVING count(*) FILTER (WHERE is_meant) > 0`;
 }
 
-/** Of one of its hooks, where that is given, among the first of each reason. */
+/** With `hookId`, counts that hook's deliveries among the first of each reason. */
 export async function countWaiting(pool: Pool, accountId: number, hookId?: number): Promise<CountedWaiting[]> {
   const asked =
     hookId === undefined

@@ -1,4 +1,4 @@
-/** `/admin/dead-letters`: messages that could not be accepted: listed, shown, published again and dropped. */
+/** `/admin/dead-letters`: lists, shows, republishes and drops messages that could not be accepted. */
 import type { Seen } from '@gatepost/amqp/browse';
 import type { DeadReason } from '@gatepost/contracts/dead-reason';
 import { openJob } from '@gatepost/contracts/delivery-job';
@@ -61,7 +61,7 @@ export const listDeadLetters = tokenOperation({
   },
 });
 
-/** After the letter that the page before ended with; where it is gone, at the place that it had. */
+/** The index after the previous page's last letter; if that letter is gone, the place it had. */
 function afterCursor(letters: { id: string }[], cursor: string): number {
   const [, place, id] = cursor.split('_');
   const found = letters.findIndex((letter) => letter.id === id);
@@ -108,7 +108,7 @@ export const dropDeadLetter = tokenOperation({
   },
 });
 
-/** Which letters are meant: by their ids, by their reason, or all that a request looks at. */
+/** The letters wanted: by id, by reason, or all that a request looks at. */
 type Wanted = { ids?: string[] | undefined; reason?: string | undefined };
 
 const wantedSchema = z
@@ -152,7 +152,7 @@ export const dropDeadLetters = tokenOperation({
   },
 });
 
-/** Nothing given means no letter, not every one. */
+/** An empty request means no letters, not all of them. */
 function checkWanted({ ids, reason, all }: z.infer<typeof wantedSchema>): void {
   if (ids === undefined && reason === undefined && all !== true)
     throw validationFailed({ resource: 'DeadLetter', code: 'missing_field', field: 'reason' });
@@ -167,7 +167,7 @@ async function publishAgain(parts: Parts, wanted: Wanted): Promise<{ published: 
   }
 }
 
-/** Publishes as many as may be held at once, but none of those that are `done`: they have come back, and would for ever. */
+/** Publishes as many letters as may be held at once, except those that are `done`: they have come back, and would do so for ever. */
 async function publishPart(parts: Parts, wanted: Wanted, done: Set<string>) {
   let bytes = 0;
   let left = 0;
@@ -211,7 +211,7 @@ async function drop(parts: Parts, wanted: Wanted): Promise<number> {
   );
 }
 
-/** Of letters that are equal an id means the first. */
+/** An id means only the first of equal letters. */
 function once<T>(picked: T[], { ids }: Wanted): T[] {
   return ids?.length === 1 ? picked.slice(0, 1) : picked;
 }
@@ -222,8 +222,8 @@ function isWanted(message: Seen, { ids, reason }: Wanted): boolean {
 }
 
 /**
- * Published again, an event goes out under our own name, past what its producer may publish: so one that was refused for its producer must be
- * meant, by its id or that reason.
+ * A republished event goes out under our own name, bypassing its producer's permissions: an event refused for its producer must therefore be
+ * asked for explicitly, by its id or that reason.
  */
 function isNamed({ headers }: Seen, { ids, reason }: Wanted): boolean {
   return !refusedProducers.has(headers[deadReasonHeader]) || ids !== undefined || reason !== undefined;
@@ -231,7 +231,7 @@ function isNamed({ headers }: Seen, { ids, reason }: Wanted): boolean {
 
 const refusedProducers = new Set<unknown>(['producer_unknown', 'producer_not_allowed'] satisfies DeadReason[]);
 
-/** As it came: an event goes to the exchange, and a delivery that one of our services made to its queue. */
+/** In its original form: an event goes to the exchange, and a delivery made by one of our services to its queue. */
 function outgoingOf(message: Seen, { jobKeys, amqpUser }: Parts) {
   const headers = Object.fromEntries(Object.entries(message.headers).filter(([name]) => !added.has(name)));
   const { body, contentType, messageId = '' } = message;
@@ -245,5 +245,5 @@ function outgoingOf(message: Seen, { jobKeys, amqpUser }: Parts) {
   return type === undefined ? undefined : { ...outgoing, exchange: eventsExchange, routingKey: type };
 }
 
-/** Headers that were not the producer's: of the dead letter, of publishing it, and of the queue it lies in. */
+/** Headers not from the producer: added to the dead letter, by publishing it, or by the queue that holds it. */
 const added = new Set([deadReasonHeader, deadDetailHeader, ...passingHeaders]);

@@ -1,4 +1,4 @@
-/** `/admin/events/{guid}`: where an event is: in the queue, stored, waiting, delivered or failed, or among the dead letters. */
+/** `/admin/events/{guid}`: where an event is: in the queue, stored, waiting, delivered, failed, or among the dead letters. */
 import { z } from 'zod';
 import { findAttempts, findEvents, firstDay } from '../explain/rows.ts';
 import { notFound } from '../http/errors.ts';

@@ -1,4 +1,4 @@
-/** A dead letter as clients see it. Its id is a digest of what it holds. */
+/** A dead letter as clients see it. Its id is a digest of its content. */
 import { createHash } from 'node:crypto';
 import type { Seen } from '@gatepost/amqp/browse';
 import { attributesInHeaders, eventGuid } from '@gatepost/contracts/event';
@@ -32,7 +32,7 @@ export type Letter = z.infer<typeof deadLetterSchema>;
 export type WholeLetter = z.infer<typeof wholeLetterSchema>;
 
 /**
- * Of publishing it, and how often its queue has had it back and, from RabbitMQ 4.3 on, handed it out
+ * Headers from publishing it, and counts of how often its queue got it back and, from RabbitMQ 4.3 on, handed it out
  * (https://www.rabbitmq.com/docs/quorum-queues#poison-message-handling): they differ from one look to the next.
  */
 export const passingHeaders: ReadonlySet<string> = new Set(['x-publish-tag', 'x-delivery-count', 'x-acquired-count']);
@@ -73,7 +73,7 @@ export function presentWhole(message: Seen): WholeLetter {
   };
 }
 
-/** The guids that its event may have. Most producers give it as the event's id. */
+/** The possible guids of its event. Most producers give the guid as the event's id. */
 export function guidsOf(message: Seen): string[] {
   const [id, source] = [attributeOf(message, 'id'), attributeOf(message, 'source')];
   const made = id !== undefined && source !== undefined ? eventGuid({ id, source }) : undefined;
@@ -85,7 +85,7 @@ export function attributeOf({ headers }: Seen, name: string): string | undefined
   return typeof value === 'string' ? value : undefined;
 }
 
-/** What a delivery's job says, true or not. */
+/** What a delivery's job claims, true or not. */
 function jobOf({ headers }: Seen): { guid?: string; event?: string; occurredAt?: string } | undefined {
   if (typeof headers.job !== 'string') return undefined;
   try {

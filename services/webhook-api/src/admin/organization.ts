@@ -1,4 +1,4 @@
-/** The organization that a route of the site's admin names, whoever belongs to it. */
+/** The organization named in a site admin's route, regardless of membership. */
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { notFound } from '../http/errors.ts';
 

@@ -1,4 +1,4 @@
-/** `/admin/organizations`: every organization, for the site's admin, who may delete one with all that belongs to it. */
+/** `/admin/organizations`: every organization, for the site's admin, who may delete one with everything that belongs to it. */
 
 import { inTransaction } from '@gatepost/runtime/transaction';
 import type { Pool } from '@gatepost/webhook-db/pool';
@@ -117,7 +117,7 @@ export const deleteOrganization = tokenOperation({
   },
 });
 
-/** What waits and is not deleted in time is cancelled by the dispatchers, since its hook is gone. */
+/** Waiting deliveries that are not deleted in time are cancelled by the dispatchers, since their hook is gone. */
 async function remove(pool: Pool, id: number): Promise<void> {
   await inTransaction(pool, async (client) => {
     await client.query('INSERT INTO erasures (account_id) VALUES ($1) ON CONFLICT DO NOTHING', [id]);

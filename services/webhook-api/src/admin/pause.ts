@@ -1,6 +1,6 @@
 /**
- * `/admin/organizations/{org}/pause` and `/admin/hooks/{hook_id}/pause`: nothing of an organization, or of a hook, is delivered meanwhile; what
- * would be waits in PostgreSQL, and goes out in its order once it is resumed.
+ * `/admin/organizations/{org}/pause` and `/admin/hooks/{hook_id}/pause`: pauses the deliveries of an organization or a hook; meanwhile they wait
+ * in PostgreSQL, and go out in order once resumed.
  */
 
 import { inTransaction } from '@gatepost/runtime/transaction';
@@ -13,7 +13,7 @@ import { tokenOperation } from '../http/operation.ts';
 import { seconds } from '../objects/time.ts';
 import { loadAccount } from './organization.ts';
 
-/** One statement's rows, and for how long a request goes on; the dispatchers see to what is left. */
+/** Rows per statement, and how long a request continues; the dispatchers handle the rest. */
 const most = 5_000;
 const patienceMs = 2_500;
 
@@ -88,7 +88,7 @@ async function pause(pool: Pool, table: 'accounts' | 'hooks', id: number, paused
   return { status: 200, body: { paused_at: seconds(rows[0].at), deliveries } };
 }
 
-/** The first deliveries wait again in the moment from which on new ones no longer rest, so that none of those overtakes them. */
+/** Releases the first held deliveries in the same transaction that stops holding new ones, so that no new one overtakes them. */
 async function resume(pool: Pool, table: 'accounts' | 'hooks', id: number, accountId: number) {
   const first = await inTransaction(pool, async (client) => {
     await client.query(`UPDATE ${table} SET paused_at = NULL WHERE id = $1`, [id]);
@@ -98,7 +98,7 @@ async function resume(pool: Pool, table: 'accounts' | 'hooks', id: number, accou
   return { status: 200, body: { paused_at: null, deliveries } };
 }
 
-/** Repeats a step until it finds fewer than a whole one, or time is up. `done`: what was done before. */
+/** Repeats a step until it handles less than a full one, or time is up. `done`: the count so far. */
 async function inSteps(done: number, step: () => Promise<number>): Promise<number> {
   const untilMs = performance.now() + patienceMs;
   for (let sum = done; ; ) {

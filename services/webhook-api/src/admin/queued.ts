@@ -1,4 +1,4 @@
-/** Events that wait to be routed, in all shards of their queue. Whoever looks holds the first of each for that moment and gives them back. */
+/** Events waiting to be routed, in all shards of their queue. Looking holds the first messages of each for a moment, then gives them back. */
 import { browse, type Seen } from '@gatepost/amqp/browse';
 import { findShards } from '@gatepost/amqp/find-shards';
 import { attributesInHeaders, eventGuid, parseEvent, subjectOf } from '@gatepost/contracts/event';
@@ -21,7 +21,7 @@ export const queuedSchema = z
 type Queued = z.infer<typeof queuedSchema>;
 
 const lookedMax = 2_000;
-/** A structured message says who it is in its body, which is read up to this size. */
+/** A structured message identifies itself in its body, which is read up to this size. */
 const readMaxBytes = 1_000_000;
 
 export async function findQueued({ amqpUrl }: Pick<Parts, 'amqpUrl'>, guid: string): Promise<Queued[]> {
@@ -38,7 +38,7 @@ export async function findQueued({ amqpUrl }: Pick<Parts, 'amqpUrl'>, guid: stri
   return found;
 }
 
-/** Who a message says it is, whether or not it could be routed. */
+/** How a message identifies itself, whether or not it could be routed. */
 function readEvent(message: Seen): Omit<Queued, 'queue' | 'bytes'> | undefined {
   const { id, source, type, subject } = attributesInHeaders(message.headers);
   const text = (value: unknown) => (typeof value === 'string' ? value : null);

@@ -1,6 +1,6 @@
 /**
- * Shares the answer to a costly question among all who ask: it is asked once at a time, and kept from its end for `keptMs`, or for as long
- * as it took. So whoever asks without end takes up half the time at most. A failure is not kept.
+ * Shares the answer to a costly question among all callers: only one asks at a time, and the answer is kept for `keptMs`, or for as long as it
+ * took. So even constant asking takes up half the time at most. A failure is not kept.
  */
 export function makeRecent<T>(ask: () => Promise<T>, keptMs: number, now = () => performance.now()): () => Promise<T> {
   let known: { answer: Promise<T>; untilMs: number } | undefined;
@@ -14,7 +14,7 @@ export function makeRecent<T>(ask: () => Promise<T>, keptMs: number, now = () =>
         asked.untilMs = now() + Math.max(keptMs, now() - askedAt);
       },
       () => {
-        known = undefined; // who asked hears of it
+        known = undefined; // the caller gets the error
       },
     );
     return asked.answer;

@@ -1,9 +1,9 @@
-/** `POST /admin/secrets/reseal`: seals the secrets of hooks under `SECRETS_KEY` that `SECRETS_KEY_OTHER` had sealed (docs/operations.md). */
+/** `POST /admin/secrets/reseal`: reseals hook secrets from `SECRETS_KEY_OTHER` under `SECRETS_KEY` (docs/operations.md). */
 import { resealHooks } from '@gatepost/webhook-db/secrets';
 import { z } from 'zod';
 import { tokenOperation } from '../http/operation.ts';
 
-/** Hooks of one request: each that changes is a statement of its own. */
+/** Hooks per request: each one changed is a statement of its own. */
 const most = 500;
 
 export const resealSecrets = tokenOperation({

@@ -1,7 +1,7 @@
 /**
- * What lies in RabbitMQ's queue of dead letters. It is looked through from its head: whoever looks holds the first letters for that moment and
- * gives them back, so requests take turns, and RabbitMQ counts for each letter how often that was (`x-delivery-count`). So what was seen is
- * kept, and looked at anew only when something has come or gone: then the queue, whose length anybody may ask, has another one.
+ * Looks at RabbitMQ's queue of dead letters, from its head. Looking holds the first letters for a moment and gives them back, so requests take
+ * turns, and RabbitMQ counts for each letter how often that happened (`x-delivery-count`). The letters seen are therefore cached, and read
+ * again only when some have come or gone, which shows in the queue's length, which anybody may ask for.
  */
 import { browse, type Seen } from '@gatepost/amqp/browse';
 import { type DeliveryJob, openJob } from '@gatepost/contracts/delivery-job';
@@ -11,14 +11,14 @@ import type { Parts } from '../parts.ts';
 import { guidsOf, idOf, type Letter, presentLetter, presentWhole, type WholeLetter } from './letter.ts';
 import { makeRecent } from './recent.ts';
 
-/** How far a request looks: a queue that holds more is worked off from its head. */
+/** How far a request looks: a longer queue is worked off from its head. */
 export const lookedMax = 2_000;
-/** From when on no further bodies are held; each may have 25 MB. */
+/** Beyond this, no further bodies are held; each may have 25 MB. */
 export const heldMaxBytes = 16_000_000;
-/** One letter may have gone and another come meanwhile, by hands of which we do not hear. */
+/** Meanwhile one letter may go and another come without our noticing. */
 const keptMaxMs = 60_000;
 
-/** A letter, the guids that its event may have, and the delivery that it was, if one of our services made it. `whole`: unless it is too large to keep. */
+/** A letter, the possible guids of its event, and its delivery if one of our services made it. `whole` is missing if it is too large to keep. */
 export type SeenLetter = {
   letter: Letter;
   guids: string[];
@@ -35,14 +35,14 @@ function stateOf(parts: Parts): State {
   return state;
 }
 
-/** After whoever asked before. */
+/** Waits for all earlier callers. */
 function inTurn<R>(state: State, work: () => Promise<R>): Promise<R> {
   const mine = state.last.then(work);
-  state.last = mine.catch(() => {}); // who asked hears of it
+  state.last = mine.catch(() => {}); // the caller gets the error
   return mine;
 }
 
-/** The first letters, in the order of the queue. */
+/** The first letters, in queue order. */
 export function seenLetters(parts: Parts): Promise<SeenLetter[]> {
   const state = stateOf(parts);
   return inTurn(state, async () => {
@@ -75,7 +75,7 @@ function lookAtAll(parts: Parts, state: State): Promise<SeenLetter[]> {
   });
 }
 
-/** One of them with headers and payload. */
+/** One letter with headers and payload. */
 export async function wholeLetter(parts: Parts, id: string): Promise<WholeLetter | undefined> {
   const found = (await seenLetters(parts)).find(({ letter }) => letter.id === id);
   if (found?.whole || !found) return found?.whole;
@@ -86,7 +86,7 @@ export async function wholeLetter(parts: Parts, id: string): Promise<WholeLetter
   );
 }
 
-/** Those of an event, by its guid. */
+/** The letters of an event, by its guid. */
 export async function findDeadLetters(parts: Parts, guid: string): Promise<Letter[]> {
   return (await seenLetters(parts)).filter(({ guids }) => guids.includes(guid)).map(({ letter }) => letter);
 }
@@ -94,14 +94,14 @@ export async function findDeadLetters(parts: Parts, guid: string): Promise<Lette
 const recentMs = 2_000;
 const recent = new WeakMap<Parts, () => Promise<SeenLetter[]>>();
 
-/** All letters, as they were seen a moment ago: asked by many, they are looked through by one at a time, with rests between. */
+/** All letters as seen a moment ago: however many ask, the queue is looked through by one at a time, with pauses in between. */
 export function recentLetters(parts: Parts): Promise<SeenLetter[]> {
   const ask = recent.get(parts) ?? makeRecent(() => seenLetters(parts), recentMs);
   recent.set(parts, ask);
   return ask();
 }
 
-/** Looks through the queue itself; what is taken of it is gone. Afterwards what was seen before does not count. */
+/** Looks through the queue itself; letters taken are removed. The cache is invalid afterwards. */
 export function look<T, R>(
   parts: Parts,
   pick: (message: Seen) => T | undefined,
@@ -116,14 +116,14 @@ export function look<T, R>(
 
 const turn = "hashtextextended('gatepost dead letters', 0)";
 
-/** How many lie there, between two looks: whoever looks through the queue holds them meanwhile, and it seems to have none. */
+/** The number of letters, read while nobody looks: a process looking through the queue holds them, and it then seems empty. */
 const countLetters = ({ pool, publisher }: Parts): Promise<number> =>
   inTransaction(pool, async (client) => {
     await client.query(`SELECT pg_advisory_xact_lock_shared(${turn})`);
     return publisher.waiting(deadEventsQueue, { mayBeGone: true });
   });
 
-/** Runs by itself, whichever process looks; those of this process wait without a connection to PostgreSQL. */
+/** Only one look at a time over all processes; those of this process wait without a connection to PostgreSQL. */
 function browseLetters<T, R>(
   { pool, amqpUrl }: Parts,
   pick: (message: Seen) => T | undefined,

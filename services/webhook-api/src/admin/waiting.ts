@@ -1,6 +1,6 @@
 /**
- * What waits, why, and since when: `/admin/status` for the whole of it, `/accounts/{login}/waiting` for one account's deliveries. All of it is
- * read from where it waits, RabbitMQ's queues and the table `parked`.
+ * What waits, why, and since when: `/admin/status` overall, `/accounts/{login}/waiting` for one account's deliveries. Everything is read from
+ * where it waits, RabbitMQ's queues and the table `parked`.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { findShards } from '@gatepost/amqp/find-shards';
@@ -24,7 +24,7 @@ export const reasonSchema = z.enum(reasons).meta({
     "`limit`: for its account's limit; `retry`: for the next attempt; `busy`: its receiver has enough attempts in flight; `paused`: its organization or hook is paused; `handed_over`: RabbitMQ or a dispatcher has it",
 });
 
-/** SQL, of a row `p`. */
+/** SQL, for a row `p`. */
 const reasonOf = `CASE WHEN ${isHeld} THEN 'paused' WHEN published_at IS NOT NULL THEN 'handed_over'
                        WHEN due_at = 'infinity' THEN 'limit' WHEN reason = 'again' THEN 'busy' ELSE reason END`;
 
@@ -63,7 +63,7 @@ export const getStatus = tokenOperation({
     const { pool } = parts;
     const queues = await Promise.race([
       countQueues(parts),
-      wait(parts.storeTimeoutMs / 2, uncounted(topology.queues), { ref: false }), // RabbitMQ says nothing
+      wait(parts.storeTimeoutMs / 2, uncounted(topology.queues), { ref: false }), // RabbitMQ does not answer
     ]);
     const { rows } = await pool.query<Counted & { account_id: number | null; login: string | null }>(countText);
     const all = rows.filter(({ account_id }) => account_id === null);
@@ -86,7 +86,7 @@ export const getStatus = tokenOperation({
   },
 });
 
-/** For each reason, and for the accounts of which most waits: from indexes, but for what is handed over, which is little. */
+/** By reason, and for the accounts with most waiting: from indexes, except the few deliveries that are handed over. */
 const countText = `
   WITH groups AS MATERIALIZED (
     SELECT account_id, 'limit' AS reason, count(*)::integer AS deliveries, min(delivery_id) AS first, NULL::timestamptz AS next_at
@@ -108,7 +108,7 @@ const countText = `
 
 const uncounted = (queues: { name: string }[]) => queues.map(({ name }) => ({ name, messages: null }));
 
-/** With the shards that RabbitMQ has, however many dispatchers use; while it is away, those that there always are. */
+/** Covers all of RabbitMQ's shards, however many the dispatchers use; while it is away, the queues that always exist. */
 async function countQueues({ publisher, amqpUrl }: Parts): Promise<{ name: string; messages: number | null }[]> {
   if (!publisher.isConnected()) return uncounted(topology.queues);
   const there = await findShards(amqpUrl, { events: 1, deliveries: 1 }).catch(() => undefined);
@@ -122,7 +122,7 @@ async function countQueues({ publisher, amqpUrl }: Parts): Promise<{ name: strin
 
 export type Counted = { reason: (typeof reasons)[number]; deliveries: number; first: string; next_at?: Date | null };
 
-/** Of the first delivery of each group: since when its limit makes it wait, or when its event occurred. */
+/** For the first delivery of each group: since when its limit has held it back, or when its event occurred. */
 export async function readSince(pool: Pool, groups: Counted[]): Promise<(first: string) => string | null> {
   const { rows } = await pool.query<{ delivery_id: string; job: string }>(
     'SELECT delivery_id, job FROM parked WHERE delivery_id = ANY ($1)',
@@ -163,7 +163,7 @@ export const waitingSchema = z
 export type WaitingRow = {
   delivery_id: string;
   reason: (typeof reasons)[number];
-  /** As its row says it. */
+  /** As stored in its row. */
   parked_as: string;
   due_at: Date | number;
   published_at: Date | number | null;
@@ -196,7 +196,7 @@ export const listWaiting = tokenOperation({
   },
 });
 
-/** SQL: the first rows of an account that wait so, in the words of an index that has them in this order. */
+/** SQL: an account's first rows that meet the condition, worded like an index that has them in this order. */
 const firstOf = (condition: string) =>
   `(SELECT delivery_id FROM parked WHERE ${condition} AND account_id = $1 AND delivery_id >= $2 ORDER BY delivery_id LIMIT $3::integer + 1)`;
 
@@ -207,7 +207,7 @@ const pageText = `
     UNION ALL (SELECT delivery_id FROM parked WHERE ${isHandedOver} AND account_id = $1 AND delivery_id >= $2))
    ORDER BY delivery_id LIMIT $3::integer + 1`;
 
-/** Up to `most` waiting deliveries: first attempts by the ids that their events name, the later ones (`isLater`) by the keys of these. */
+/** Up to `most` waiting deliveries: first attempts by the ids that their events name, later ones (`isLater`) by the event keys. */
 export async function findWaiting(
   db: Pick<Pool, 'query'>,
   ids: readonly (string | number)[],

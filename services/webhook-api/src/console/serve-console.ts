@@ -1,6 +1,6 @@
 /**
- * `/console/`: the pages that `packages/console` is built to, for a browser. They are a client of this API and of the gate like any other; all
- * that they are told is where these are.
+ * `/console/`: the built pages of `packages/console`, for browsers. They are an ordinary client of this API and of the gate, and are told only
+ * where these are.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
@@ -20,24 +20,24 @@ export function makeConsole({ issuer, clientId, audience }: ConsoleSettings): Ro
   const router = express.Router({ strict: true, caseSensitive: true });
   router.get('/console', (_request, response) => response.redirect(308, '/console/'));
   router.use('/console', standingHeaders(new URL(issuer).origin));
-  // Their names change with what is in them.
+  // Their names change with their content.
   router.use('/console/assets', compressed, express.static(path.join(path.dirname(index), 'assets'), files), () => {
     throw notFound();
   });
-  // Each address of a page is the one page, which goes by it.
+  // Every address is the same page, which reads the address itself.
   router.get('/console/{*page}', (_request, response) => {
     response.type('html').send(page);
   });
   return router;
 }
 
-/** In the page itself: asked for by a request of its own, they would come later. */
+/** In the page itself: a separate request for them would take longer. */
 function withSettings(page: string, settings: object): string {
   const written = JSON.stringify(settings).replaceAll('&', '&amp;').replaceAll('"', '&quot;');
   return page.replace('<meta name="gatepost" content="" />', () => `<meta name="gatepost" content="${written}" />`);
 }
 
-/** Beside each script and style the build has left the same compressed. */
+/** The build leaves a compressed copy beside each script and style. */
 const compressed: RequestHandler = (request, response, next) => {
   const type = /\.(js|css)$/.exec(request.path)?.[1];
   if (type !== undefined) {
@@ -58,7 +58,7 @@ const files = {
   },
 };
 
-/** Nothing runs or is loaded but what is served here, and nothing is spoken to but this API and the gate. */
+/** Only what is served here may run or load, and only this API and the gate may be contacted. */
 function standingHeaders(gate: string): RequestHandler {
   const policy = [
     "default-src 'none'",
@@ -67,7 +67,7 @@ function standingHeaders(gate: string): RequestHandler {
     "img-src 'self' data:",
     `connect-src 'self' ${gate}`,
     "form-action 'none'",
-    // Pages of the gate as they would look (api/v2/branding/previews).
+    // The gate's pages in preview (api/v2/branding/previews).
     `frame-src ${gate}`,
     "base-uri 'none'",
     "frame-ancestors 'none'",

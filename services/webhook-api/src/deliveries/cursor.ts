@@ -1,19 +1,19 @@
 /**
- * The cursor of a list of deliveries: what the page begins with that it leads to. `v1_<id>` where the newest come first, `v1_<sequence>_<id>` in
- * the order of numbers, `v1_t<milliseconds>_<id>` by time.
+ * The cursor of a list of deliveries: where the next page begins. `v1_<id>` with the newest first, `v1_<sequence>_<id>` by number,
+ * `v1_t<milliseconds>_<id>` by time.
  */
 import { validationFailed } from '../http/errors.ts';
 import type { PageStart } from './rows.ts';
 
 export const writeCursor = (start: string): string => `v1_${start}`;
 
-/** Where a page of all deliveries begins. @throws ApiError 422 for a cursor that we did not make. */
+/** Where a page of all deliveries begins. @throws ApiError 422 for a cursor that we did not issue. */
 export function readCursor(cursor: string | undefined): Extract<PageStart, { order: 'newest' }> {
   if (!cursor) return { order: 'newest', id: Number.MAX_SAFE_INTEGER };
   return { order: 'newest', id: integer('cursor', /^v1_([1-9]\d{0,15})$/.exec(cursor)?.[1]) };
 }
 
-/** Where a page of those after a number begins. @throws ApiError 422 for a cursor that we did not make, and for what is no number. */
+/** Where a page of deliveries after a number begins. @throws ApiError 422 for a cursor that we did not issue, and for an invalid number. */
 export function readSequenceCursor(afterSequence: string, cursor: string | undefined): PageStart {
   const after = integer('after_sequence', /^\d{1,16}$/.exec(afterSequence)?.[0]);
   if (!cursor) return { order: 'sequence', sequence: Math.min(after + 1, Number.MAX_SAFE_INTEGER), id: 0 };
@@ -21,7 +21,7 @@ export function readSequenceCursor(afterSequence: string, cursor: string | undef
   return { order: 'sequence', sequence: integer('cursor', sequence), id: integer('cursor', id) };
 }
 
-/** Where a page of those up to a time begins, the latest first. @throws ApiError 422 for a cursor that we did not make. */
+/** Where a page of deliveries up to a time begins, latest first. @throws ApiError 422 for a cursor that we did not issue. */
 export function readTimeCursor(
   until: string | undefined,
   cursor: string | undefined,
@@ -31,7 +31,7 @@ export function readTimeCursor(
   return { order: 'time', at: new Date(integer('cursor', ms)), id: integer('cursor', id) };
 }
 
-/** After all times of deliveries. */
+/** Later than any delivery. */
 const never = new Date('9999-12-31T00:00:00Z');
 
 function integer(field: string, digits: string | undefined): number {

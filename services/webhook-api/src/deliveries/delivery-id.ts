@@ -1,7 +1,7 @@
 /** The `{delivery_id}` of a path. */
 import { validationFailed } from '../http/errors.ts';
 
-/** @throws ApiError 422 for what cannot be an id of ours. */
+/** @throws ApiError 422 for anything that cannot be one of our ids. */
 export function deliveryId(params: Record<string, string>): number {
   const text = params.delivery_id ?? '';
   const id = Number(text);

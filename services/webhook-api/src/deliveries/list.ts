@@ -1,4 +1,4 @@
-/** `GET …/hooks/{hook_id}/deliveries`: newest first, or by time or number, paged by cursor, so that new deliveries shift nothing. */
+/** `GET …/hooks/{hook_id}/deliveries`: newest first, or by time or number; paged by cursor, so that new deliveries do not shift pages. */
 import type { Reads } from '@gatepost/webhook-db/reads';
 import { z } from 'zod';
 import { guidForm } from '../admin/find-event.ts';
@@ -99,5 +99,5 @@ function readStart({ cursor, after_sequence: after, ...asked }: z.infer<typeof q
   return isByTime ? readTimeCursor(asked.until, cursor) : readCursor(cursor);
 }
 
-/** What is looked for by the minute (packages/webhook-db/src/stats.ts), so that these come in that order. */
+/** Filters looked up by the minute (packages/webhook-db/src/stats.ts), whose results come in order of time. */
 const byTime = ['since', 'until', 'event', 'action', 'throttled'] as const;

@@ -59,8 +59,8 @@ export const deliveryDetailSchema = deliverySchema
   .meta({ id: 'DeliveryDetail' });
 
 /**
- * A delivery `d` as JSON text, as an expression in SQL. Lists of deliveries are most of this service's work: so PostgreSQL hands over one
- * text, and not twenty values a delivery that would be read only to be written again. (The session's time zone is UTC.)
+ * A delivery `d` as JSON text, as an SQL expression. Listing deliveries is most of this service's work: PostgreSQL therefore returns one text
+ * instead of twenty values per delivery that would be parsed only to be written again. (The session's time zone is UTC.)
  */
 export const deliveryJson = `concat(
   '{"id":', d.id, ',"guid":"', d.guid, '","delivered_at":"', ${instant('d.delivered_at')}, '","redelivery":', d.redelivery::text,
@@ -77,7 +77,7 @@ function nullable(expression: string): string {
   return `coalesce((${expression})::text, 'null')`;
 }
 
-/** One delivery in full as JSON text. The payload goes in as the producer wrote it: no number or key is changed, and no copy is parsed. */
+/** One delivery in full as JSON text. The payload is inserted as its producer wrote it: no number or key changes, and no copy is parsed. */
 export function writeDetail(row: DeliveryDetailRow, payload: Buffer | null): Buffer {
   const head = `${row.json.slice(0, -1)},"request":{"headers":${row.request_headers},"payload":`;
   const received = JSON.stringify(row.response_body?.toString('utf8') ?? '');

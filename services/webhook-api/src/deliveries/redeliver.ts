@@ -59,7 +59,7 @@ export const redeliver = placeOperation({
   },
 });
 
-/** It would go out under the hook's present secret and headers, which who made it up need not know (hooks/trigger.ts). */
+/** It would go out under the hook's present secret and headers, which its author need not know (hooks/trigger.ts). */
 async function isMadeUp(pool: Pool, { event, event_key, event_on, sequence }: DeliveryDetailRow): Promise<boolean> {
   if (event === 'ping' || sequence !== null) return false;
   const { rows } = await pool.query<{ source: string }>(

@@ -1,14 +1,13 @@
 /**
- * A standby of PostgreSQL that the log of deliveries is read from, so that the primary need not carry it. What it answers may be a moment
- * old: how old is known from how far it has replayed what the primary had written at a known time. Too old, away or promoted, it is not
- * asked, and the primary answers.
+ * A PostgreSQL standby that the delivery log is read from, to relieve the primary. Its answers may be slightly old: how old is known from how
+ * far it has replayed what the primary had written at a known time. When it is too old, away or promoted, the primary answers instead.
  */
 import type { Log } from '@gatepost/runtime/log';
 import { isAway } from '@gatepost/runtime/store-errors';
 import { openPool, type Pool, type PoolOptions } from '@gatepost/webhook-db/pool';
 
 export type Replica = AsyncDisposable & {
-  /** What `load` gets from the replica, which has all that was committed before `asOf`. Undefined: the primary is to be asked. */
+  /** The result of `load` on the replica, which has everything committed before `asOf`. Undefined: ask the primary. */
   read<T>(load: (pool: Pool) => Promise<T>): Promise<{ value: T; asOf: Date } | undefined>;
 };
 
@@ -17,7 +16,7 @@ const sampleEveryMs = 1_000;
 export function openReplica(options: { primary: Pool; connecting: PoolOptions; maxLagMs: number; log: Log }): Replica {
   const { primary, maxLagMs, log } = options;
   const pool = openPool(options.connecting);
-  /** Where the primary stood at these times, the oldest first: those that the replica has not reached yet. */
+  /** Positions of the primary at these times, oldest first, which the replica has not reached yet. */
   let samples: { at: number; position: bigint }[] = [];
   let asOf = 0;
   let isUsed: boolean | undefined;
@@ -70,11 +69,11 @@ export function openReplica(options: { primary: Pool; connecting: PoolOptions; m
   };
 }
 
-/** Where the primary stands, and how far the replica has come. */
+/** The current position of the primary, and how far the replica has come. */
 async function positionsOf(primary: Pool, replica: Pool): Promise<{ position: bigint; replayed: bigint | undefined }> {
   const [there, here] = await Promise.all([
     primary.query<{ position: string }>('SELECT pg_current_wal_lsn()::text AS position'),
-    // Null where nothing is replayed: on a server that is no standby, or one that was promoted.
+    // Null where nothing is replayed: on a server that is no standby, or was promoted.
     replica.query<{ position: string | null }>(
       'SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()::text END AS position',
     ),
@@ -86,7 +85,7 @@ async function positionsOf(primary: Pool, replica: Pool): Promise<{ position: bi
   };
 }
 
-/** A place in PostgreSQL's log of changes, as it is written: `16/B374D848`. */
+/** A write-ahead log position in text form: `16/B374D848`. */
 function positionOf(text: string): bigint {
   const [high = '', low = ''] = text.split('/');
   return (BigInt(`0x${high}`) << 32n) + BigInt(`0x${low}`);

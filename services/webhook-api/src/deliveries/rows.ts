@@ -1,4 +1,4 @@
-/** The delivery log in PostgreSQL, read only: the dispatcher writes it. */
+/** The delivery log in PostgreSQL, read-only: the dispatcher writes it. */
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { Reads } from '@gatepost/webhook-db/reads';
 import { checkEntry, type EntryRow, placeSql, placeValues, type Wanted } from '../access/place.ts';
@@ -12,7 +12,7 @@ import { deliveryJson } from './present.ts';
 export type DeliveryPage = {
   /** The deliveries as a JSON array. */
   json: string;
-  /** What begins the next page: an id, or a number and an id with `_` between; null: there is none. Each a bigint below 2^53. */
+  /** Where the next page begins: an id, or a number and an id separated by `_`; null: there is none. Each a bigint below 2^53. */
   next: string | null;
 };
 
@@ -25,7 +25,7 @@ export type DeliveryDetailRow = {
   action: string | null;
   account_id: number;
   repository_id: number | null;
-  /** A bigint, as the driver gives it. */
+  /** A bigint, as returned by the driver. */
   sequence: string | null;
   /** JSON text. */
   request_headers: string;
@@ -35,14 +35,14 @@ export type DeliveryDetailRow = {
   event_key: string;
   /** `YYYY-MM-DD` */
   event_on: string;
-  /** null when the event is kept no longer. */
+  /** null when the event is no longer stored. */
   occurred_at: Date | null;
 };
 
 /** `success` is a status code below 400, `failure` any other. */
 export type Outcome = 'success' | 'failure' | undefined;
 
-// What `checkEntry` looks at, and whether the hook is there and may be seen; by names that no delivery has.
+// The columns that `checkEntry` reads, and whether the hook exists and may be seen; their names differ from those of a delivery.
 export const entryColumns =
   'p.login, p.role, p.app_restricted, p.visibility, p.repository_id AS place_repository_id, h.id AS seen_hook_id';
 
@@ -51,19 +51,19 @@ export type EnteredRow = Omit<EntryRow, 'repository_id'> & {
   seen_hook_id: number | null;
 };
 
-// Written out, so that each is the condition of an index.
+// Spelled out, so that each matches the condition of an index.
 const outcomes = { success: 'AND d.status_code < 400', failure: 'AND d.status_code >= 400', any: '' };
 
-/** A hook's log as its caller asks for it. */
+/** A hook's log as requested by its caller. */
 export type LogOf = { token: Token; wanted: Wanted; hookId: number };
 
-/** Where a page begins: newest first, at an id; or by number, or by time, then by id, at both. */
+/** Where a page begins: newest first, at an id; or by number or time and then id, at both. */
 export type PageStart =
   | { order: 'newest'; id: number }
   | { order: 'sequence'; sequence: number; id: number }
   | { order: 'time'; at: Date; id: number };
 
-/** What all deliveries of a list are like. `event`, `action`, `throttled` and `since` only where they come by time. */
+/** Filters for a list of deliveries. `event`, `action`, `throttled` and `since` only when ordered by time. */
 export type Filter = {
   outcome: Outcome;
   event?: string | undefined;
@@ -77,7 +77,7 @@ const timeKey = (id: string) => `concat('t', (extract(epoch FROM delivered_at) *
 
 type Order = { from: string; by: string; next: string };
 
-/** Parameters by their names in the statement. */
+/** The statement's parameters by name. */
 type Named = { id: string; place: string };
 
 const orderOf = (start: PageStart, { id, place }: Named): Order =>
@@ -99,20 +99,20 @@ const placeIn = (start: PageStart): (number | Date)[] =>
   start.order === 'newest' ? [] : [start.order === 'sequence' ? start.sequence : start.at];
 
 /**
- * So many rows are looked at for one page where no index has only those that are meant: with ten million of one hook, a look without an end
- * would be given up on by PostgreSQL.
+ * How many rows are examined for one page where no index has just the wanted ones: with ten million rows of one hook, an unlimited search
+ * would time out in PostgreSQL.
  */
 const lookedMax = 20_000;
-/** Among so many of the latest a guid is looked for that names no event. */
+/** A guid that names no event is looked for among this many of the latest deliveries. */
 const latestMax = 5_000;
 
-/** Makes a parameter of a value. */
+/** Adds a value as a parameter. */
 type Add = (value: unknown) => string;
 
-/** SQL of a page: its deliveries `d` in order, what they are taken from, and where a look ended that was given up on. */
+/** SQL of a page: its deliveries `d` in order, their source, and where an incomplete search ended. */
 type PageSql = { rows: string; from?: string; end?: string };
 
-/** SQL: of a hook `h` deliveries by time. The functions are in webhook-db's migrations; what is not given is NULL there, and means all. */
+/** SQL: deliveries of a hook `h` by time. The functions are in webhook-db's migrations; omitted filters are NULL there, and match all. */
 function pageByTime({ place, id, limit }: Named & { limit: string }, filter: Filter, add: Add): PageSql {
   const { outcome, event, action, throttled, since } = filter;
   const from = since ? add(since) : "'-infinity'";
@@ -120,7 +120,7 @@ function pageByTime({ place, id, limit }: Named & { limit: string }, filter: Fil
     value === undefined ? 'NULL' : add(value),
   );
   const isPlain = outcome !== 'success' && others.every((value) => value === 'NULL');
-  // All of them have an index, and those that failed one of their own.
+  // There is an index of all deliveries, and another of failed ones.
   if (isPlain)
     return {
       rows: rowsOf(
@@ -131,7 +131,7 @@ function pageByTime({ place, id, limit }: Named & { limit: string }, filter: Fil
     from: `found AS MATERIALIZED (SELECT * FROM deliveries_found(h.account_id, h.id, ${place}, ${id}, ${from},
                                                                  ${[ofOutcome, ...others].join(', ')}, ${lookedMax}, ${limit}))`,
     rows: rowsOf('(SELECT * FROM found WHERE is_found)'),
-    // Behind the one that was looked at last.
+    // Just behind the last row examined.
     end: `(SELECT ${timeKey('id - 1')} FROM found WHERE NOT is_found)`,
   };
 }
@@ -141,7 +141,7 @@ const rowsOf = (keys: string) => `
   SELECT d.* FROM ${keys} k CROSS JOIN LATERAL (SELECT * FROM deliveries d WHERE d.id = k.id AND d.delivered_on = k.delivered_on) d
    ORDER BY d.delivered_at DESC, d.id DESC`;
 
-/** A hook's deliveries of an event: by its row and the index of later attempts; for a guid that names no event, such as a test's, among the latest. */
+/** A hook's deliveries of an event: from its row and the index of later attempts; for a guid that names no event, as a test's, from the latest. */
 const ofGuid = (guid: string) => `(
   WITH found AS MATERIALIZED (
     SELECT d.* FROM deliveries d WHERE d.guid = ${guid} AND (d.attempt > 1 OR d.redelivery) AND d.hook_id = h.id
@@ -173,7 +173,7 @@ function pageOf(filter: Filter, start: PageStart, named: Named & { limit: string
   };
 }
 
-/** Conditions for the few of a guid. */
+/** Conditions for the few deliveries with a guid. */
 function othersOf({ event, action, throttled, since }: Filter, add: Add): string {
   const conditions: string[] = [];
   if (throttled !== undefined) conditions.push(`AND d.throttled_at IS ${throttled ? 'NOT ' : ''}NULL`);
@@ -183,7 +183,7 @@ function othersOf({ event, action, throttled, since }: Filter, add: Add): string
   return conditions.join(' ');
 }
 
-/** By which a statement is known, in few letters: the order, and what it filters by. */
+/** A short name that identifies a statement: its order and its filters. */
 const kindOf = ({ outcome, throttled, ...others }: Filter, start: PageStart) => {
   const filters = Object.entries(others).flatMap(([name, value]) => (value === undefined ? [] : name[0]!));
   if (throttled !== undefined) filters.push(throttled ? 't' : 'f');
@@ -191,7 +191,7 @@ const kindOf = ({ outcome, throttled, ...others }: Filter, start: PageStart) => 
 };
 
 /**
- * At most `limit` deliveries of a hook, in order. A page may be short, and yet have a next one: `lookedMax`.
+ * At most `limit` deliveries of a hook, in order. A page may be short and still have a next one: `lookedMax`.
  * @throws ApiError 404 or 403 when the caller may not enter, or may not see the hook.
  */
 export async function loadPage(
@@ -237,8 +237,8 @@ export async function checkMaySee(reads: Reads, { token, wanted, hookId }: LogOf
 }
 
 /**
- * Reads a log from the replica where there is one, and otherwise from the primary. Who may see it the primary decides in either case; what
- * the replica does not have, or does not let the caller see, the primary is asked for.
+ * Reads a log from the replica if there is one, otherwise from the primary. The primary always decides who may see it, and is also asked for
+ * anything that the replica lacks or does not let the caller see.
  */
 export async function readLog<T>(
   { replica, reads }: Pick<Parts, 'replica' | 'reads'>,
@@ -251,7 +251,7 @@ export async function readLog<T>(
   return { value: found.value, headers: { 'X-Gatepost-As-Of': found.asOf.toISOString() } };
 }
 
-/** The id that begins the page before the one that begins at `fromId`, if there is one. */
+/** The id that begins the page before the one beginning at `fromId`, if there is one. */
 export async function findPreviousId(
   reads: Pick<Reads, 'query'>,
   hookId: number,
@@ -271,8 +271,8 @@ export async function findPreviousId(
 }
 
 /**
- * One delivery of a hook, with what was sent and what came back.
- * @throws ApiError 404 or 403 when the caller may not enter or see the hook, or when there is no such delivery.
+ * One delivery of a hook, with its request and its response.
+ * @throws ApiError 404 or 403 when the caller may not enter or see the hook, or when the delivery does not exist.
  */
 export async function loadRow(pool: Pool, { token, wanted, hookId }: LogOf, id: number): Promise<DeliveryDetailRow> {
   const seen = visibleIn(wanted);
@@ -298,7 +298,7 @@ export function checkSeen<R extends EnteredRow>(row: R | undefined, wanted: Want
   if (row!.seen_hook_id === null) throw notFound();
 }
 
-/** The event's JSON, byte for byte; null when it is kept no longer. */
+/** The event's JSON, byte for byte; null when it is no longer stored. */
 export async function findPayload(pool: Pool, row: DeliveryDetailRow): Promise<Buffer | null> {
   const query = {
     name: 'payload',
@@ -310,5 +310,5 @@ export async function findPayload(pool: Pool, row: DeliveryDetailRow): Promise<B
   return rows[0]?.payload ?? null;
 }
 
-// As text, 25 MB would come as a string of 50 million hexadecimal digits. In binary the driver hands over the bytes themselves.
+// In text format, 25 MB would arrive as a string of 50 million hexadecimal digits. In binary the driver returns the bytes themselves.
 const asBytes = { binary: true, types: { getTypeParser: () => (bytes: Buffer) => bytes } };

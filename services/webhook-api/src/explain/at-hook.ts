@@ -1,4 +1,4 @@
-/** `GET …/deliveries/{delivery_id}/explain` and `GET …/hooks/{hook_id}/explain?guid=`: why a delivery has come, or not. */
+/** `GET …/deliveries/{delivery_id}/explain` and `GET …/hooks/{hook_id}/explain?guid=`: why a delivery arrived, or did not. */
 import { z } from 'zod';
 import { guidForm } from '../admin/find-event.ts';
 import type { SeenLetter } from '../admin/seen-letters.ts';
@@ -70,13 +70,13 @@ export const explainAtHook = enteringOperation({
   },
 });
 
-/** Of events with one guid that which went to the hook, or else occurred in its place, or else the newest. */
+/** Of several events with one guid, picks the one that went to the hook, else the one of its place, else the newest. */
 function choose(events: EventRow[], hook: HookSettings): EventRow | undefined {
   const isOfPlace = ({ repository_id }: EventRow) => !hook.isGone && hook.repositoryId === repository_id;
   return events.findLast(({ hook_ids }) => hook_ids.includes(hook.id)) ?? events.findLast(isOfPlace) ?? events.at(-1);
 }
 
-/** Whether an event with that subject would be the place's own: an organization's are those of its repositories, too. */
+/** Whether an event with that subject belongs to the place: an organization's include those of its repositories. */
 function isIn(place: string, subject: string | null): boolean {
   const asked = subject?.toLowerCase();
   return asked === place || (!place.includes('/') && asked?.startsWith(`${place}/`) === true);

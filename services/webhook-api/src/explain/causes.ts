@@ -1,6 +1,6 @@
 /**
- * Why there is no delivery of an event to a hook. What decided is partly kept with the event; the rest follows from the hook's settings of today,
- * which count for certain where they have not changed since. Pure.
+ * Why an event has no delivery to a hook. Part of the decision is stored with the event; the rest is derived from the hook's current settings,
+ * which are reliable only if they have not changed since. Pure.
  */
 import type { DeadReason } from '@gatepost/contracts/dead-reason';
 import type { HookSettings } from './hooks.ts';
@@ -13,10 +13,10 @@ type Live = Extract<HookSettings, { isGone: false }>;
 
 const duplicatesMs = 24 * 3_600_000;
 
-/** Until when another message of the event counts as the same. */
+/** Until when another message of the event counts as a duplicate. */
 export const duplicatesUntil = (event: EventRow): Date => new Date(event.received_at.getTime() + duplicatesMs);
 
-/** Undefined: nothing speaks against the delivery, and it has been handed over. */
+/** Undefined: nothing prevents the delivery, and it has been handed over. */
 export function causesOf(known: Known): Cause[] | undefined {
   const { event, hook } = known;
   if (!event) return causesOfNoEvent(known);
@@ -55,12 +55,12 @@ function causesOfMatched({ letters }: Known, event: EventRow, hook: HookSettings
 export const deleted = (): Cause =>
   cause('hook_deleted', true, 'The hook was deleted before its delivery was made.', null);
 
-/** The event was stored, and not for this hook. */
+/** The event was stored, but not for this hook. */
 function causesOfUnmatched({ now, hook }: Known, event: EventRow): Cause[] {
   if (hook.isGone) return [deleted()];
   const causes = causesOfEvent(event) ?? causesOfPlace(event, hook) ?? causesOfSettings(event, hook);
   const { cause: first } = causes[0]!;
-  // Whoever has mended the cause publishes the event again, and is then met by this.
+  // Somebody who has fixed the cause and publishes the event again would run into this next.
   if (first !== 'too_many_tags' && now < duplicatesUntil(event)) causes.push(maybeDuplicate(event));
   return causes;
 }
@@ -130,11 +130,11 @@ function causesOfSettings(event: EventRow, hook: Live): Cause[] {
   return causes.map((one) => ({ ...one, next: `${one.next} Then replay: ${replay(hook, event)}` }));
 }
 
-/** What an active hook that subscribes to the event gets it by. */
+/** How an active hook that subscribes to the event can get it. */
 const replay = ({ path }: Live, { received_at }: EventRow): string =>
   `POST ${path}/deliveries/replays {"since": "${received_at.toISOString()}", "status": "missed"} sends what it missed since then.`;
 
-/** What of today's settings speaks against it. */
+/** Which of the current settings prevent it. */
 function causesOfHook(hook: Live, event: EventRow): Cause[] {
   const isUnchanged = hook.updatedAt <= event.received_at;
   const today = isUnchanged ? '' : ` (today's settings: the hook was changed at ${hook.updatedAt.toISOString()})`;
@@ -190,7 +190,7 @@ function maybeDuplicate(event: EventRow): Cause {
   );
 }
 
-/** A message, or a delivery, that could not be handled. */
+/** A message or a delivery that could not be handled. */
 export function refused(reason: DeadReason | null): Cause {
   const [what, next] = refusals[reason ?? 'not_handled'];
   return {

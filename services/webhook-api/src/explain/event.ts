@@ -1,4 +1,4 @@
-/** `GET /accounts/{login}/events/{guid}/explain`: what became of an event at all hooks of its place, or why it came to none. */
+/** `GET /accounts/{login}/events/{guid}/explain`: what happened to an event at all hooks of its place, or why it went to none. */
 
 import { guidForm } from '../admin/find-event.ts';
 import { loadAccount } from '../admin/organization.ts';
@@ -47,7 +47,7 @@ export const explainEvent = tokenOperation({
   },
 });
 
-/** Of an event that is not stored: it waits to be taken, or was refused, or nothing is known of it. */
+/** An event that is not stored: it waits to be taken, was refused, or is unknown. */
 async function explainUnstored(
   parts: Parts,
   account: Pick<AskedAccount, 'id' | 'login'>,
@@ -58,7 +58,7 @@ async function explainUnstored(
     subject?.toLowerCase().split('/')[0] === account.login.toLowerCase();
   const [letters, queued] = await Promise.all([
     findLetters(parts, { guid, isMeant: isOurs }),
-    findQueued(parts, guid).catch(() => []), // RabbitMQ is away, which is told where letters are
+    findQueued(parts, guid).catch(() => []), // RabbitMQ is away, which the search for letters reports
   ]);
   const [waiting] = queued.filter(isOfAccount);
   const said = waiting
@@ -120,7 +120,7 @@ const neverMade = (causes: Cause[]): Said => ({
   causes,
 });
 
-/** What is told of several: what is still to come before what is done, and what went wrong before what went well. */
+/** The one to tell of several: pending before done, and failed before successful. */
 function leastFar(all: Said[]): Said {
   const order: State[] = [
     'queued',

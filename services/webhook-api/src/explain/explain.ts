@@ -1,4 +1,4 @@
-/** Says of one event and one hook where the delivery stands, since when, until when and why, and what has happened to it. Pure. */
+/** Tells for one event and one hook where the delivery stands, since when, until when and why, and what has happened. Pure. */
 import { deliveryStatus } from '@gatepost/contracts/delivery';
 import { ownSource } from '@gatepost/webhook-db/asked';
 import { readJob, type WaitingRow } from '../admin/waiting.ts';
@@ -30,8 +30,8 @@ export function explain(known: Known): Explanation {
 }
 
 /**
- * What was delivered well is done, whatever was asked for later. Otherwise what waits says more than what has failed, and the newest attempt more
- * than those before.
+ * A successful delivery is done, whatever was asked for later. Otherwise a waiting delivery tells more than a failed one, and the newest
+ * attempt more than earlier ones.
  */
 function say(known: Known): Said {
   const asked = known.attempts.find(({ id }) => Number(id) === known.asked);
@@ -44,7 +44,7 @@ function say(known: Known): Said {
   return causes ? sayNeverMade(causes) : sayHandedOver(known);
 }
 
-/** Whether a hook may be delivered to is looked at when its turn comes. */
+/** Whether a hook may get deliveries is checked only when its turn comes. */
 function warned({ hook }: Known, said: Said): Said {
   if (hook.isGone || (hook.active && !hook.restricted)) return said;
   return { ...said, sentence: `${said.sentence} The hook is not active: unless it is by then, no attempt is made.` };
@@ -101,7 +101,7 @@ function adviceOn({ status }: AttemptRow, timeoutMs: number): string {
   }
 }
 
-/** What somebody made up is signed for nobody who need not know the secret (docs/decisions/0313-secrets-of-a-hook.md). */
+/** A made-up event is signed only for those who must know the secret (docs/decisions/0313-secrets-of-a-hook.md). */
 function again(known: Known, { id, event: type }: AttemptRow): string {
   const { hook, event } = known;
   if (hook.isGone || !(hook.hasSecret || hook.hasSenderProof) || event?.source !== ownSource || type === 'ping')

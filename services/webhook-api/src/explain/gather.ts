@@ -1,4 +1,4 @@
-/** Gathers what explanations are made of. */
+/** Gathers the facts that explanations are made from. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { findPlace } from '@gatepost/webhook-db/waiting';
 import { recentLetters, type SeenLetter } from '../admin/seen-letters.ts';
@@ -10,7 +10,7 @@ import { type AttemptRow, type EventRow, findAttempts } from './rows.ts';
 
 const attemptsMax = 100;
 const waitingMax = 1_000;
-/** How many are counted of those that go before one; beyond, where it stands is estimated. */
+/** How many deliveries ahead are counted; beyond that the place is estimated. */
 const countedMax = 1_000;
 
 export type Asked = {
@@ -20,11 +20,11 @@ export type Asked = {
   hooks: HookSettings[];
   /** One delivery, and where its event's row is or was. */
   delivery?: { id: number; eventKey: string; eventOn: string };
-  /** Of those among the dead letters that may be told of: which are about this. */
+  /** Which of the dead letters that may be disclosed are about this. */
   isMeant: (seen: SeenLetter) => boolean;
 };
 
-/** All that is known of an event and each of some hooks. */
+/** Everything known about an event and each of some hooks. */
 export async function gather(parts: Parts, asked: Asked): Promise<Known[]> {
   const { account, guid, event, hooks, delivery } = asked;
   const { reads, deliveryTimeoutMs } = parts;
@@ -75,7 +75,7 @@ export async function gather(parts: Parts, asked: Asked): Promise<Known[]> {
   );
 }
 
-/** By hook. A test has its event's key, and a guid of its own. */
+/** By hook. A test has its event's key, but a guid of its own. */
 function groupWaiting(rows: WaitingRow[], guid: string): Map<number | undefined, WaitingRow[]> {
   const jobs = rows.map((row) => ({ row, job: readJob(row.job) })).filter(({ job }) => job.guid === guid);
   return new Map(
@@ -96,7 +96,7 @@ async function findQueue(
   return { ...(await findPlace(reads, asked, countedMax)), rate: throttle_rate ?? throttleDefaults.rate };
 }
 
-/** RabbitMQ may be away, or slow. */
+/** Undefined when RabbitMQ is away or slow. */
 export async function findLetters(parts: Parts, { guid, isMeant }: Pick<Asked, 'guid' | 'isMeant'>): Promise<Letters> {
   const seen = await Promise.race([
     recentLetters(parts).catch(() => undefined),
@@ -105,7 +105,7 @@ export async function findLetters(parts: Parts, { guid, isMeant }: Pick<Asked, '
   return seen?.filter((one) => one.guids.includes(guid) && isMeant(one));
 }
 
-/** `YYYY-MM-DD`, by the oldest of the tables that hold a day's events. */
+/** `YYYY-MM-DD`, from the oldest daily table of events. */
 export async function findKeptSince({ reads }: Pick<Parts, 'reads'>): Promise<string | null> {
   const { rows } = await reads.query<{ day: string | null }>({
     name: 'events kept since',

@@ -1,4 +1,4 @@
-/** What of hooks decides whether they get an event, as they are now. */
+/** The settings of hooks that decide whether they get an event, as they are now. */
 import { hookOfJob } from '@gatepost/webhook-db/paused';
 import { isRestricted } from '@gatepost/webhook-db/restricted-apps';
 import { placeSql, placeValues } from '../access/place.ts';
@@ -10,7 +10,7 @@ export type HookSettings =
   | {
       id: number;
       isGone: false;
-      /** null: a hook of the organization. */
+      /** null: an organization hook. */
       repositoryId: number | null;
       /** `/repos/{owner}/{repo}/hooks/{id}` or `/orgs/{org}/hooks/{id}`. */
       path: string;
@@ -19,7 +19,7 @@ export type HookSettings =
       events: string[];
       retries: boolean;
       hasSecret: boolean;
-      /** Request headers, or a user name. */
+      /** It has request headers or a user name. */
       hasSenderProof: boolean;
       createdAt: Date;
       updatedAt: Date;
@@ -50,11 +50,11 @@ const columns = `h.id, h.repository_id, a.login, h.active, h.events, h.retry, h.
 
 export type AskedHook = { hook: HookSettings; account: AskedAccount; asked: AskedDelivery | undefined };
 export type AskedAccount = { id: number; login: string; throttle_rate: number | null };
-/** Whose it is: the guid, and where its event's row is. */
+/** Identifies the event: its guid, and where its row is. */
 type AskedDelivery = { guid: string; eventKey: string; eventOn: string };
 
 /**
- * A hook as its caller asks for it, and, if that is given, what one of its deliveries says of its event, whether that is in the log or waits.
+ * A hook as requested by its caller and, if a delivery is given, that delivery's event, whether the delivery is in the log or waiting.
  * @throws ApiError 404 or 403 when the caller may not enter, or may not see the hook.
  */
 export async function findAskedHook(
@@ -91,7 +91,7 @@ export async function findAskedHook(
   };
 }
 
-/** Up to `most` hooks for an event: those that it went to, be they there or not, and then the others of its place. */
+/** Up to `most` hooks for an event: first those it went to, existing or not, then the others of its place. */
 export async function findHooksOf(
   db: Queryable,
   event: { account_id: number | null; repository_id: number | null; hook_ids: number[] },

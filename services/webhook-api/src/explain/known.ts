@@ -1,4 +1,4 @@
-/** What an explanation is made of: all that is known of one event and one hook. */
+/** The basis of an explanation: everything known about one event and one hook. */
 import { deliveryStatus } from '@gatepost/contracts/delivery';
 import type { SeenLetter } from '../admin/seen-letters.ts';
 import type { WaitingRow } from '../admin/waiting.ts';
@@ -12,30 +12,30 @@ export type Known = {
   /** Undefined: no such event is stored. */
   event: EventRow | undefined;
   hook: HookSettings;
-  /** To this hook, the earliest first. */
+  /** To this hook, earliest first. */
   attempts: AttemptRow[];
-  /** To this hook, in the order of their ids. */
+  /** To this hook, in id order. */
   waiting: WaitingRow[];
   /** The delivery that was asked about. */
   asked: number | undefined;
-  /** How many go before the one that waits for its account's limit, and how many of them go a second. */
+  /** For a delivery waiting for its account's limit: how many go before it, and how many go per second. */
   queue: { before: number; isCounted: boolean; rate: number } | undefined;
   letters: Letters;
-  /** The first day of which events are kept. */
+  /** The first day whose events are stored. */
   keptSince: string | null;
   deliveryTimeoutMs: number;
 };
 
-/** Those that may be told of; undefined: they could not be looked through. */
+/** The letters that may be disclosed; undefined: they could not be looked through. */
 export type Letters = SeenLetter[] | undefined;
 
-/** The delivery's id that the event's row names for the hook. */
+/** The delivery id that the event's row names for the hook. */
 export function firstDeliveryId({ event, hook }: Pick<Known, 'event' | 'hook'>): number | undefined {
   const position = event?.hook_ids.indexOf(hook.id) ?? -1;
   return position < 0 ? undefined : Number(event!.delivery_ids[position]);
 }
 
-/** Where the event occurred, as it is called today, or else as its producer called it. */
+/** The place where the event occurred, by its current name, or else the one its producer used. */
 export function placeOf(event: EventRow | undefined): string | null {
   if (!event) return null;
   if (event.login === null || (event.repository_id === null && event.subject !== null)) return event.subject;
@@ -43,7 +43,7 @@ export function placeOf(event: EventRow | undefined): string | null {
   return event.repository === null ? null : `${event.login}/${event.repository}`;
 }
 
-/** Of those that wait, the one asked about, or else the newest. */
+/** The waiting delivery that was asked about, or else the newest. */
 export const waitingOf = ({ waiting, asked }: Pick<Known, 'waiting' | 'asked'>): WaitingRow | undefined =>
   waiting.find(({ delivery_id }) => Number(delivery_id) === asked) ?? waiting.at(-1);
 
@@ -52,6 +52,6 @@ export const isDelivered = ({ status }: AttemptRow): boolean => status === deliv
 export const endedAt = ({ delivered_at, duration_ms }: AttemptRow): Date =>
   new Date(delivered_at.getTime() + duration_ms);
 
-/** The receiver's status, or what went wrong. */
+/** The receiver's status code, or what went wrong. */
 export const resultOf = ({ status, status_code, error }: AttemptRow): string =>
   status === deliveryStatus.ok ? String(status_code) : `${status} (${error ?? status_code})`;

@@ -1,4 +1,4 @@
-/** What is stored of an event: its row, and the attempts to deliver it. Rows are named by index, however many there are. */
+/** What is stored about an event: its row and its delivery attempts. Rows are found by index, however many there are. */
 import type { Pool } from '@gatepost/webhook-db/pool';
 
 type Queryable = Pick<Pool, 'query'>;
@@ -14,11 +14,11 @@ export type EventRow = {
   action: string | null;
   account_id: number | null;
   repository_id: number | null;
-  /** As they are called today; null: none, or gone. */
+  /** By their current names; null: none, or gone. */
   login: string | null;
   repository: string | null;
   visibility: string | null;
-  /** What was asked for, of an event that went to no hook. */
+  /** For an event that went to no hook: the subject it named. */
   subject: string | null;
   occurred_at: Date;
   received_at: Date;
@@ -30,7 +30,7 @@ export type EventRow = {
   delivery_ids: string[];
 };
 
-/** By a guid, or by the key and day that a delivery names; of one account, if it is given, and those of its name before there was one. */
+/** By guid, or by the key and day that a delivery names; for an account, also events of its name from before it existed. */
 export type EventsAsked = ({ guid: string } | { key: string; receivedOn: string }) & {
   account?: { id: number; login: string };
 };
@@ -41,7 +41,7 @@ const columns = `e.key, e.received_on::text, e.guid, e.source, e.event_id, e.typ
 const ofAccount = `($1::integer IS NULL OR e.account_id = $1 OR
   (e.account_id IS NULL AND split_part(e.subject, '/', 1) = lower($2::text)))`;
 
-/** Up to `most` of them, the earliest first. */
+/** Up to `most` events, earliest first. */
 export async function findEvents(db: Queryable, asked: EventsAsked, most: number): Promise<EventRow[]> {
   const { account } = asked;
   const [kind, condition, values] =
@@ -58,7 +58,7 @@ export async function findEvents(db: Queryable, asked: EventsAsked, most: number
 }
 
 export type AttemptRow = {
-  /** A bigint below 2^53, as the driver gives it. */
+  /** A bigint below 2^53, as returned by the driver. */
   id: string;
   hook_id: number;
   attempt: number;
@@ -75,7 +75,7 @@ export type AttemptRow = {
 
 const attemptColumns = `id, hook_id, attempt, redelivery, event, action, delivered_at, duration_ms, status, status_code, error, throttled_at`;
 
-/** What names attempts: ids, and the guid of those that followed the first. None was made before the day `eventOn`; null: the day is not known. */
+/** Identifies attempts: ids, and the guid of those after the first. None was made before the day `eventOn`; null: the day is unknown. */
 export type AttemptsAsked = {
   guid: string;
   ids: readonly (string | number)[];
@@ -83,13 +83,13 @@ export type AttemptsAsked = {
   hookIds?: readonly number[];
 };
 
-/** The `most` newest of them, the earliest first. */
+/** The `most` newest attempts, earliest first. */
 export async function findAttempts(
   db: Queryable,
   { guid, ids, eventOn, hookIds }: AttemptsAsked,
   most: number,
 ): Promise<AttemptRow[]> {
-  // The clock that told the day of the attempt may be a little behind the one that told the event's.
+  // The clock that sets the day of the attempt may be slightly behind the one that set the event's.
   const kept = `delivered_on >= coalesce($4::date - 1, '-infinity') AND ($5::integer[] IS NULL OR hook_id = ANY ($5))`;
   const { rows } = await db.query<AttemptRow>({
     name: 'attempts of events',
@@ -102,6 +102,6 @@ export async function findAttempts(
   return rows.reverse();
 }
 
-/** The first day on which anything can have been done for these events. */
+/** The first day on which anything can have happened to these events. */
 export const firstDay = (events: readonly EventRow[]): string | null =>
   events.map(({ received_on }) => received_on).sort()[0] ?? null;

@@ -18,7 +18,7 @@ export function stepsOf(known: Known, state: State): ExplainedStep[] {
   ];
 }
 
-/** `matched`: what came of looking for its hooks. */
+/** `matched`: the result of looking for its hooks. */
 export function stepsOfEvent(event: EventRow, matched: string): ExplainedStep[] {
   return [
     step('occurred', event.occurred_at, "It occurred, by its producer's clock."),
@@ -27,7 +27,7 @@ export function stepsOfEvent(event: EventRow, matched: string): ExplainedStep[] 
   ];
 }
 
-/** Where the event was stored with its deliveries waiting, that was the moment; and who delivers it directly hands nothing over. */
+/** No step if the event was stored with its deliveries waiting, or if a dispatcher delivers it directly without handing it over. */
 function stepsOfHandOver({ routed_at, received_at, taken_by }: EventRow, deliveryId: number): ExplainedStep[] {
   if (!routed_at || taken_by !== null || routed_at.getTime() === received_at.getTime()) return [];
   return [step('handed_over', routed_at, 'It was handed over to be delivered.', { deliveryId })];
@@ -36,7 +36,7 @@ function stepsOfHandOver({ routed_at, received_at, taken_by }: EventRow, deliver
 function stepsOfAttempt(row: AttemptRow, event: EventRow | undefined, first: number | undefined): ExplainedStep[] {
   const of = { deliveryId: Number(row.id), attempt: row.attempt };
   const which = row.redelivery ? `Redelivery, attempt ${row.attempt}` : `Attempt ${row.attempt}`;
-  // Who makes the delivery of an event that it took marks it as routed by the statement that records the outcome.
+  // A dispatcher delivering an event that it took marks it as routed in the statement that records the outcome.
   const routedAt = of.deliveryId === first && event?.taken_by ? event.routed_at : null;
   const recordedAt = routedAt && routedAt >= row.delivered_at ? routedAt : undefined;
   return [

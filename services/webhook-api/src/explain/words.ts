@@ -1,4 +1,4 @@
-/** The words of an explanation, each with what it means: for the description, and docs/reference/explain.md. */
+/** The vocabulary of explanations, with meanings: for the API description, and docs/reference/explain.md. */
 
 export const states = {
   queued: 'its event waits in RabbitMQ to be taken',
@@ -45,7 +45,7 @@ export const causes = {
 
 export type CauseName = keyof typeof causes;
 
-/** As the description of a property shows them. */
+/** As shown in a property's description. */
 export const listed = (words: Record<string, string>): string =>
   Object.entries(words)
     .map(([word, meaning]) => `\`${word}\`: ${meaning}`)

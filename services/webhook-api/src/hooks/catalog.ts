@@ -1,8 +1,8 @@
-/** The event types that hooks may name, each with what it says: GitHub's for repositories and organizations, the gate's, and the installation's own. */
+/** Event types that hooks may name, with descriptions: GitHub's for repositories and organizations, the gate's, and the installation's own. */
 import { readFileSync } from 'node:fs';
 import { parse as parseYaml } from 'yaml';
 
-/** Descriptions by name; '' where the installation gave none. */
+/** Descriptions by name; '' if the installation gave none. */
 export type EventCatalog = ReadonlyMap<string, string>;
 
 /** The event types of repositories and organizations, of 2026 (https://docs.github.com/webhooks/webhook-events-and-payloads). */
@@ -73,7 +73,7 @@ export const githubEvents = {
   workflow_run: 'A run of a workflow was requested, started or completed',
 };
 
-/** What the gate publishes (docs/reference/events.md). */
+/** Events published by the gate (docs/reference/events.md). */
 export const gateEvents = {
   user_signed_up: 'Somebody created an account at the gate',
   user_logged_in: 'Somebody logged in at the gate',
@@ -86,8 +86,8 @@ export const gateEvents = {
 };
 
 /**
- * The catalogue, with the names of `file` added: a YAML or JSON list of names, names with blanks between them, or names with descriptions.
- * @throws when the file holds anything but names of event types (`[a-z0-9_]{1,64}`).
+ * The catalogue, extended by the names in `file`: a YAML or JSON list of names, names separated by blanks, or names with descriptions.
+ * @throws when the file contains anything but names of event types (`[a-z0-9_]{1,64}`).
  */
 export function readCatalog(file: string | undefined): EventCatalog {
   const own = file === undefined ? {} : readNames(file);

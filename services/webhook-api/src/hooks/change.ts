@@ -1,4 +1,4 @@
-/** Changes one hook according to the rules, while no other change runs in its repository or organization. */
+/** Changes one hook according to the rules, while nothing else changes in its repository or organization. */
 import type { Place } from '../access/place.ts';
 import type { Token } from '../access/token.ts';
 import { notFound, validationFailed } from '../http/errors.ts';
@@ -15,13 +15,13 @@ import { openConfig, sealConfig } from './stored.ts';
 import { checkUrl } from './url.ts';
 
 export type Changeable = { config: Config; events: string[]; active: boolean };
-/** `previousSecretUntil`: the secret before the change, or an earlier one, signs beside the present one until then. */
+/** `previousSecretUntil`: until then the secret before the change, or an earlier one, signs alongside the present one. */
 export type Changes = Changeable & { previousSecretUntil?: Date | undefined };
 
-/** A changed hook, and the custom headers that it lost because it moved to another origin. */
+/** A changed hook, and the custom headers that it lost by moving to another origin. */
 export type Changed = { row: HookRow; dropped: string[] };
 
-/** @returns the hook as it is now. @throws ApiError 404 when it is not there, 422 when the change is against a rule. */
+/** @returns the hook as it is now. @throws ApiError 404 when it does not exist, 422 when the change breaks a rule. */
 export function changeHook(
   parts: Parts,
   place: Place,
@@ -45,7 +45,7 @@ export function changeHook(
     await checkRules(db, place, { ...after.config, events: after.events, id, held: before.events }, parts.seal);
     const previous = previousSecret(row, before.config, after);
     await updateRow(db, id, { ...sealConfig(after.config, after, parts.seal), ...previous });
-    // It exists: nobody else changes these hooks now.
+    // It exists: nobody else can change these hooks now.
     return { row: (await findRow(db, place, token, id))!, dropped: droppedHeaders(before.config, after.config) };
   });
 }
@@ -53,7 +53,7 @@ export function changeHook(
 const refuse = (field: string, message: string) =>
   validationFailed({ resource: 'Hook', code: 'custom', field, message });
 
-/** Without a time the secret before counts no longer from the moment in which there is another. @throws ApiError 422. */
+/** Without a time, the previous secret becomes invalid as soon as there is a new one. @throws ApiError 422. */
 function previousSecret(row: HookRow, before: Config, { config, previousSecretUntil: until }: Changes): PreviousSecret {
   const isChanged = config.secret !== before.secret;
   const secret = isChanged ? row.secret : row.previous_secret;

@@ -1,5 +1,5 @@
 /**
- * A hook's `config` and our own settings beside it: what clients send, what we keep, and how one becomes the other
+ * A hook's `config` and our own settings beside it: what clients send, what we store, and how one becomes the other
  * (docs/reference/webhooks-api.md).
  */
 import { z } from 'zod';
@@ -38,7 +38,7 @@ export const configInput = z
 
 export type ConfigInput = z.infer<typeof configInput>;
 
-/** Our own settings, beside `config`: clients that read `config` as a map of texts would fail on them there. */
+/** Our own settings, beside `config`: inside it they would break clients that read `config` as a map of strings. */
 export const ownInput = {
   retry: z
     .string()
@@ -54,7 +54,7 @@ export const ownInput = {
     }),
 };
 
-/** The settings of our own that a body names. */
+/** Those of our own settings that a body contains. */
 export const ownOf = ({ retry, request_headers }: OwnInput): OwnInput => ({
   ...(retry !== undefined && { retry }),
   ...(request_headers !== undefined && { request_headers }),
@@ -62,7 +62,7 @@ export const ownOf = ({ retry, request_headers }: OwnInput): OwnInput => ({
 
 export type OwnInput = { retry?: string | undefined; request_headers?: Record<string, string> | undefined };
 
-/** `config` and our own settings, as they are kept. */
+/** `config` and our own settings, as stored. */
 export type Config = {
   /** Without user name and password. */
   url: string;
@@ -75,8 +75,8 @@ export type Config = {
 };
 
 /**
- * The complete config that `input` describes. What it leaves out gets its default, except the URL, which every hook needs.
- * `current` supplies the values behind masks, and our own settings if the body does not name them.
+ * The complete config that `input` describes. Omitted values get their default, except the URL, which every hook needs. `current` supplies the
+ * values behind masks, and our own settings if the body does not contain them.
  * @throws ApiError 422.
  */
 export function makeConfig(input: ConfigInput, own: OwnInput, current: Config | undefined): Config {
@@ -91,7 +91,7 @@ export function makeConfig(input: ConfigInput, own: OwnInput, current: Config | 
   };
 }
 
-/** `current`, overwritten by what `input` names. @throws ApiError 422. */
+/** `current`, overwritten by the values in `input`. @throws ApiError 422. */
 export function mergeConfig(input: ConfigInput, own: OwnInput, current: Config): Config {
   const whole = makeConfig(input, own, current);
   return {
@@ -113,7 +113,7 @@ function readOwn(url: string, own: OwnInput, current: Config | undefined): Pick<
 const configMaxBytes = 64 * 1024;
 
 /**
- * Checks the size of a config, because many are held in memory; one that was larger before may stay as large.
+ * Checks the size of a config, because many are held in memory; one that was larger before may keep its size.
  * @throws ApiError 422.
  */
 export function checkSize(config: Config, before: Config | undefined): void {
@@ -122,7 +122,7 @@ export function checkSize(config: Config, before: Config | undefined): void {
   throw refuse('config', `config is too large (maximum is ${configMaxBytes} bytes)`);
 }
 
-// Terraform sends empty strings for what is not set: they are the defaults.
+// Terraform sends empty strings for unset values: they mean the defaults.
 
 function readContentType(value: string): Config['contentType'] {
   if (value === 'json') return 'json';
@@ -164,7 +164,7 @@ const forbiddenPrefixes = ['x-github-', 'x-hub-', 'webhook-', 'proxy-', 'x-forwa
 
 type Headers = Readonly<Record<string, string>>;
 
-/** `kept` is what masks stand for; undefined for a new hook, where a mask is a value like any other. */
+/** `kept` supplies the values behind masks; undefined for a new hook, where a mask is an ordinary value. */
 function readHeaders(given: Headers, kept: Headers | undefined): Record<string, string> {
   const entries = Object.entries(given);
   if (entries.length > headersMax)

@@ -41,7 +41,7 @@ export const createHook = placeOperation({
     const { name = 'web' } = body;
     if (name !== 'web' && name !== 'cli') throw validationFailed({ resource: 'Hook', field: 'name', code: 'invalid' });
     const isCli = name === 'cli';
-    // Where it is reached is not for its client to say.
+    // The client cannot choose where it is reached.
     const given = isCli ? { ...body.config, url: '' } : body.config;
     const config = makeConfig(given ?? {}, ownOf(body), undefined);
     if (isCli) checkForListeners(config);
@@ -56,7 +56,7 @@ export const createHook = placeOperation({
       await checkRules(db, place, { ...config, events, id: null, held: [] }, parts.seal);
       const id = await insertRow(db, place, token, { ...sealConfig(config, { active, events }, parts.seal), name });
       if (isCli) await addListener(db, id, socketUrl(`${base}${placePath(place)}/hooks/${id}`), wanted);
-      // It was just made.
+      // It was created a moment ago.
       const row = (await findRow(db, place, token, id))!;
       const hook = presentHook(row, place, base, parts.seal);
       return { hook, ping: active ? await storePing(db, place, token, hook, base) : undefined };
@@ -64,7 +64,7 @@ export const createHook = placeOperation({
     if (ping) await publishOrUndo(ping);
     return { status: 201, body: hook, headers: { Location: String(hook.url) } };
 
-    /** The ping is part of the creation: a client that is told that it failed must find no hook when it tries again. */
+    /** The ping is part of the creation: a client told of a failure must find no hook when it tries again. */
     async function publishOrUndo({ job, payload }: StoredPing): Promise<void> {
       try {
         await publishDelivery(parts, job, payload);

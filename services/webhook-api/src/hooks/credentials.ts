@@ -1,11 +1,11 @@
 /**
- * User name and password in a hook's URL (`https://user:password@host/`): kept apart from it, sealed, and sent as basic authentication
- * (RFC 7617). In every answer the URL has a mask in their place. Like custom headers they belong to one origin.
+ * User name and password in a hook's URL (`https://user:password@host/`): stored separately, sealed, and sent as basic authentication (RFC
+ * 7617). Every answer shows a mask in their place. Like custom headers they belong to one origin.
  */
 import { mask } from './mask.ts';
 import { isSameOrigin } from './origin.ts';
 
-/** A URL without credentials, and those, percent-encoded as in a URL; null: none. */
+/** A URL without credentials, and the credentials, percent-encoded as in a URL; null: none. */
 export type HookUrl = { url: string; credentials: string | null };
 
 /** Up to the last `@` before path, query and fragment, as the parser reads it. */
@@ -20,7 +20,7 @@ export function splitUrl(text: string): HookUrl {
 export const joinUrl = ({ url, credentials }: HookUrl): string =>
   credentials === null ? url : url.replace('://', () => `://${credentials}@`);
 
-/** What an update means by `text`: a mask where credentials stand is those that `current` has for the same origin. */
+/** The URL that an update's `text` means: a mask in place of credentials keeps those of `current`, for the same origin. */
 export function readUrl(text: string, current: HookUrl | undefined): HookUrl {
   const given = splitUrl(text);
   if (!current || given.credentials === null || !masks.includes(given.credentials)) return given;

@@ -1,4 +1,4 @@
-/** `DELETE …/hooks/{hook_id}`. Its deliveries stay in the log until retention drops them, but nobody can list them. */
+/** `DELETE …/hooks/{hook_id}`. Its deliveries stay in the log until retention drops them, but can no longer be listed. */
 import { notFound } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
 import { githubDocs } from './documentation.ts';

@@ -1,4 +1,4 @@
-/** The URL where GitHub documents an operation on hooks, which its errors name. */
+/** The URL of GitHub's documentation for an operation on hooks, for use in errors. */
 import type { Family } from '../http/operation.ts';
 
 export const githubDocs = (repositoryAnchor: string, organizationAnchor: string) => (family: Family) =>

@@ -1,10 +1,10 @@
-/** The `events` of a hook: names of the catalogue, each once, or `*` for all. */
+/** The `events` of a hook: names from the catalogue, without repetition, or `*` for all. */
 import { validationFailed } from '../http/errors.ts';
 import type { EventCatalog } from './catalog.ts';
 
 /**
- * `names` without repetition; `*` swallows the rest. Names that the hook `held` before are kept though the catalogue lost them.
- * @throws ApiError 422 with an item for each unknown name, the first ten.
+ * `names` without repetition; `*` swallows the rest. Names that the hook `held` before are kept even if the catalogue lost them.
+ * @throws ApiError 422 with an item for each unknown name, at most ten.
  */
 export function readEvents(names: string[], catalog: EventCatalog, held: string[] = []): string[] {
   const unknown = new Set(names.filter((name) => name !== '*' && !catalog.has(name) && !held.includes(name)));

@@ -8,7 +8,7 @@ import type { Parts } from '../parts.ts';
 import { hookSchema, presentHealth, presentHook } from './present.ts';
 import { type HooksWanted, listAccountRows, wholeRowsInParts } from './rows.ts';
 
-/** No URL or name holds a NUL, and PostgreSQL takes none. */
+/** No URL or name contains a NUL, and PostgreSQL does not accept one. */
 const text = z
   .string()
   .transform((asked) => asked.replaceAll('\0', '\ufffd'))
@@ -40,7 +40,7 @@ export const listOrganizationHooks = placeOperation({
   query,
   answers,
   async run({ parts, place, token, query, base, url }) {
-    // As far as the scopes of the lists let it: an OAuth app sees its own hooks of the organization only.
+    // As far as the list's scopes allow: an OAuth app sees only its own hooks of the organization.
     const wanted = {
       ofRepositories: sufficient(token.scopes, allRepositoriesHooks),
       ofOrganization: sufficient(token.scopes, organizationHooks) ? { app: token.app } : ('none' as const),

@@ -1,7 +1,7 @@
 /**
- * Changes a place and its hooks, one change at a time, so that two at once can neither exceed the limit nor make a duplicate. The
- * row lock is for other processes. A change that waited on it would hold a connection: sixteen clients that created hooks in one
- * repository once made everybody else’s requests fail.
+ * Changes a place and its hooks, one change at a time, so that concurrent changes can neither exceed the limit nor make a duplicate. The row
+ * lock is for other processes. A change waiting on it would hold a connection: sixteen clients creating hooks in one repository once
+ * made everybody else’s requests fail.
  */
 import { inTransaction } from '@gatepost/runtime/transaction';
 import type { Place } from '../access/place.ts';
@@ -9,12 +9,12 @@ import { notFound, unavailable } from '../http/errors.ts';
 import type { Parts } from '../parts.ts';
 import type { Queryable } from './rows.ts';
 
-// Within this process changes wait here for their turn, without a connection. After three quarters of the time that a store has, one
-// is answered 503 and changes nothing, since a later answer would reach nobody.
+// Within this process changes wait here for their turn, without a connection. After three quarters of the time allowed to a store, a change
+// is answered 503 without effect, since a later answer would reach nobody.
 const turns = new Map<string, Promise<unknown>>();
 
 /**
- * Runs `change` in a transaction that holds the place's row; nobody else changes it or its hooks meanwhile.
+ * Runs `change` in a transaction that locks the place's row; nobody else changes the place or its hooks meanwhile.
  * @throws what `change` throws, after a rollback; ApiError 404 when the place is gone, 503 when its turn did not come in time.
  */
 export function changeInPlace<T>(
@@ -31,8 +31,8 @@ async function inTurn<T>(place: string, waitMaxMs: number, work: () => Promise<T
   const askedAt = performance.now();
   const before = turns.get(place);
   const mine = (async () => {
-    await before?.catch(() => {}); // its own caller hears of it
-    // Nobody waits for the answer any more.
+    await before?.catch(() => {}); // its own caller gets the error
+    // Nobody is waiting for the answer any more.
     if (performance.now() - askedAt > waitMaxMs) throw unavailable(new Error(`${place} was busy for ${waitMaxMs} ms`));
     return work();
   })();

@@ -1,2 +1,2 @@
-/** What secret values read back as; in an update it means "as it is". */
+/** Shown instead of secret values; in an update it means "unchanged". */
 export const mask = '********';

@@ -1,4 +1,4 @@
-/** An event that this API makes itself for one hook: stored like any other, counted as routed, and its delivery parked. */
+/** An event that this API itself makes for one hook: stored like any other, counted as routed, with its delivery parked. */
 import { randomUUID } from 'node:crypto';
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import { eventKey } from '@gatepost/contracts/event';
@@ -9,7 +9,7 @@ import type { Queryable } from './rows.ts';
 
 export type OwnEvent = { hookId: number; event: string; action: string | null; payload: Buffer };
 
-/** @returns the job to publish once that is committed. */
+/** @returns the job to publish once this is committed. */
 export async function storeOwnEvent(
   db: Queryable,
   { account, repository }: Place,

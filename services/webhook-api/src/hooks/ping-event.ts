@@ -1,4 +1,4 @@
-/** The `ping` event (https://docs.github.com/webhooks/webhook-events-and-payloads#ping): made here, stored like any other event, delivered to one hook. */
+/** The `ping` event (https://docs.github.com/webhooks/webhook-events-and-payloads#ping): made here, stored like any other, delivered to one hook. */
 import { randomInt } from 'node:crypto';
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import type { Place } from '../access/place.ts';
@@ -11,7 +11,7 @@ import type { Queryable } from './rows.ts';
 
 export type StoredPing = { job: DeliveryJob; payload: Buffer };
 
-/** Stores a ping for the hook whose JSON is `hook`, and parks its delivery. @returns what to publish once that is committed. */
+/** Stores a ping for the hook whose JSON is `hook`, and parks its delivery. @returns what to publish once this is committed. */
 export async function storePing(
   db: Queryable,
   place: Place,

@@ -1,4 +1,4 @@
-/** `POST …/hooks/{hook_id}/pings`. Only an active hook produces deliveries: a ping of any other is accepted and nothing is sent. */
+/** `POST …/hooks/{hook_id}/pings`. Only an active hook produces deliveries: a ping of any other is accepted, but nothing is sent. */
 import { notFound } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
 import { checkConnected, publishDelivery } from '../publish.ts';

@@ -1,4 +1,4 @@
-/** Hooks as clients see them (docs/reference/webhooks-api.md#hooks). The only place where a hook's secrets are replaced by the mask. */
+/** Hooks as clients see them (docs/reference/webhooks-api.md#hooks). The only place where a hook's secrets are masked. */
 
 import { deliveryStatus } from '@gatepost/contracts/delivery';
 import type { Seal } from '@gatepost/runtime/seal';
@@ -117,10 +117,10 @@ export function presentHook(row: HookRow, place: PlaceNames, base: string, seal:
   };
 }
 
-/** The WebSocket of a `cli` hook: by wss where the API is reached by https. */
+/** The WebSocket of a `cli` hook: wss where the API is reached over https. */
 export const socketUrl = (hookUrl: string): string => `${hookUrl.replace(/^http/, 'ws')}/socket`;
 
-/** Scalars only: hub4j and others decode it as a map of texts. */
+/** Scalars only: hub4j and others decode it as a map of strings. */
 export function presentConfig(row: HookRow): Record<string, unknown> {
   return {
     url: shownUrl(row),
@@ -136,7 +136,7 @@ function shownUrl(row: HookRow): string {
   return maskUrl({ url, has: row.credentials !== null || credentials !== null });
 }
 
-/** What the answer to an update says of headers that did not follow the hook to another origin. */
+/** How the answer to an update reports headers that did not follow the hook to another origin. */
 export function presentDropped(names: string[]): { dropped_headers?: string } {
   return names.length === 0 ? {} : { dropped_headers: names.join(', ') };
 }
@@ -150,7 +150,7 @@ function maskValues(headers: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.keys(headers).map((name) => [name, mask]));
 }
 
-/** Not part of what a ping tells the receiver of its hook. */
+/** Not included in the hook's JSON that a ping sends to the receiver. */
 export function presentHealth({ last_status, last_status_code, last_at, ...day }: HookRow) {
   const [delivered, failed] = [day.day_delivered ?? 0, day.day_failed ?? 0];
   return {

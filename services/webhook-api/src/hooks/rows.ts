@@ -27,12 +27,12 @@ export type HookRow = HookColumns & {
   last_status: string | null;
   last_status_code: number | null;
   last_at: Date | null;
-  /** Attempts of the last day; null: none. */
+  /** Attempts in the last day; null: none. */
   day_delivered: number | null;
   day_failed: number | null;
 };
 
-/** `account` is the alias of what has the account's `oauth_app_restrictions`. */
+/** `account` is the alias of the table with the account's `oauth_app_restrictions`. */
 const columnsFrom = (account: string, headers = 'h.headers') => `
   h.id, h.name, h.active, h.events, h.url, h.credentials, h.content_type, h.insecure_ssl, h.secret, h.previous_secret, h.previous_secret_until,
   h.retry, ${headers}, h.created_by_app,
@@ -40,9 +40,9 @@ const columnsFrom = (account: string, headers = 'h.headers') => `
   ${isRestricted(`${account}.oauth_app_restrictions`, 'h.account_id', 'h.created_by_app')} AS restricted`;
 
 /**
- * Which hooks of a place the caller may see, as a condition on `h` whose parameters are the first two. A repository's are seen by
- * all its admins. Of an organization's, an OAuth app sees its own, and users and machines those that no app made (docs/reference/webhooks-api.md#scopes-and-roles).
- * Two texts, since only conditions that are so plain use the index.
+ * Which hooks of a place the caller may see, as a condition on `h` whose parameters are the first two. A repository's hooks are visible to all
+ * its admins. Of an organization's, an OAuth app sees its own, and users and machines see those that no app made
+ * (docs/reference/webhooks-api.md#scopes-and-roles). Two texts, since only conditions this plain use the index.
  */
 function visibleTo(token: Token, place: Place): { kind: string; condition: string; values: unknown[] } {
   const { account, repository } = place;
@@ -59,7 +59,7 @@ function visibleTo(token: Token, place: Place): { kind: string; condition: strin
   };
 }
 
-/** The same, where the place is looked up in the same statement: `p` is `placeSql`'s row, and $4 the caller's application. */
+/** The same, for a statement that also looks up the place: `p` is `placeSql`'s row, and $4 the caller's application. */
 export const visibleIn = ({ repository }: Wanted): { kind: string; condition: string } =>
   repository === undefined
     ? {
@@ -72,8 +72,8 @@ export const visibleIn = ({ repository }: Wanted): { kind: string; condition: st
 const healthColumns = 'last_status, last_status_code, last_at, day_delivered, day_failed';
 
 /**
- * SQL: the latest delivery of `h`, in the order of an index that has what became of it. Each day is looked into by itself, and only for those that
- * have had none since, or ten thousand hooks would be looked up in each day of the log.
+ * SQL: the latest delivery of `h`, in the order of an index that includes the outcome. Each day is searched separately, and only for hooks with
+ * no later delivery; otherwise ten thousand hooks would be looked up in each day of the log.
  */
 const newest = (columns: string): string => {
   const of = (days: string) =>
@@ -82,7 +82,7 @@ const newest = (columns: string): string => {
   return `(${of(`= ${today}`)} UNION ALL ${of(`= ${today} - 1`)} UNION ALL ${of(`< ${today} - 1`)} LIMIT 1)`;
 };
 
-/** Its newest delivery, and what the statistics counted in a day. */
+/** Its newest delivery, and the statistics of the last day. */
 const health = `
   LEFT JOIN LATERAL ${newest('status AS last_status, status_code AS last_status_code, delivered_at AS last_at')} d ON true
   LEFT JOIN LATERAL (
@@ -90,13 +90,12 @@ const health = `
      WHERE s.account_id = h.account_id AND s.hook_id = h.id AND s.minute > now() - interval '1 day') s ON true`;
 
 /**
- * A hook in a list: says whether it has custom headers but does not contain them, since a page of hooks may have many megabytes of
- * them.
+ * A hook in a list: tells whether it has custom headers but does not contain them, since a page of hooks may have many megabytes of them.
  */
 export type ListedHook = Omit<HookRow, 'headers'> & { has_headers: boolean };
 
 /**
- * The hooks of a place that the caller may see, oldest first, and how many there are in all.
+ * The hooks of a place that the caller may see, oldest first, and their total number.
  * @throws ApiError 404 or 403 when the caller may not enter.
  */
 export async function listRows(
@@ -129,20 +128,20 @@ export async function listRows(
 
 type ListedRow = EntryRow & { repository_name: string | null; total: number | null } & (ListedHook | { id: null });
 
-/** Which of an account's hooks are meant: those of repositories, and of the organization itself those that `app` (null: no app) made. */
+/** Which of an account's hooks are wanted: those of its repositories, and of the organization itself those that `app` (null: no app) made. */
 export type HooksWanted = {
   ofRepositories: boolean;
   ofOrganization: { app: string | null } | 'all' | 'none';
   /** Part of the URL, or the whole id. */
   text: string | undefined;
   repository: string | undefined;
-  /** What their newest delivery came to. */
+  /** The outcome of their newest delivery. */
   status: 'success' | 'failure' | undefined;
 };
 
 export type AccountHook = ListedHook & { repository: { id: number; name: string } | null };
 
-/** Hooks of an account and of its repositories, oldest first, and how many there are in all. */
+/** Hooks of an account and its repositories, oldest first, and their total number. */
 export async function listAccountRows(
   db: Queryable,
   accountId: number,
@@ -157,7 +156,7 @@ export async function listAccountRows(
     text ?? null,
     repository ?? null,
   ];
-  // In the text where it is asked for alone: what it costs would hide from the planner what the rest does.
+  // Part of the text only when asked for: its cost would mislead the planner about the rest.
   const ofStatus = status ? `AND ${newest('d.status_code < 400')} = ${status === 'success'}` : '';
   const { rows } = await db.query<{ total: number } & (AccountHook | { id: null })>({
     name: `hooks of an account ${status ?? ''}`.trim(),
@@ -182,7 +181,7 @@ export async function listAccountRows(
 
 const headersMax = 10;
 
-/** Listed hooks as whole rows, at most ten at a time, so that no more than their headers are held at once. */
+/** Loads listed hooks as whole rows, at most ten at a time, to bound the headers held at once. */
 export async function* wholeRowsInParts<H extends ListedHook>(
   db: Queryable,
   listed: H[],
@@ -204,7 +203,7 @@ async function loadHeaders(db: Queryable, ids: number[]): Promise<{ id: number; 
   return rows;
 }
 
-/** One hook of a place, if it is there and the caller may see it. */
+/** One hook of a place, if it exists and the caller may see it. */
 export async function findRow(db: Queryable, place: Place, token: Token, id: number): Promise<HookRow | undefined> {
   const { kind, condition, values } = visibleTo(token, place);
   const { rows } = await db.query<HookRow>({
@@ -233,7 +232,7 @@ export async function countHooks(db: Queryable, place: Place, max: number): Prom
   return rows[0]!.count;
 }
 
-/** How many hooks of a place, but for `exceptId`, name each event. */
+/** How many hooks of a place, except `exceptId`, name each event. */
 export async function countByEvent(
   db: Queryable,
   place: Place,
@@ -251,10 +250,10 @@ export async function countByEvent(
 
 const twinsMax = 100;
 
-/** What of it is sealed, so that PostgreSQL cannot compare it. */
+/** The sealed columns, which PostgreSQL cannot compare. */
 export type Twin = Pick<HookRow, 'secret' | 'credentials'>;
 
-/** The other hooks of a place that are as `hook` but for what is sealed, and have an event in common; at most a hundred at a time. */
+/** Other hooks of a place that equal `hook` except in sealed columns, and share an event; at most a hundred at a time. */
 export async function* twinsInParts(
   db: Queryable,
   place: Place,
@@ -276,13 +275,13 @@ export async function* twinsInParts(
   }
 }
 
-/** What is written of a hook. */
+/** The values written for a hook. */
 export type HookValues = Pick<
   HookRow,
   'active' | 'events' | 'url' | 'credentials' | 'content_type' | 'insecure_ssl' | 'secret' | 'retry' | 'headers'
 >;
 
-/** The secret before, and until when it signs too. */
+/** The previous secret, and until when it signs as well. */
 export type PreviousSecret = Pick<HookRow, 'previous_secret' | 'previous_secret_until'>;
 
 export async function insertRow(
@@ -300,7 +299,7 @@ export async function insertRow(
   return rows[0]!.id;
 }
 
-/** Counts from now, and not from when its transaction began: it may have waited for others, and an event be made up meanwhile. */
+/** Takes the time of now, not of the transaction's start: it may have waited for others, and an event may have been made up meanwhile. */
 export async function updateRow(db: Queryable, id: number, hook: HookValues & PreviousSecret): Promise<void> {
   await db.query(
     `UPDATE hooks SET active = $1, events = $2, url = $3, content_type = $4, insecure_ssl = $5, secret = $6, retry = $7,
@@ -310,7 +309,7 @@ export async function updateRow(db: Queryable, id: number, hook: HookValues & Pr
   );
 }
 
-/** @returns whether it was there. */
+/** @returns whether it existed. */
 export async function deleteRow(db: Queryable, place: Place, token: Token, id: number): Promise<boolean> {
   const { condition, values } = visibleTo(token, place);
   const { rowCount } = await db.query(`DELETE FROM hooks h WHERE ${condition} AND h.id = $3`, [...values, id]);

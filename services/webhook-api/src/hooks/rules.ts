@@ -1,6 +1,6 @@
 /**
- * How many hooks a place may hold, in all and for one event, and the rule against duplicates (docs/reference/webhooks-api.md#hooks). PostgreSQL counts, and
- * what could be a duplicate is looked at in parts: a place that was filled before there was a limit is never loaded as a whole.
+ * How many hooks a place may hold, in all and for one event, and the rule against duplicates (docs/reference/webhooks-api.md#hooks). PostgreSQL
+ * counts, and possible duplicates are examined in parts: a place filled before there was a limit is never loaded as a whole.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Seal } from '@gatepost/runtime/seal';
@@ -13,7 +13,7 @@ import { openCredentials, openSecret } from './stored.ts';
 export const hooksMax = 250;
 const hooksPerEventMax = 20;
 
-/** What of a hook the rules look at; it has an id when it is there already, and `held` are the events that it had before. */
+/** The parts of a hook that the rules examine; an existing hook has an id, and in `held` the events it had before. */
 export type Ruled = Pick<Config, 'url' | 'credentials' | 'contentType' | 'insecureSsl' | 'secret'> & {
   events: string[];
   id: number | null;
@@ -21,8 +21,8 @@ export type Ruled = Pick<Config, 'url' | 'credentials' | 'contentType' | 'insecu
 };
 
 /**
- * Checks that `hook` may stand beside the other hooks of its place, which do not change meanwhile (lock.ts). What it already held is
- * not refused to it, nor a change of it where there are too many.
+ * Checks that `hook` may exist beside the other hooks of its place, which do not change meanwhile (lock.ts). It is not refused what it already
+ * held, nor any other change where there are too many hooks.
  * @throws ApiError 422 with an item for the place's limit, the duplicate, or each event over the limit.
  */
 export async function checkRules(db: Queryable, place: Place, hook: Ruled, seal: Seal): Promise<void> {
@@ -36,12 +36,12 @@ export async function checkRules(db: Queryable, place: Place, hook: Ruled, seal:
     });
   const counts = await countByEvent(db, place, hook.id);
   const over = addedEvents(hook, counts).filter((event) => isFull(event, counts));
-  // With 20 hooks for everything, each event is full: one item says it.
+  // With 20 hooks for everything, each event is full: a single item says so.
   const named = over.includes('*') ? ['*'] : over;
   if (named.length > 0) throw validationFailed(...named.map(limitItem));
 }
 
-/** How many other hooks of the place name an event; those for all events stand under `*` alone. */
+/** How many other hooks of the place name each event; hooks for all events count only under `*`. */
 type Counts = ReadonlyMap<string, number>;
 
 const limitItem = (event: string): ErrorItem => ({
@@ -52,7 +52,7 @@ const limitItem = (event: string): ErrorItem => ({
   value: event,
 });
 
-/** The events that `hook` gains; for a `*` every event that any hook here names, and `*` for all the rest. */
+/** The events that `hook` gains; for a `*`, every event that any hook here names, plus `*` for all the rest. */
 function addedEvents({ events, held }: Ruled, counts: Counts): string[] {
   if (held.includes('*')) return [];
   const wanted = events.includes('*') ? new Set(['*', ...counts.keys()]) : events;
@@ -64,7 +64,7 @@ function isFull(event: string, counts: Counts): boolean {
   return (event === '*' ? forAll : (counts.get(event) ?? 0) + forAll) >= hooksPerEventMax;
 }
 
-/** Whether another hook of the place has the same config and an event in common. */
+/** Whether another hook of the place has the same config and shares an event. */
 async function hasTwin(db: Queryable, place: Place, hook: Ruled, seal: Seal): Promise<boolean> {
   for await (const twins of twinsInParts(db, place, hook))
     if (

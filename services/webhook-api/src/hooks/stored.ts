@@ -1,4 +1,4 @@
-/** Converts between a hook’s row, whose secrets are sealed, and what the rules and updates work with. */
+/** Converts between a hook’s row, whose secrets are sealed, and the form that rules and updates work with. */
 import type { Seal } from '@gatepost/runtime/seal';
 import { hookCredentialsPurpose, hookHeadersPurpose, hookSecretPurpose } from '@gatepost/webhook-db/secrets';
 import type { Config } from './config.ts';
@@ -16,7 +16,7 @@ export function openConfig(row: HookRow, seal: Seal): Config {
   };
 }
 
-/** A URL from before credentials were kept apart may hold them itself. */
+/** A URL stored before credentials were kept separately may contain them itself. */
 function openUrl({ url, credentials }: Pick<HookRow, 'url' | 'credentials'>, seal: Seal): HookUrl {
   return credentials === null ? splitUrl(url) : { url, credentials: openCredentials(credentials, seal) };
 }
@@ -29,7 +29,7 @@ export function openSecret(secret: Buffer | null, seal: Seal): string | null {
 }
 
 export function openHeaders(headers: Buffer | null, seal: Seal): Record<string, string> {
-  // We sealed it ourselves: the JSON of a flat object.
+  // We sealed it ourselves: it is the JSON of a flat object.
   return headers === null ? {} : (JSON.parse(seal.open(headers, hookHeadersPurpose)) as Record<string, string>);
 }
 

@@ -1,6 +1,6 @@
 /**
- * `POST …/hooks/{hook_id}/triggers`: an event that the caller made up, to this hook alone; GitHub has no such thing. It is signed like any other, so who asks must
- * know the hook's secret: who does can sign what he likes without us, and nobody else gains anything (decision 0313).
+ * `POST …/hooks/{hook_id}/triggers`: an event made up by the caller, for this hook alone; GitHub has no such thing. It is signed like any other,
+ * so the caller must know the hook's secret: he can then sign anything without us, and nobody else gains anything (decision 0313).
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { eventTypeForm, ownAction } from '@gatepost/contracts/event';
@@ -47,7 +47,7 @@ export const triggerEvent = placeOperation({
       action: ownAction(payload),
       payload: Buffer.from(JSON.stringify(payload)),
     };
-    // One after the other with changes of the hook: what is asked for as its secret changes would be signed by the next one.
+    // Serialized with changes of the hook: an event asked for while its secret changes would be signed by the next one.
     const job = await changeInPlace(parts, place, async (db) => {
       const row = await findRow(db, place, token, own.hookId);
       if (!row) throw notFound();
@@ -68,7 +68,7 @@ type Problem = Pick<ErrorItem, 'field' | 'message'>;
 
 function findProblem({ active, restricted, events }: HookRow, event: string): Problem | undefined {
   if (!active || restricted) return { field: 'active', message: 'The hook is not active' };
-  // They are delivered again under whatever secret there is by then: none but our own may be.
+  // Pings are redelivered under whatever secret is current by then, so only our own may exist.
   if (event === 'ping') return { field: 'event', message: 'A ping cannot be made up: POST …/pings sends one' };
   if (!events.includes(event) && !events.includes('*'))
     return { field: 'event', message: 'The hook does not subscribe to this event' };
@@ -76,8 +76,8 @@ function findProblem({ active, restricted, events }: HookRow, event: string): Pr
 }
 
 /**
- * Whether its requests carry what a receiver may know the sender by: of whoever may change the hook nobody can read that, and nobody is to say something in its
- * name. Without it they go nowhere else (hooks/origin.ts).
+ * Whether its requests carry anything that identifies the sender to a receiver: those who may change the hook cannot read it, and nobody may
+ * speak in its name. Requests without it go nowhere else (hooks/origin.ts).
  */
 export const hasSenderProof = ({
   headers,
@@ -93,7 +93,7 @@ function findSenderProblem(row: HookRow): Problem | undefined {
   return { field, message };
 }
 
-/** The secret before signs too: whoever set the present one need not know it. */
+/** The previous secret signs too, and whoever set the present one need not know it. */
 function findOverlap({ previous_secret, previous_secret_until: until }: HookRow): Problem | undefined {
   if (!previous_secret || !until || until <= new Date()) return undefined;
   return {

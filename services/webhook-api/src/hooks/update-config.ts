@@ -1,4 +1,4 @@
-/** `PATCH …/hooks/{hook_id}/config`: only what is named changes. */
+/** `PATCH …/hooks/{hook_id}/config`: changes only the values given. */
 import { z } from 'zod';
 import { validationFailed } from '../http/errors.ts';
 import { ours, placeOperation } from '../http/operation.ts';

@@ -1,4 +1,4 @@
-/** `PATCH …/hooks/{hook_id}`: `config` replaces the whole config, what is not named stays. */
+/** `PATCH …/hooks/{hook_id}`: `config` replaces the whole config; anything not given stays. */
 import { z } from 'zod';
 import { placeOperation } from '../http/operation.ts';
 import { changeHook } from './change.ts';

@@ -1,6 +1,6 @@
 /**
- * Which URLs a hook may have (docs/reference/webhooks-api.md#hooks). Names are not resolved here: the dispatcher’s guard checks
- * where they lead.
+ * Which URLs a hook may have (docs/reference/webhooks-api.md#hooks). Names are not resolved here: the dispatcher’s guard checks where they
+ * lead.
  */
 import ipaddr from 'ipaddr.js';
 import { ApiError } from '../http/errors.ts';
@@ -10,15 +10,14 @@ import { type HookUrl, joinUrl } from './credentials.ts';
 const maxLength = 2048;
 
 /**
- * Checks the URL of a hook. Loopback addresses are refused in any spelling, except those other than 127.0.0.1 that
- * `allowedNetworks` lists.
- * @throws ApiError 422 saying what is wrong with it.
+ * Checks the URL of a hook. Loopback addresses are refused in any spelling, except those other than 127.0.0.1 that `allowedNetworks` lists.
+ * @throws ApiError 422 that says what is wrong with it.
  */
 export function checkUrl(given: HookUrl, allowedNetworks: readonly string[]): void {
   const url = joinUrl(given);
   if (url === '') throw refuse('url cannot be blank');
   if (url.length > maxLength) throw refuse(`url is too long (maximum is ${maxLength} characters)`);
-  // What RFC 3986 does not allow in a URL: a parser would quietly drop, encode or misread it.
+  // Characters that RFC 3986 does not allow in a URL: a parser would silently drop, encode or misread them.
   if (!/^[\x21-\x7e]+$/.test(url) || /["<>\\^`{|}]/.test(url)) throw refuse(notValid);
   if (!/^[a-z][a-z0-9+.-]*:/i.test(url) || /^[^/:]+:\d+(\/|$)/.test(url)) throw refuse('url is missing a scheme');
   if (!/^https?:/i.test(url)) throw refuse('url must use http(s) scheme');
@@ -39,7 +38,7 @@ function isReadable(text: string): boolean {
   }
 }
 
-/** What was cut off must be all that the parser takes for credentials: the rest is shown. */
+/** The part cut off must be everything that the parser takes for credentials, since the rest is shown. */
 function isWithoutCredentials(url: string): boolean {
   if (!URL.canParse(url)) return false;
   const { username, password } = new URL(url);
@@ -54,7 +53,7 @@ const refuse = (message: string, documentationUrl?: string) =>
     ...(documentationUrl && { documentationUrl }),
   });
 
-/** `hostname` as the URL parser gives it: lower case, IPv4 in dotted form whatever its spelling was, IPv6 in brackets. */
+/** `hostname` as returned by the URL parser: lower case, IPv4 in dotted form whatever its spelling was, IPv6 in brackets. */
 function isLocal(hostname: string, allowedNetworks: readonly string[]): boolean {
   const name = hostname.replace(/\.+$/, '');
   if (name === 'localhost' || name.endsWith('.localhost')) return true;
@@ -69,7 +68,7 @@ function isLocal(hostname: string, allowedNetworks: readonly string[]): boolean 
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** The address, and the IPv4 address that it wraps: mapped, compatible (::a.b.c.d), NAT64 (64:ff9b::/96) or 6to4 (2002::/16). */
+/** The address, and any IPv4 address that it wraps: mapped, compatible (::a.b.c.d), NAT64 (64:ff9b::/96) or 6to4 (2002::/16). */
 function everyReading(address: Address): Address[] {
   if (address.kind() === 'ipv4') return [address];
   const bytes = address.toByteArray();

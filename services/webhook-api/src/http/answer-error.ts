@@ -34,7 +34,7 @@ export function answerError(log: Log, baseOf: BaseOf): ErrorRequestHandler {
 function asAnswer(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof NotPublished || isAway(error)) return unavailable(error);
-  // Express could not decode the path: nothing is there.
+  // Express could not decode the path, so nothing is there.
   if (error instanceof URIError) return new ApiError(404, 'Not Found', { cause: error });
   return new ApiError(500, 'Server Error', { cause: error });
 }

@@ -1,12 +1,12 @@
 /**
- * Writes an answer: JSON with an ETag, or 304 if the client already has it. No `Last-Modified`: a hook’s JSON changes with its last
- * response, without the hook having been modified.
+ * Writes an answer: JSON with an ETag, or 304 if the client already has it. No `Last-Modified`: a hook’s JSON changes with its last response
+ * although the hook has not been modified.
  */
 import { hash } from 'node:crypto';
 import type { Request, Response } from 'express';
 import type { Answer } from './operation.ts';
 
-/** Writes `answer`; `beforeHead` gets the status that goes out and may set headers that depend on it. */
+/** Writes `answer`; `beforeHead` gets the final status and may set headers that depend on it. */
 export function writeAnswer(
   request: Request,
   response: Response,
@@ -38,13 +38,13 @@ export function writeAnswer(
   const length = Buffer.byteLength(json);
   response.setHeader('Content-Length', length);
   if (request.method === 'HEAD') response.end();
-  // Node writes head and text at once in either encoding; where each character is a byte, latin1 is copied instead of encoded.
+  // Node writes head and text at once in either encoding; where each character is one byte, latin1 is copied instead of encoded.
   else response.end(json, length === json.length ? 'latin1' : 'utf8');
 }
 
 /**
- * RFC 9110 section 13.1.2, by weak comparison. Not Express’s `request.fresh`, which obeys the `Cache-Control: no-cache` that every
- * `fetch` adds to a conditional request, so that such clients would never see a 304.
+ * RFC 9110 section 13.1.2, by weak comparison. Not Express’s `request.fresh`, which obeys the `Cache-Control: no-cache` that every `fetch`
+ * adds to a conditional request, so that such clients would never see a 304.
  */
 function isKnown(request: Request, status: number, etag: string): boolean {
   const condition = request.headers['if-none-match'];

@@ -1,17 +1,17 @@
 /**
- * The URL of the API’s root, with which absolute URLs in answers begin (docs/reference/webhooks-api.md#urls-in-answers):
- * always our own, never what a request claims. Anybody can send a `Host` or `X-Forwarded-Host`, and our answers may be kept, by a
- * cache or by the receiver of a ping.
+ * The URL of the API’s root, which absolute URLs in answers begin with (docs/reference/webhooks-api.md#urls-in-answers): always our own, never
+ * one that a request claims. Anybody can send a `Host` or `X-Forwarded-Host`, and our answers may be stored, by a cache or by the receiver of
+ * a ping.
  */
 import type { TLSSocket } from 'node:tls';
 import type { Request } from 'express';
 
-/** `http://localhost:4500` or `https://host/api/v3`: our base, and below it the prefix that the request used. */
+/** `http://localhost:4500` or `https://host/api/v3`: our base, followed by the prefix that the request used. */
 export type BaseOf = (request: Request) => string;
 
 /**
- * A base on this machine has several names (`localhost`, `127.0.0.1`, `[::1]`): the client’s own choice is used in the answer,
- * since some refuse to follow links to another host.
+ * A base on this machine has several names (`localhost`, `127.0.0.1`, `[::1]`): the answer uses the one that the client chose, since some refuse
+ * to follow links to another host.
  */
 export function makeBaseOf(own: string | undefined): BaseOf {
   const parsed = new Map<string, URL>(); // one for each port that we listen on

@@ -1,6 +1,6 @@
 /**
- * Reads a request’s body: JSON whatever its content type says, as GitHub does, at most 1 MB, 64 levels deep and of whole characters
- * (RFC 7493 sections 2.1 and 2.3). Later steps may then walk it recursively and pass its text to PostgreSQL.
+ * Reads a request’s body: JSON whatever its content type, as GitHub does, of at most 1 MB, 64 levels and whole characters (RFC 7493 sections
+ * 2.1 and 2.3). Later steps may then walk it recursively and pass its text to PostgreSQL.
  */
 import { isUtf8 } from 'node:buffer';
 import express, { type Request, type Response } from 'express';
@@ -10,7 +10,7 @@ const maxBytes = 1024 * 1024;
 const maxDepth = 64;
 const raw = express.raw({ type: () => true, limit: maxBytes });
 
-/** The JSON object that was sent; an empty body is an empty object. @throws ApiError 400, 413 or 415. */
+/** The JSON object sent; an empty body is an empty object. @throws ApiError 400, 413 or 415. */
 export async function readBody(request: Request, response: Response): Promise<Record<string, unknown>> {
   await new Promise<void>((resolve, reject) =>
     raw(request, response, (error?: unknown) => (error ? reject(readError(error)) : resolve())),
@@ -29,7 +29,7 @@ function parseJson(bytes: Buffer): unknown {
   if (isDeeperThan(maxDepth, text))
     throw new ApiError(400, `Problems parsing JSON: it is nested too deeply (maximum is ${maxDepth} levels)`);
   const value = parse(text);
-  // Valid UTF-8 can contain half a character only by an escape.
+  // In valid UTF-8, half a character can only come from an escape.
   if (/\\u[dD][89a-fA-F]/.test(text) && !isWellFormed(value))
     throw new ApiError(400, 'Problems parsing JSON: it holds half of a character (a lone surrogate)');
   return value;
@@ -39,13 +39,13 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw unparsable(); // the parser's own words would say no more to a client
+    throw unparsable(); // the parser's own message would tell a client no more
   }
 }
 
 const unparsable = () => new ApiError(400, 'Problems parsing JSON');
 
-/** Whether brackets that are not in a string nest deeper; of text that is no JSON it says what it says. */
+/** Whether brackets outside strings nest deeper; meaningless for invalid JSON. */
 function isDeeperThan(levels: number, text: string): boolean {
   let depth = 0;
   let inString = false;

@@ -1,6 +1,6 @@
 /**
- * No request waits for its stores much longer than one of them may take; then it is answered 503, by default within the five seconds
- * that docs/failures.md promises.
+ * No request waits for its stores much longer than one of them may take; it is then answered 503, by default within the five seconds that
+ * docs/failures.md promises.
  */
 import { unavailable } from './errors.ts';
 

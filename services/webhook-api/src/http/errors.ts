@@ -1,6 +1,6 @@
 /** Errors in GitHub's form (https://docs.github.com/rest/using-the-rest-api/troubleshooting-the-rest-api). One handler, `answer-error.ts`, writes them. */
 
-/** One item of a validation error. `value` is what was refused, where showing it helps and it is no secret. */
+/** One item of a validation error. `value` is the refused value, where showing it helps and it is not secret. */
 export type ErrorItem = {
   resource: string;
   code: 'missing' | 'missing_field' | 'invalid' | 'already_exists' | 'unprocessable' | 'custom';
@@ -9,13 +9,13 @@ export type ErrorItem = {
   value?: string;
 };
 
-/** An error caused by the client or by a store, never by a fault of this program. */
+/** An error caused by the client or by a store, never by a bug of ours. */
 export class ApiError extends Error {
   override name = 'ApiError';
   readonly status: number;
   readonly errors: ErrorItem[] | undefined;
   readonly headers: Record<string, string>;
-  /** Replaces the URL of the operation’s own documentation. A path is below our own base. */
+  /** Replaces the URL of the operation’s own documentation. A path is relative to our own base. */
   readonly documentationUrl: string | undefined;
 
   constructor(
@@ -42,7 +42,7 @@ export class ApiError extends Error {
 
 export const notFound = () => new ApiError(404, 'Not Found');
 
-/** 422 with one item a problem. */
+/** 422 with one item per problem. */
 export const validationFailed = (...errors: ErrorItem[]) => new ApiError(422, 'Validation Failed', { errors });
 
 /** A store or the gate cannot be reached, or is too slow. */

@@ -36,7 +36,7 @@ function articled(type: string): string {
   return /^[aeiou]/.test(name) ? `an ${name}` : `a ${name}`;
 }
 
-/** Values below these names are secret, even if they have the wrong type: answers end up in logs and bug reports. */
+/** Values under these names are secret, even if they have the wrong type: answers end up in logs and bug reports. */
 const isSecret = (name: PropertyKey): boolean => name === 'secret' || name === 'headers';
 
 /** Like Ruby’s `inspect`, but short. The content of a list or object is not shown, since it may be anything. */

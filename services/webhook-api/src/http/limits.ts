@@ -1,6 +1,6 @@
 /**
- * How much one caller may ask: requests an hour, counted in Redis, and requests at once, counted here. While Redis is away each
- * process counts by itself. In GitHub's form: 403 for the first, 429 for the second
+ * How much one caller may ask: requests per hour, counted in Redis, and concurrent requests, counted here. While Redis is away each process
+ * counts separately. As on GitHub, 403 for the first, 429 for the second
  * (https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api).
  */
 import type { Response } from 'express';
@@ -11,18 +11,18 @@ import { guideUrl } from '../meta/guides.ts';
 import { ApiError } from './errors.ts';
 
 export type Limits = {
-  /** Counts a request in. @throws ApiError 403 or 429 when it is one too many. Requests without a token are not counted. */
+  /** Counts a request. @throws ApiError 403 or 429 when it is one too many. Requests without a token are not counted. */
   admit(token: Token | undefined, response: Response): Promise<Admitted>;
-  /** Counts in that the caller makes something. @throws ApiError 429 when it is one too many. */
+  /** Counts a creation by the caller. @throws ApiError 429 when it is one too many. */
   admitCreation(token: Token): Promise<void>;
-  /** What the caller has left of this hour, without counting anything; undefined when no requests are counted by the hour. */
+  /** What the caller has left of this hour, without counting anything; undefined when requests are not limited by the hour. */
   left(token: Token | undefined): Promise<RateLimit | undefined>;
 };
 
-/** `reset` is in seconds since 1970, as GitHub tells it. */
+/** `reset` is in seconds since 1970, as on GitHub. */
 export type RateLimit = { limit: number; used: number; remaining: number; reset: number; resource: 'core' };
 
-/** `settle` is called before the answer's head is written (a 304 is not counted), `leave` when all is done. */
+/** `settle` is called before the answer's head is written (a 304 is not counted), `leave` when everything is done. */
 export type Admitted = { settle(status: number, response: Response): void; leave(): void };
 
 const hourSeconds = 3600;
@@ -92,7 +92,7 @@ function makeLimiter(redis: Redis, keyPrefix: string, points: number): RateLimit
     storeClient: redis,
     keyPrefix,
     insuranceLimiter: new RateLimiterMemory(window),
-    // Counting on in Redis beyond the limit would only add work during a flood.
+    // Counting further in Redis beyond the limit would only add work during a flood.
     inMemoryBlockOnConsumed: points + 1,
   });
 }
@@ -100,13 +100,13 @@ function makeLimiter(redis: Redis, keyPrefix: string, points: number): RateLimit
 /** The requests used, including this one, even beyond the limit; `giveBack` uncounts it. */
 type Counted = { consumed: number; msBeforeNext: number; giveBack(): void };
 
-/** Makes the counter. Requests of one caller in one turn of the event loop are counted with one command. */
+/** Makes the counter. One caller's requests within a turn of the event loop are counted by one command. */
 function makeConsume(limiter: RateLimiterRedis): (key: string) => Promise<Counted> {
   type Gathered = { count: number; result: Promise<RateLimiterRes> };
   const gathering = new Map<string, Gathered>();
   async function consumeGathered(key: string): Promise<RateLimiterRes> {
     await endOfTurn();
-    const { count } = gathering.get(key)!; // this is what takes it away
+    const { count } = gathering.get(key)!; // only this removes it
     gathering.delete(key);
     return consumePoints(limiter, key, count);
   }
@@ -156,14 +156,14 @@ function writeHeaders(response: Response, consumed: number, msBeforeNext: number
   response.setHeader('X-RateLimit-Resource', resource);
 }
 
-// Without `Retry-After`, by which clients (hub4j among them) tell the secondary limit from this one.
+// Without `Retry-After`, which tells clients (hub4j among them) the secondary limit from this one.
 const tooMany = (token: Token) =>
   new ApiError(403, `API rate limit exceeded for ${token.subject}.`, { documentationUrl: guideUrl('limits') });
 
 const secondary = (wait: string, seconds: number) =>
   new ApiError(429, `You have exceeded a secondary rate limit. Please wait a few ${wait} before you try again.`, {
     headers: { 'Retry-After': String(seconds) },
-    // go-github tells the secondary limit by the end of this URL.
+    // go-github recognizes the secondary limit by the end of this URL.
     documentationUrl: guideUrl('secondaryLimits'),
   });
 

@@ -8,24 +8,24 @@ import type { AnyRoute } from '../routes.ts';
 import type { RateLimit } from './limits.ts';
 import type { AskedUpgrade } from './upgrade.ts';
 
-/** GitHub documents repository and organization routes separately; ours are one implementation with two documentations. */
+/** GitHub documents repository and organization routes separately; ours share one implementation with two documentations. */
 export type Family = 'repos' | 'orgs';
 
 export type Answer = {
-  /** 101: it is a WebSocket now, and nothing is written. */
+  /** 101: the connection is a WebSocket now, and nothing is written. */
   status: number;
   /** Written as JSON; nothing is written when it is undefined. */
   body?: unknown;
   /** Ready-made JSON text, instead of `body`. */
   json?: string | Buffer;
-  /** Takes the answer over once its head is written: it is a stream, which ends when it likes. */
+  /** Takes over the answer once its head is written: a stream, which ends when it chooses. */
   stream?: (response: Response) => void;
   headers?: Record<string, string>;
 };
 
 type Asked<Body, Query> = {
   parts: Parts;
-  /** Every route, for those operations that describe the others. */
+  /** Every route, for operations that describe the others. */
   routes: readonly AnyRoute[];
   /** The path's parameters, decoded. */
   params: Record<string, string>;
@@ -35,52 +35,52 @@ type Asked<Body, Query> = {
   base: string;
   /** Absolute URL of this request, without its query. */
   url: string;
-  /** What the caller has left of the hour's requests. */
+  /** What the caller has left of this hour's requests. */
   rateLimit(): Promise<RateLimit | undefined>;
   header(name: string): string | undefined;
-  /** Looks at the request's token anew. @throws ApiError when it is not good any more. */
+  /** Checks the request's token again. @throws ApiError when it is no longer valid. */
   authenticate(): Promise<Token | undefined>;
-  /** Where a WebSocket is asked for. */
+  /** Set if a WebSocket is requested. */
   upgrade: AskedUpgrade | undefined;
 };
 
 /** A call that needs no token. */
 export type OpenCall<Body = unknown, Query = unknown> = Asked<Body, Query> & { token: Token | undefined };
-/** A call with a good token. */
+/** A call with a valid token. */
 export type TokenCall<Body = unknown, Query = unknown> = Asked<Body, Query> & { token: Token };
 /** A call for an account or repository; access has not been checked yet. */
 export type WantedCall<Body = unknown, Query = unknown> = TokenCall<Body, Query> & { wanted: Wanted };
 /** A call for an account or repository that the token may access. */
 export type PlaceCall<Body = unknown, Query = unknown> = WantedCall<Body, Query> & { place: Place };
 
-/** One of an error has no schema of its own: it is GitHub's form of errors. */
+/** For errors there is no schema: they have GitHub's form. */
 export type AnswerSchema = {
   description: string;
   schema?: z.ZodType | ((family: Family) => z.ZodType);
-  /** Another media type than JSON. */
+  /** A media type other than JSON. */
   mediaType?: string;
 };
 
-/** Marks, in the description, a property that GitHub has not. */
+/** Marks a property in the description that GitHub does not have. */
 export const ours = { 'x-gatepost': true } as const;
 
 export type Operation<Call> = {
   /** GitHub's operation id without its family: `list-webhooks`. */
   id: (family: Family) => string;
   summary: string;
-  /** Where GitHub describes it; without it the operation is one of our own. */
+  /** Where GitHub describes it; absent for our own operations. */
   docs?: (family: Family) => string;
   query?: z.ZodObject;
   body?: z.ZodType;
-  /** The good ones; errors only where they do not follow from what the operation takes (`meta/describe.ts`). */
+  /** Successful ones; errors only if they do not follow from the operation's input (`meta/describe.ts`). */
   answers: Record<number, AnswerSchema>;
-  /** It looks its place up itself, in the statement that reads there. */
+  /** Looks up its place itself, in the statement that reads there. */
   entersItself?: true;
-  /** It makes something of which there may be many: counted apart, too. */
+  /** Creates something that may become numerous: also counted separately. */
   creates?: true;
-  /** It answers with server-sent events, from after the one that `Last-Event-ID` names. */
+  /** Answers with server-sent events, starting after the one that `Last-Event-ID` names. */
   streams?: true;
-  /** It is not counted against the hour's requests. */
+  /** Not counted against the hour's requests. */
   uncounted?: true;
   run(call: Call): Promise<Answer> | Answer;
 };
@@ -96,7 +96,7 @@ type Definition<Call> = Omit<
 type Shapes<B, Q> = { body?: B; query?: Q };
 type Parsed<S> = S extends z.ZodType ? z.infer<S> : undefined;
 
-/** Declares an operation at a place; its `run` gets the body and query as its schemas give them. */
+/** Declares an operation at a place; its `run` gets body and query as parsed by its schemas. */
 export function placeOperation<
   B extends z.ZodType | undefined = undefined,
   Q extends z.ZodObject | undefined = undefined,
@@ -107,7 +107,7 @@ export function placeOperation<
   return complete(definition) as Operation<PlaceCall>;
 }
 
-/** Declares an operation at a place that it looks up itself, and where it checks that the caller may enter. */
+/** Declares an operation that looks up its place itself and checks there that the caller may enter. */
 export function enteringOperation<Q extends z.ZodObject | undefined = undefined>(
   definition: Definition<WantedCall> &
     Shapes<undefined, Q> & { run(call: WantedCall<undefined, Parsed<Q>>): Promise<Answer> | Answer },
@@ -115,7 +115,7 @@ export function enteringOperation<Q extends z.ZodObject | undefined = undefined>
   return { ...(complete(definition) as Operation<WantedCall>), entersItself: true };
 }
 
-/** Declares an operation for any good token. */
+/** Declares an operation for any valid token. */
 export function tokenOperation<
   B extends z.ZodType | undefined = undefined,
   Q extends z.ZodObject | undefined = undefined,

@@ -5,7 +5,7 @@ const perPageDefault = 30;
 const perPageMax = 100;
 const pageMax = 1_000_000;
 
-/** Numbers out of range are clamped, and anything else is ignored, as GitHub does. */
+/** Numbers out of range are clamped, and anything else is ignored, as on GitHub. */
 const clamped = (fallback: number, max: number) =>
   z
     .string()
@@ -31,7 +31,7 @@ export type PageQuery = z.infer<typeof pageQuery>;
 
 export const offsetOf = ({ page, per_page }: PageQuery): number => (page - 1) * per_page;
 
-/** The `Link` header of one page of `total` items; nothing when one page holds them all. `filters` are kept. */
+/** The `Link` header of one page of `total` items; nothing if one page holds them all. `filters` are kept. */
 export function pageLinks(
   url: string,
   query: PageQuery,
@@ -48,7 +48,7 @@ export function pageLinks(
   );
 }
 
-/** As the following part of a query. */
+/** As the continuation of a query. */
 export const filterText = (filters: Record<string, string | undefined>): string =>
   Object.entries(filters)
     .map(([name, value]) => (value === undefined ? '' : `&${name}=${encodeURIComponent(value)}`))

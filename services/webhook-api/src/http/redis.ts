@@ -1,11 +1,11 @@
-/** Redis, for counting only: a command that cannot run at once fails at once, and each process counts for itself meanwhile. */
+/** Redis, for counting only: a command that cannot run at once fails at once, and each process then counts separately. */
 import type { Log } from '@gatepost/runtime/log';
 import { connectRedis, makeRedis } from '@gatepost/runtime/redis';
 import type { Redis } from 'ioredis';
 
 const firstWaitMs = 1_000;
 
-/** Resolves once it is connected or known to be away; otherwise the first requests of a process would be counted separately. */
+/** Resolves once it is connected or known to be away; otherwise a process's first requests would be counted separately. */
 export async function openRedis(options: {
   url: string;
   name: string;
@@ -27,6 +27,6 @@ export async function openRedis(options: {
   client.on('ready', () => {
     wasAway = false;
   });
-  await connectRedis(client, firstWaitMs).catch(() => {}); // which was logged
+  await connectRedis(client, firstWaitMs).catch(() => {}); // already logged
   return { client, [Symbol.dispose]: () => client.disconnect() };
 }

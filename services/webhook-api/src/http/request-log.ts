@@ -1,4 +1,4 @@
-/** The start and the end of each request: its id, the headers that every answer has, its log line and its duration. */
+/** The start and end of each request: its id, the headers of every answer, its log line and its duration. */
 import { randomUUID } from 'node:crypto';
 import type { Log } from '@gatepost/runtime/log';
 import { httpDuration, type Registry } from '@gatepost/runtime/metrics';
@@ -51,7 +51,7 @@ export function requestLog(log: Log, registry: Registry): RequestHandler {
       );
     };
     response.once('close', end);
-    // A stream is answered as it begins, however long it lasts.
+    // A stream counts as answered when it begins, however long it lasts.
     response.once('streaming', () => {
       isStreaming = true;
       response.off('close', end);

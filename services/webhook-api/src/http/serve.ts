@@ -17,14 +17,14 @@ import type { Limits } from './limits.ts';
 import type { Answer } from './operation.ts';
 import { type AskedUpgrade, upgradeOf } from './upgrade.ts';
 
-/** What every route shares. */
+/** Shared by all routes. */
 export type Shared = { routes: readonly AnyRoute[]; parts: Parts; limits: Limits; baseOf: BaseOf };
 
 export function serve(route: AnyRoute, { routes, parts, limits, baseOf }: Shared): RequestHandler {
   const { access, operation } = route;
   const accepted = access.kind === 'open' ? undefined : [...access.scopes].sort().join(', ');
   return async (request, response) => {
-    // `authenticate` put it there.
+    // Put there by `authenticate`.
     const token = response.locals.token as Token | undefined;
     response.locals.route = route;
     const base = baseOf(request);
@@ -79,7 +79,7 @@ function want(access: Access, request: Request, token: Token): Wanted | undefine
   if (access.kind === 'open') return undefined;
   const isSufficient = sufficient(token.scopes, access.scopes);
   const says = access.kind === 'place' ? access.refusal : undefined;
-  // Without the scope the client must not learn whether the thing exists.
+  // Without the scope, the client must not learn whether the thing exists.
   if (!isSufficient && !says) throw notFound();
   if (access.kind === 'token') return undefined;
   const { owner, org, repo } = request.params as Record<string, string>;
@@ -92,14 +92,14 @@ function askedUpgrade(request: Request, response: Response): AskedUpgrade | unde
   return upgrade && { ...upgrade, authenticate: response.locals.authenticate };
 }
 
-/** A refusal that only members get. @throws ApiError 403. */
+/** Refusals that only members see. @throws ApiError 403. */
 function checkMore(access: Extract<Access, { kind: 'place' }>, token: Token, place: Place): void {
   if (access.firstParty) checkFirstParty(token);
   const { refusal, role, scopes } = access;
   if (refusal && (place.role !== role || !sufficient(token.scopes, scopes))) throw new ApiError(403, refusal);
 }
 
-/** Of a parameter given twice the last one counts. */
+/** Of a repeated parameter the last value counts. */
 function singleValues(query: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(query).map(([name, value]) => [name, Array.isArray(value) ? value.at(-1) : value]),

@@ -48,9 +48,9 @@ const preflight = {
 };
 
 /**
- * Sets them, answers `OPTIONS`, and refuses an API version that there is none of. Under https browsers are told to use nothing else
- * (RFC 6797): where `ownUrl`, at which clients reach us, says so, or a request that came that way through a proxy. That holds for a
- * host whatever its port: on a developer's machine nothing would be reached by http any more, so not there.
+ * Sets them, answers `OPTIONS`, and refuses unknown API versions. Under https, browsers are told to use nothing else (RFC 6797): when `ownUrl`,
+ * where clients reach us, says so, or when a request came that way through a proxy. The rule covers all ports of a host: on a developer's
+ * machine it would make everything unreachable over http, so it is not set there.
  */
 export function makeStandingHeaders(ownUrl: string | undefined): RequestHandler {
   const own = ownUrl === undefined ? undefined : new URL(ownUrl);

@@ -10,7 +10,7 @@ Request forbidden by administrative rules. Please make sure your request has a U
 `.replaceAll('\n', '\r\n');
 
 export const demandUserAgent: RequestHandler = (request, response, next) => {
-  // Libraries for WebSockets send none.
+  // WebSocket libraries send none.
   if (request.headers['user-agent']?.trim() || upgradeOf(request)) return next();
   response.status(403).type('text/html; charset=utf-8').end(refusal);
 };

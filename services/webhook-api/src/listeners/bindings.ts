@@ -1,4 +1,4 @@
-/** Which hooks' deliveries come to this process, by RabbitMQ: those of which the newest socket is here. */
+/** Which hooks' deliveries RabbitMQ sends to this process: those whose newest socket is here. */
 import { openResponder, type Responder } from '@gatepost/amqp/requests';
 import { forwardingTypes } from '@gatepost/contracts/forwarding';
 import { unavailable } from '../http/errors.ts';
@@ -6,9 +6,9 @@ import { unavailable } from '../http/errors.ts';
 export type Bindings = ReturnType<typeof makeBindings>;
 
 export function makeBindings(options: Parameters<typeof openResponder>[0]) {
-  /** By hook: the session that counts here, from before it is bound. */
+  /** By hook: the session that counts here, set before it is bound. */
   const newest = new Map<number, string>();
-  /** Hooks of which another process has the socket now, until nothing comes here any more. */
+  /** Hooks whose socket another process has now, until nothing arrives here any more. */
   const takenAway = new Set<number>();
   let responder: Promise<Responder> | undefined;
   /** Connects with the first listener. @throws ApiError 503 */
@@ -21,20 +21,20 @@ export function makeBindings(options: Parameters<typeof openResponder>[0]) {
   };
   return {
     connected,
-    /** Tells whoever had the hook that it is this session's now, and has its deliveries come here. */
+    /** Tells the hook's previous owner that it is this session's now, and has its deliveries sent here. */
     async take(to: Responder, hookId: number, session: string): Promise<void> {
       to.tell(String(hookId), forwardingTypes.takenOver, session);
       newest.set(hookId, session);
       await to.bind(String(hookId));
     },
-    /** Nothing comes here any more, unless a newer session of the hook is here. */
+    /** Stops deliveries from coming here, unless a newer session of the hook is here. */
     async letGo(hookId: number, session: string): Promise<void> {
       if (newest.get(hookId) !== session) return;
       newest.delete(hookId);
       await (await connected()).unbind(String(hookId));
       takenAway.delete(hookId);
     },
-    /** Another process has the socket that was this session's. */
+    /** Another process has taken over this session's socket. */
     takenFrom(hookId: number, session: string): void {
       if (newest.get(hookId) === session) takenAway.add(hookId);
     },

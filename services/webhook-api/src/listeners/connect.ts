@@ -1,4 +1,4 @@
-/** `GET …/hooks/{hook_id}/socket`: the WebSocket by which a hook of a command line gets its deliveries; `ws_url` leads here. */
+/** `GET …/hooks/{hook_id}/socket`: the WebSocket that brings a command-line hook its deliveries; `ws_url` leads here. */
 import { loadPlace, type Wanted } from '../access/place.ts';
 import { BadCredentials, type Token } from '../access/token.ts';
 import { hookId } from '../hooks/hook-id.ts';
@@ -34,12 +34,12 @@ const noListeners = () => {
   return validationFailed({ resource: 'Hook', code: 'custom', field: 'name', message });
 };
 
-/** @throws ApiError 400, 403 or 426 for what the library would answer without our headers. */
+/** @throws ApiError 400, 403 or 426 in cases that the library would answer without our headers. */
 function checkHandshake(upgrade: AskedUpgrade | undefined): asserts upgrade is AskedUpgrade {
   const headers = { Upgrade: 'websocket', Connection: 'Upgrade, close' };
   if (!upgrade) throw new ApiError(426, 'Upgrade Required', { headers });
   const asked = upgrade.request.headers;
-  // Pages of other sites may open WebSockets, and no policy of the browser asks us first (RFC 6455 section 10.2).
+  // Pages of other sites may open WebSockets without the browser asking us first (RFC 6455 section 10.2).
   if (asked.origin !== undefined) throw new ApiError(403, 'Browsers may not listen');
   if (asked['sec-websocket-version'] !== '13')
     throw new ApiError(426, 'Upgrade Required', { headers: { ...headers, 'Sec-WebSocket-Version': '13' } });
@@ -47,7 +47,7 @@ function checkHandshake(upgrade: AskedUpgrade | undefined): asserts upgrade is A
     throw new ApiError(400, 'Sec-WebSocket-Key is missing or wrong');
 }
 
-/** The place of the hook, which may have got another name since the socket was opened; undefined: there is no such hook any more. */
+/** The hook's place, which may have been renamed since the socket was opened; undefined: the hook no longer exists. */
 async function loadPlaceNow(reads: Parts['reads'], token: Token, wanted: Wanted, id: number) {
   try {
     return await loadPlace(reads, token, wanted);
@@ -58,7 +58,7 @@ async function loadPlaceNow(reads: Parts['reads'], token: Token, wanted: Wanted,
   }
 }
 
-/** Whether who listens may still do so: by the token, the scopes and the place, as when the socket was opened. */
+/** Whether the listener may still listen, by token, scopes and place, as when the socket was opened. */
 async function standingOf(
   { reads }: Pick<Parts, 'reads'>,
   upgrade: AskedUpgrade,
@@ -73,6 +73,6 @@ async function standingOf(
   } catch (error) {
     if (error instanceof BadCredentials) return 'refused';
     if (error instanceof ApiError && [403, 404].includes(error.status)) return 'refused';
-    return 'good'; // a store or the gate is away: it is looked at again
+    return 'good'; // a store or the gate is away: it will be checked again
   }
 }

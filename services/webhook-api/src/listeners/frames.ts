@@ -1,14 +1,14 @@
 /**
- * What goes over a listener's WebSocket: the protocol of GitHub's command line extension (https://github.com/cli/gh-webhook,
- * webhook/forward.go: `wsEventReceived` and `httpEventForward`), and with the subprotocol of ours an `Id` beside it. Pure.
+ * The frames of a listener's WebSocket: the protocol of GitHub's command line extension (https://github.com/cli/gh-webhook,
+ * webhook/forward.go: `wsEventReceived` and `httpEventForward`), plus an `Id` with our own subprotocol. Pure.
  */
 import type { ForwardAnswer, ForwardRequest } from '@gatepost/contracts/forwarding';
 import { z } from 'zod';
 
-/** With it several deliveries are under way at once: each has an `Id`, which its answer repeats. */
+/** Allows several deliveries at once: each has an `Id`, which its answer repeats. */
 export const ownProtocol = 'gatepost.v1';
 
-/** As an answer by HTTP is bounded: what Node reads of a head, and what the log keeps of a body. */
+/** The bounds of an HTTP answer: what Node reads of a head, and what the log keeps of a body. */
 const headersMaxBytes = 16 * 1024;
 const bodyMaxBytes = 64 * 1024;
 const errorMaxLength = 200;
@@ -17,12 +17,12 @@ const errorMaxLength = 200;
 export function encodeFrame({ headers, body }: Pick<ForwardRequest, 'headers' | 'body'>, id?: string): string {
   const Header: Record<string, string[]> = {};
   for (const [name, value] of Object.entries(headers)) Header[canonical(name)] = [value];
-  // Of a large body no more copies than need be.
+  // Avoids needless copies of a large body.
   const head = JSON.stringify({ ...(id !== undefined && { Id: id }), Header });
   return `${head.slice(0, -1)},"Body":"${body.toString('base64')}"}`;
 }
 
-/** As Go's `textproto.CanonicalMIMEHeaderKey` spells a name; `Header.Get` finds no other spelling. */
+/** A name spelled as by Go's `textproto.CanonicalMIMEHeaderKey`; `Header.Get` finds no other spelling. */
 function canonical(name: string): string {
   return name.toLowerCase().replace(/(^|-)[a-z]/g, (letters) => letters.toUpperCase());
 }
@@ -32,11 +32,11 @@ const answerSchema = z.object({
   Status: z.number().optional(),
   Header: z.record(z.string(), z.array(z.string()).nullable()).nullish(),
   Body: z.string().nullish(),
-  /** Ours: the receiver behind the listener could not be asked. */
+  /** Our own: the receiver behind the listener could not be reached. */
   Error: z.string().optional(),
 });
 
-/** A listener's answer, and to which delivery if it says so; undefined for what is not of the protocol. Nothing of it is trusted. */
+/** A listener's answer, with its delivery if given; undefined if it violates the protocol. Nothing in it is trusted. */
 export function parseAnswer(text: string): { id: string | undefined; answer: ForwardAnswer } | undefined {
   const { data } = answerSchema.safeParse(parseJson(text));
   return data && { id: data.Id, answer: readAnswer(data) };
@@ -55,7 +55,7 @@ function readAnswer({ Status: status, Header: header, Body: body, Error: failure
   return { kind: 'response', status, headers, body: kept.subarray(0, bodyMaxBytes) } as const;
 }
 
-/** Names in lower case, repeated values joined by a comma, as of an answer by HTTP; or what is wrong with them. */
+/** Lower-case names with repeated values joined by a comma, as in an HTTP answer; or what is wrong with them. */
 function flat(header: Record<string, string[] | null>): Record<string, string> | string {
   const headers: Record<string, string> = {};
   let bytes = 0;
@@ -65,7 +65,7 @@ function flat(header: Record<string, string[] | null>): Record<string, string> |
     if (bytes > headersMaxBytes) return 'HPE_HEADER_OVERFLOW';
     if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) || /[^\t\x20-\x7e\x80-\xff]/.test(value))
       return 'HPE_INVALID_HEADER_TOKEN';
-    // Not an object's own, `__proto__`.
+    // Keeps `__proto__` from being special.
     Object.defineProperty(headers, name.toLowerCase(), { value, enumerable: true, configurable: true });
   }
   return headers;

@@ -1,17 +1,17 @@
 /**
- * One listener's WebSocket: deliveries go out by it, in turn, and its answers come back.
+ * One listener's WebSocket: sends deliveries in turn, and receives its answers.
  *
- * GitHub's protocol does not say which delivery an answer belongs to, and the extension sends none when it could not reach its receiver.
- * So one delivery is under way at a time, with a ping behind it. The extension reads nothing while it works, so its pong comes after its
- * answer, or tells that there will be none. After a delivery that has timed out, the next goes out only after one of the two.
- * A listener that repeats `Id` (`ownProtocol`) has several under way.
+ * GitHub's protocol does not say which delivery an answer belongs to, and the extension sends none when it could not reach its receiver. So one
+ * delivery is under way at a time, followed by a ping. The extension reads nothing while it works, so its pong comes after its answer, or
+ * shows that there will be none. After a delivery that has timed out, the next goes out only after one of the two. A listener that repeats
+ * `Id` (`ownProtocol`) has several under way.
  */
 import type { ForwardAnswer, ForwardRequest } from '@gatepost/contracts/forwarding';
 import { lineMaxMs } from '@gatepost/contracts/forwarding';
 import type { RawData, WebSocket } from 'ws';
 import { encodeFrame, ownProtocol, parseAnswer } from './frames.ts';
 
-/** Why it ended, as a WebSocket's close code. `keepsHook`: whoever listened may come back to the same hook. */
+/** Why it ended, as a WebSocket close code. `keepsHook`: the listener may come back to the same hook. */
 export type End = { code: number; reason: string; keepsHook: boolean };
 
 export const ends = {
@@ -27,15 +27,15 @@ export const ends = {
 
 export type Listener = {
   deliver(request: ForwardRequest): Promise<ForwardAnswer>;
-  /** Deliveries that wait for an answer. */
+  /** Deliveries waiting for an answer. */
   underWay(): number;
-  /** The bytes of what is under way, waits, or has timed out and is not read yet. */
+  /** Bytes of deliveries that are under way, wait, or have timed out without being read yet. */
   bytes(): number;
-  /** Shows that we are there, and ends it if it does not read or shows no sign of life. To be called every some seconds. */
+  /** Shows that we are there, and ends the socket if it does not read or shows no sign of life. To be called every few seconds. */
   look(): void;
-  /** Nothing goes out any more. */
+  /** Sends nothing more. */
   end(end: End): void;
-  /** Cuts the connection, if it is still there. */
+  /** Cuts the connection if it still exists. */
   cut(): void;
 };
 
@@ -49,14 +49,14 @@ type Item = {
 const concurrentMax = 32;
 const lineMaxItems = 256;
 const lineMaxBytes = 32 * 1024 * 1024;
-/** With so much that it has not read it gets nothing more: what has timed out stands there, too. */
+/** With this much unread it gets nothing more; that includes deliveries that have timed out. */
 const unreadMaxBytes = 64 * 1024 * 1024;
 const unreadMaxMs = 30_000;
 const silentMaxMs = 60_000;
-/** Somebody may look at a delivery in a debugger. */
+/** Long enough for inspecting a delivery in a debugger. */
 const silentAtWorkMaxMs = 600_000;
 
-/** `onEnd` is called once, when it ends, by whomever. */
+/** `onEnd` is called once, when it ends, whoever ends it. */
 export function makeListener(socket: WebSocket, options: { onEnd(end: End): void; now?: () => number }): Listener {
   const now = options.now ?? (() => performance.now());
   const isConcurrent = socket.protocol === ownProtocol;
@@ -65,7 +65,7 @@ export function makeListener(socket: WebSocket, options: { onEnd(end: End): void
   const sent = new Map<string, Item>();
   let sentBytes = 0;
   let sequence = 0;
-  /** Of GitHub's protocol: the delivery that has timed out and may be answered yet, and the last one that it has read past. */
+  /** In GitHub's protocol: the timed-out delivery that may still be answered, and the last one known to be read. */
   let owed: string | undefined;
   let passed: string | undefined;
   let isOpen = true;
@@ -106,12 +106,12 @@ export function makeListener(socket: WebSocket, options: { onEnd(end: End): void
     isOpen = false;
     for (const item of [...line.empty(), ...sent.values()]) {
       clearTimeout(item.timer);
-      // An answer that could not be read is one all the same.
+      // An unreadable answer is an answer all the same.
       item.settle(gone(how.code === ends.badMessage.code && !isConcurrent));
     }
     sent.clear();
     sentBytes = 0;
-    // The extension comes back only after a connection that broke (webhook/forward.go: `runFwd`).
+    // The extension reconnects only after a broken connection (webhook/forward.go: `runFwd`).
     if ((how === ends.restarts && !isConcurrent) || socket.bufferedAmount > unreadMaxBytes) socket.terminate();
     else if (how !== ends.left) socket.close(how.code, how.reason);
     options.onEnd(how);
@@ -121,7 +121,7 @@ export function makeListener(socket: WebSocket, options: { onEnd(end: End): void
     const parsed = parseAnswer(String(data));
     if (!parsed) return end(ends.badMessage);
     if (owed !== undefined) {
-      owed = undefined; // this was it, too late
+      owed = undefined; // this was the late answer
       return next();
     }
     const id = isConcurrent ? parsed.id : sent.keys().next().value;
@@ -141,7 +141,7 @@ export function makeListener(socket: WebSocket, options: { onEnd(end: End): void
   socket.on('pong', onPong);
   socket.on('close', () => end(ends.left));
   socket.on('error', (error: Error & { code?: string }) => {
-    // 'close' follows. A message that was too large, or no UTF-8, is answered by the library.
+    // 'close' follows. The library itself answers a message that is too large or not UTF-8.
     if (error.code?.startsWith('WS_ERR_')) end(ends.badMessage);
   });
 
@@ -168,7 +168,7 @@ export function makeListener(socket: WebSocket, options: { onEnd(end: End): void
   };
 }
 
-/** Deliveries that wait for their turn. */
+/** Deliveries waiting for their turn. */
 function makeLine() {
   const items: Item[] = [];
   let bytes = 0;
@@ -184,7 +184,7 @@ function makeLine() {
       bytes -= item?.request.body.length ?? 0;
       return item;
     },
-    /** False if it is there no more. */
+    /** False if it is no longer there. */
     leave(item: Item): boolean {
       const at = items.indexOf(item);
       if (at < 0) return false;
@@ -203,7 +203,7 @@ function makeLine() {
 function makeSigns(socket: WebSocket, now: () => number) {
   let shownAt = now();
   let written = 0;
-  /** What has left us, and when that last became more. */
+  /** The bytes that have left us, and when that number last grew. */
   let left = { bytes: 0, atMs: now() };
   return {
     wrote(bytes: number) {

@@ -1,6 +1,6 @@
 /**
- * The WebSockets that this process holds open, each for one hook of a command line. Deliveries for them come from the dispatchers, by
- * RabbitMQ (docs/decisions/0316-listeners-and-streams.md).
+ * The WebSockets that this process holds open, each for one command-line hook. Their deliveries come from the dispatchers, through RabbitMQ
+ * (docs/decisions/0316-listeners-and-streams.md).
  */
 import { randomUUID } from 'node:crypto';
 import type { openResponder, Request } from '@gatepost/amqp/requests';
@@ -19,7 +19,7 @@ import { type End, ends, type Listener, makeListener } from './listener.ts';
 import { hasRoom } from './room.ts';
 import { activateFirst, deleteForsaken, endSession, openSession, releaseSessions, renewSessions } from './rows.ts';
 
-/** Who wants to listen to which hook. `standing`: looks again whether it may, later. */
+/** Who wants to listen to which hook. `standing`: checks again later whether it still may. */
 export type Wish = {
   upgrade: Upgrade;
   hookId: number;
@@ -28,7 +28,7 @@ export type Wish = {
 };
 
 export type Listeners = AsyncDisposable & {
-  /** Makes a WebSocket of the connection. @throws ApiError 404, 429 or 503; then nothing has been written to it. */
+  /** Turns the connection into a WebSocket. @throws ApiError 404, 429 or 503; nothing has been written to it then. */
   accept(wish: Wish): Promise<void>;
 };
 
@@ -36,7 +36,7 @@ const answerMaxBytes = 4 * 1024 * 1024;
 const beatMs = 1_000;
 const lookEveryMs = 10_000;
 const renewEveryMs = 5_000;
-/** When it stops: for deliveries under way, and for listeners to say goodbye. */
+/** Time on stopping for deliveries under way, and for listeners to say goodbye. */
 const finishMs = 3_000;
 const partMs = 1_000;
 const timerMaxMs = 2 ** 31 - 1;
@@ -54,7 +54,7 @@ type Open = Wish & { session: string; listener: Listener; lookAt: number; expiry
 export function openListeners(options: {
   pool: Pool;
   broker: Omit<Parameters<typeof openResponder>[0], 'exchange' | 'onRequest'>;
-  /** WebSockets of one caller, and in all, in this process. */
+  /** WebSockets per caller, and in all, in this process. */
   perCaller: number;
   most: number;
   registry: Registry;
@@ -76,7 +76,7 @@ export function openListeners(options: {
       bindings.takenFrom(hookId, held.session);
       return held.listener.end(ends.takenOver);
     }
-    // The other one answers.
+    // The other process answers.
     if (!held && bindings.isTakenAway(hookId)) return;
     const { body } = request;
     const all = sum(open.values(), ({ listener }) => listener.bytes());
@@ -146,7 +146,7 @@ export function openListeners(options: {
       await Promise.all(all.map(({ hookId }) => to?.unbind(String(hookId))));
       await within(finishMs, () => all.every(({ listener }) => listener.underWay() === 0));
       for (const { listener } of all) listener.end(ends.restarts);
-      if (all.length > 0) await releaseSessions(pool, sessionsOf(all)).catch(() => {}); // they end by themselves
+      if (all.length > 0) await releaseSessions(pool, sessionsOf(all)).catch(() => {}); // they expire by themselves
       await within(partMs, () => leaving.size === 0);
       for (const listener of leaving) listener.cut();
       await to?.[Symbol.asyncDispose]();
@@ -165,7 +165,7 @@ function countOpen(open: ReadonlyMap<number, Open>, registry: Registry): void {
   });
 }
 
-/** Looks after those that are open, and says in PostgreSQL that they are there. */
+/** Looks after open listeners, and reports in PostgreSQL that they are there. */
 function tend(open: ReadonlyMap<number, Open>, pool: Pool, log: Log): Disposable {
   const look = async (held: Open) => {
     held.listener.look();
@@ -185,7 +185,7 @@ function tend(open: ReadonlyMap<number, Open>, pool: Pool, log: Log): Disposable
     try {
       if (open.size > 0) await renewSessions(pool, sessionsOf(open.values()));
       renewedTimes += 1;
-      // While PostgreSQL was away nobody could renew: everybody else has had the time to, now.
+      // While PostgreSQL was away nobody could renew: by now everybody else has had the time to.
       if (renewedTimes > 1) await deleteForsaken(pool);
     } catch (error) {
       renewedTimes = 0;
@@ -219,7 +219,7 @@ function sum<T>(items: Iterable<T>, of: (item: T) => number): number {
   return total;
 }
 
-/** Waits until `isSo`, at most so long. */
+/** Waits until `isSo`, with a time limit. */
 async function within(ms: number, isSo: () => boolean): Promise<void> {
   const untilMs = performance.now() + ms;
   while (!isSo() && performance.now() < untilMs) await new Promise((resolve) => setTimeout(resolve, 20));

@@ -1,13 +1,13 @@
-/** Who listens, in PostgreSQL: a row for each hook of a command line, which goes with the hook. */
+/** Listeners in PostgreSQL: a row per command-line hook, deleted with the hook. */
 import type { Queryable } from '../hooks/rows.ts';
 
-/** A hook whose socket has not been opened yet, or whose server has ended it, waits so long for a listener. */
+/** How long a hook waits for a listener if its socket has not been opened yet, or was closed by its server. */
 const firstWait = "interval '2 minutes'";
 const comeBack = "interval '30 seconds'";
 /** How long a process may be silent before its sockets count as gone. */
 const lease = "interval '20 seconds'";
 
-/** Beside a hook that was just made. `url`: where its socket is. */
+/** Added along with a new hook. `url`: where its socket is. */
 export async function addListener(db: Queryable, hookId: number, url: string, activates: boolean): Promise<void> {
   await db.query('UPDATE hooks SET url = $2 WHERE id = $1', [hookId, url]);
   await db.query(`INSERT INTO listeners (hook_id, until, activates) VALUES ($1, now() + ${firstWait}, $2)`, [
@@ -16,7 +16,7 @@ export async function addListener(db: Queryable, hookId: number, url: string, ac
   ]);
 }
 
-/** @returns whether there is such a hook. */
+/** @returns whether the hook exists. */
 export async function openSession(db: Queryable, hookId: number, session: string): Promise<boolean> {
   const { rowCount } = await db.query(
     `UPDATE listeners SET session = $2, until = now() + ${lease} WHERE hook_id = $1`,
@@ -25,7 +25,7 @@ export async function openSession(db: Queryable, hookId: number, session: string
   return rowCount === 1;
 }
 
-/** Activates the hook if that was asked for when it was made, once. */
+/** Activates the hook once, if that was requested at its creation. */
 export async function activateFirst(db: Queryable, hookId: number): Promise<void> {
   await db.query(
     `WITH first AS (UPDATE listeners SET activates = false WHERE hook_id = $1 AND activates RETURNING hook_id)
@@ -34,7 +34,7 @@ export async function activateFirst(db: Queryable, hookId: number): Promise<void
   );
 }
 
-/** What the place of a hook is called today. */
+/** The current names of a hook's place. */
 export async function findPlaceNames(
   db: Queryable,
   hookId: number,
@@ -57,7 +57,7 @@ export async function hasListener(db: Queryable, hookId: number): Promise<boolea
   return rowCount === 1;
 }
 
-/** Says that these sockets are open. */
+/** Reports that these sockets are open. */
 export async function renewSessions(db: Queryable, open: { hookIds: number[]; sessions: string[] }): Promise<void> {
   await db.query(`UPDATE listeners SET until = now() + ${lease} WHERE hook_id = ANY ($1) AND session = ANY ($2)`, [
     open.hookIds,
@@ -65,7 +65,7 @@ export async function renewSessions(db: Queryable, open: { hookIds: number[]; se
   ]);
 }
 
-/** These sockets are closed; their hooks stay for a while, for whoever comes back. */
+/** These sockets are closed; their hooks stay for a while, in case the listeners come back. */
 export async function releaseSessions(db: Queryable, closed: { hookIds: number[]; sessions: string[] }): Promise<void> {
   await db.query(
     `UPDATE listeners SET session = NULL, until = now() + ${comeBack} WHERE hook_id = ANY ($1) AND session = ANY ($2)`,
@@ -73,7 +73,7 @@ export async function releaseSessions(db: Queryable, closed: { hookIds: number[]
   );
 }
 
-/** A hook ends with its socket, unless another has taken over. */
+/** A hook ends with its socket, unless another socket has taken over. */
 export async function endSession(db: Queryable, hookId: number, session: string): Promise<void> {
   await db.query(
     'DELETE FROM hooks WHERE id IN (SELECT hook_id FROM listeners WHERE hook_id = $1 AND session = $2 FOR UPDATE)',
@@ -81,7 +81,7 @@ export async function endSession(db: Queryable, hookId: number, session: string)
   );
 }
 
-/** Deletes hooks that nobody listens to any more: their process died, or nobody came. */
+/** Deletes hooks without a listener: their process died, or nobody came. */
 export async function deleteForsaken(db: Queryable): Promise<number> {
   const { rowCount } = await db.query({
     name: 'hooks without a listener',

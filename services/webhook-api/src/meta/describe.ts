@@ -1,4 +1,4 @@
-/** The API in OpenAPI 3.0, made of the table of routes and of the schemas that validate. */
+/** The API in OpenAPI 3.0, generated from the table of routes and the validating schemas. */
 import { exampleOf } from '@gatepost/api-docs/example';
 import { type JsonSchema, toJsonSchema } from '@gatepost/api-docs/json-schema';
 import { z } from 'zod';
@@ -152,14 +152,14 @@ function describeRoute(route: AnyRoute, schemas: Record<string, JsonSchema>): De
   };
 }
 
-/** Under this name the page shows it. */
+/** The page shows it under this name. */
 export function operationIdOf({ path, family, operation }: AnyRoute): string {
   return `${tagOf(path)}/${operation.id(family)}${path.endsWith('/test') ? '-by-test-url' : ''}`;
 }
 
-/** What the way to an operation may answer (`http/serve.ts`). */
+/** What may be answered on the way to an operation (`http/serve.ts`). */
 function errorsOf({ access, operation }: AnyRoute): Described['responses'] {
-  // Whoever lacks the scope does not hear whether the thing is there.
+  // A caller without the scope does not learn whether the thing exists.
   const hides = access.kind === 'place' || (access.kind === 'token' && access.scopes.length > 0);
   const names: (keyof typeof errors)[] = [
     'BadRequest',
@@ -173,7 +173,7 @@ function errorsOf({ access, operation }: AnyRoute): Described['responses'] {
   return Object.fromEntries(names.map((name) => [errors[name].status, { $ref: `#/components/responses/${name}` }]));
 }
 
-/** Whether there are values that a query refuses, and not only brings into range. */
+/** Whether a query refuses some values, rather than only clamping them. */
 const isParticular = (query: z.ZodObject | undefined): boolean =>
   query?.safeParse(Object.fromEntries(Object.keys(query.shape).map((name) => [name, 'odd']))).success === false;
 
@@ -244,7 +244,7 @@ function queryParameters(query: z.ZodObject | undefined, schemas: Record<string,
   }));
 }
 
-/** Gives each request and answer an example. */
+/** Gives every request and answer an example. */
 function addExamples({ paths, components: { schemas } }: OpenApi): void {
   const known = Object.entries(schemas).map(([name, schema]) => [
     name,

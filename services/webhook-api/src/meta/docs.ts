@@ -1,4 +1,4 @@
-/** `GET /docs`: the description as a page to read. All of it comes from here (packages/api-docs/src/viewer.ts). */
+/** `GET /docs`: the description as a readable page, served entirely from here (packages/api-docs/src/viewer.ts). */
 import { docsPage, docsPolicy, docsScript } from '@gatepost/api-docs/viewer';
 import { z } from 'zod';
 import { openOperation } from '../http/operation.ts';

@@ -1,4 +1,4 @@
-/** `GET /event-types` (ours): the catalogue that hooks choose their events from. GitHub's clients keep a list of their own. */
+/** `GET /event-types` (our own): the catalogue of events that hooks can choose. GitHub's clients have a list of their own. */
 import { z } from 'zod';
 import { gateEvents, githubEvents } from '../hooks/catalog.ts';
 import { openOperation } from '../http/operation.ts';

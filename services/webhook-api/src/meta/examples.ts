@@ -1,4 +1,4 @@
-/** What the description shows as examples: an organization, its repository, a hook there and a delivery, as the API answers them. */
+/** Examples in the description: an organization, its repository, a hook there and a delivery, as answered by the API. */
 import { presentMembership } from '../accounts/memberships.ts';
 import { mask } from '../hooks/mask.ts';
 import { presentOrganization, presentSimpleOrganization } from '../objects/organization.ts';
@@ -341,7 +341,7 @@ export const examplesOfSchemas: Record<string, unknown> = {
   User: presentUser(userOfSubject(alice), base),
 };
 
-/** By the operation, where its schemas have no names. */
+/** By operation, where its schemas have no names. */
 export const examplesOfAnswers: Record<string, unknown> = {
   'admin/drop-dead-letters': { dropped: 12 },
   'admin/publish-dead-letters': { published: 11, left: 1 },

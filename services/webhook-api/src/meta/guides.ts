@@ -1,10 +1,10 @@
-/** The pages of `/docs` beside the operations: each is a tag of the description (`x-traitTag`), with its text in Markdown. */
+/** Pages of `/docs` besides the operations: each is a tag of the description (`x-traitTag`), with its text in Markdown. */
 import { anchorOf } from '@gatepost/api-docs/viewer';
 import { type EventCatalog, gateEvents, githubEvents } from '../hooks/catalog.ts';
 
 export type Tag = { name: string; description?: string; 'x-displayName': string; 'x-traitTag'?: true };
 
-/** The tags of the operations, in the order of the page. */
+/** The operations' tags, in page order. */
 export const operationTags: Tag[] = [
   { name: 'repos', 'x-displayName': 'Repositories and their hooks' },
   { name: 'orgs', 'x-displayName': 'Organizations, their hooks and policies' },
@@ -14,7 +14,7 @@ export const operationTags: Tag[] = [
   { name: 'meta', 'x-displayName': 'About the service' },
 ];
 
-/** Names of the pages that errors lead to. */
+/** Names of pages that errors link to. */
 export const guideNames = {
   errors: 'errors',
   limits: 'rate-limits',
@@ -167,7 +167,7 @@ final class Signature {
 Libraries for GitHub's webhooks do the same: \`@octokit/webhooks\`, go-github's \`ValidatePayload\`, octokit.py and others work unchanged.
 `;
 
-/** Where the refusal of a hook on this machine leads to. */
+/** The page linked from the refusal of a hook on this machine. */
 const localReceivers = `
 A webhook never goes to \`localhost\` or \`127.0.0.1\`, as at GitHub. To receive on a machine of your own, let a program listen: GitHub's \`gh webhook forward\`,
 or any that makes a webhook with \`"name": "cli"\` and opens the WebSocket at its \`ws_url\`. There are two further ways on the machine that the service runs on:

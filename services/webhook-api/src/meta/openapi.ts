@@ -1,4 +1,4 @@
-/** `GET /openapi.json`: OpenAPI 3.0, made of the schemas that validate and of the table of routes. */
+/** `GET /openapi.json`: OpenAPI 3.0, generated from the validating schemas and the table of routes. */
 import { z } from 'zod';
 import { openOperation } from '../http/operation.ts';
 import { describeApi } from './describe.ts';

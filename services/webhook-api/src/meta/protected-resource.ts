@@ -1,9 +1,9 @@
-/** `GET /.well-known/oauth-protected-resource`: which gate gives tokens for this API, and what to ask it for (RFC 9728 section 2). */
+/** `GET /.well-known/oauth-protected-resource`: which gate issues tokens for this API, and what to ask it for (RFC 9728 section 2). */
 import { z } from 'zod';
 import { publicScope } from '../access/scopes.ts';
 import { openOperation } from '../http/operation.ts';
 
-/** What people may ask for; `site_admin` is granted to machines. */
+/** Scopes for people; `site_admin` is granted to machines. */
 const scopes = [
   'repo',
   publicScope,

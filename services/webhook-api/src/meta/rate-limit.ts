@@ -24,7 +24,7 @@ export const getRateLimit = uncountedOperation({
   },
   async run({ rateLimit }) {
     const core = await rateLimit();
-    // In the words of GitHub Enterprise Server, which clients know.
+    // In GitHub Enterprise Server's words, which clients know.
     if (!core) throw new ApiError(404, 'Rate limiting is not enabled.');
     const search = { ...core, used: 0, remaining: core.limit, resource: 'search' };
     return { status: 200, body: { resources: { core, search }, rate: core } };

@@ -1,4 +1,4 @@
-/** `GET /`: where things are. Clients ask here first whether their token is good; what GitHub requires of it is named also where nothing is. */
+/** `GET /`: where things are. Clients first ask here whether their token is valid; names all that GitHub requires, even where nothing is. */
 import { z } from 'zod';
 import { openOperation } from '../http/operation.ts';
 import { linksBelow, linksSchema, webBase } from '../objects/links.ts';

@@ -1,6 +1,6 @@
 /**
- * `GET /` for browsers: what this is, and where to go on. GitHub's clients ask there too, for JSON or for anything, and go on getting GitHub's
- * root (`root.ts`); a browser that a person sits before wants HTML first.
+ * `GET /` for browsers: what this is, and where to go from here. GitHub's clients ask there too, for JSON or for anything, and still get
+ * GitHub's root (`root.ts`); a person's browser prefers HTML.
  */
 import { createHash } from 'node:crypto';
 import { type ReadyCheck, watchChecks } from '@gatepost/runtime/checks';

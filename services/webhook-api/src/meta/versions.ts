@@ -1,4 +1,4 @@
-/** `GET /versions`: the API versions that `X-GitHub-Api-Version` may name. They do not differ in anything served here. */
+/** `GET /versions`: the API versions that `X-GitHub-Api-Version` may name. Nothing served here differs between them. */
 import { z } from 'zod';
 import { openOperation } from '../http/operation.ts';
 import { apiVersions } from '../http/standing-headers.ts';

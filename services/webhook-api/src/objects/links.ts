@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 type Names<L> = keyof L & string;
 
-/** `paths` behind `url`, each under its name. */
+/** `paths` appended to `url`, each under its name. */
 export function linksBelow<const L extends Record<string, string>>(url: string, paths: L): Record<Names<L>, string> {
   return mapValues(paths, (path) => url + path);
 }
@@ -13,12 +13,12 @@ export function linksSchema<const L extends Record<string, string>>(paths: L): R
 }
 
 /**
- * The base URL of the pages for people, derived from the API’s, as on a GitHub Enterprise Server: there the API is at `/api/v3`.
- * Such pages do not exist here; objects name them all the same, because clients require it.
+ * The base URL of the pages for people, derived from the API’s as on a GitHub Enterprise Server, where the API is at `/api/v3`. Such pages do
+ * not exist here; objects link to them all the same, because clients require it.
  */
 export const webBase = (base: string): string => base.replace(/\/api\/v3$/, '');
 
 function mapValues<L extends Record<string, string>, V>(paths: L, map: (path: string) => V): Record<Names<L>, V> {
-  // `fromEntries` forgets which names there were.
+  // `fromEntries` loses the type of the names.
   return Object.fromEntries(Object.entries(paths).map(([name, path]) => [name, map(path)])) as Record<Names<L>, V>;
 }

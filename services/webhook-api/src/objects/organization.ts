@@ -17,7 +17,7 @@ const links = {
   public_members_url: '/public_members{/member}',
 };
 
-/** GitHub's "simple organization": what stands in memberships and events. */
+/** GitHub's "simple organization", as used in memberships and events. */
 export const simpleOrganizationSchema = z
   .object({
     login: z.string(),
@@ -63,7 +63,7 @@ export function presentSimpleOrganization(
   };
 }
 
-/** `role` is the caller's; without it nothing is said of permissions. */
+/** `role` is the caller's; without it no permissions are shown. */
 export function presentOrganization(
   account: Place['account'],
   base: string,

@@ -1,6 +1,6 @@
 /**
- * Repositories as clients see them (https://docs.github.com/rest/repos/repos): every property that GitHub's schema requires. octocrab,
- * github3.py and githubkit read no repository that lacks one. Here are hooks and no code, so what counts code, forks and issues says none.
+ * Repositories as clients see them (https://docs.github.com/rest/repos/repos): every property that GitHub's schema requires. octocrab, github3.py
+ * and githubkit reject a repository that lacks one. We have hooks but no code, so counts of code, forks and issues are zero.
  */
 import { z } from 'zod';
 import type { Place, Repository, Role } from '../access/place.ts';
@@ -104,7 +104,7 @@ export const repositorySchema = z
   })
   .meta({ id: 'Repository' });
 
-/** What a repository without any of this would say. */
+/** The values of a repository with none of this. */
 const plain = {
   private: true,
   visibility: 'private',
@@ -140,7 +140,7 @@ const plain = {
   custom_properties: {},
 } as const;
 
-/** `role` is the caller's; without it nothing is said of permissions. */
+/** `role` is the caller's; without it no permissions are shown. */
 export function presentRepository(
   account: Place['account'],
   repository: Repository,

@@ -1,2 +1,2 @@
-/** GitHub's times have no fraction of a second. */
+/** GitHub's times have no fractional seconds. */
 export const seconds = (date: Date): string => date.toISOString().replace(/\.\d+Z$/, 'Z');

@@ -1,6 +1,6 @@
 /**
- * Who owns or does something, as clients see them (https://docs.github.com/rest/users/users): an account, a person or a machine. GitHub calls
- * them all users.
+ * The owner or author of something, as clients see it (https://docs.github.com/rest/users/users): an account, a person or a machine. GitHub
+ * calls them all users.
  */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
@@ -68,8 +68,8 @@ export const userOfAccount = ({ login, id }: Pick<Place['account'], 'login' | 'i
 });
 
 /**
- * A person or a machine, by the `sub` of their tokens: that is all that is known of them here. The gate's persons have a connection's name
- * before a `|`, machines are named by their client. The number is made of the subject, above those of accounts and below 2^53.
+ * A person or a machine, by the `sub` of their tokens, which is all that is known of them here. The gate's persons have a connection's name
+ * before a `|`; machines are named by their client. The number is derived from the subject, above account numbers and below 2^53.
  */
 export function userOfSubject(subject: string): User {
   const digest = createHash('sha256').update(subject).digest();
@@ -94,7 +94,7 @@ export function presentUser({ login, id, type }: User, base: string): z.infer<ty
   };
 }
 
-/** `since`: when the user came, as far as that is known. */
+/** `since`: when the user first appeared, as far as that is known. */
 export function presentProfile(user: User, since: Date, base: string): z.infer<typeof profileSchema> {
   return {
     ...presentUser(user, base),
@@ -115,5 +115,5 @@ export function presentProfile(user: User, since: Date, base: string): z.infer<t
   };
 }
 
-/** Where GitHub Enterprise Server has them. */
+/** Where GitHub Enterprise Server has avatars. */
 export const avatarOf = (id: number, base: string): string => `${webBase(base)}/avatars/u/${id}`;

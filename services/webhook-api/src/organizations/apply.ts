@@ -1,17 +1,17 @@
-/** Makes an account what the gate says of its organization. */
+/** Updates an account to what the gate says about its organization. */
 import type { OrganizationStatement } from '@gatepost/contracts/organizations';
 import { inTransaction } from '@gatepost/runtime/transaction';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type pg from 'pg';
 
-/** `late`: something newer was heard before. `ignored`: it is no account, and was none. `taken`: it cannot be an account by its name. */
+/** `late`: superseded by a newer statement. `ignored`: not an account, and never was. `taken`: its name cannot be used for an account. */
 export type Applied = 'applied' | 'late' | 'ignored' | 'taken';
 
 const loginPattern = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?$/;
 
 /**
- * An account that was here before is never taken over: its name is another's then. People of the account are exactly the members, machines
- * are left as they are, and nothing of an account but its people ends with the organization.
+ * An account that already existed is never taken over: its name then belongs to another. The account's people are exactly the members, machines
+ * are left as they are, and when the organization ends, only the people leave the account.
  */
 export async function applyOrganization(pool: Pool, said: OrganizationStatement): Promise<Applied> {
   return inTransaction(pool, async (client) => {
@@ -24,7 +24,7 @@ export async function applyOrganization(pool: Pool, said: OrganizationStatement)
     if (known && Number(known.version) >= said.version) return 'late';
     const before = known?.account_id ?? undefined;
     const accountId = before ?? (said.is_account ? await makeAccount(client, said) : undefined);
-    // Also of one that is no account: what is older and comes later must not make it one.
+    // Recorded even if it is no account: an older statement arriving later must not make it one.
     await client.query(
       `INSERT INTO gate_organizations (id, account_id, version) VALUES ($1, $2, $3)
        ON CONFLICT (id) DO UPDATE SET account_id = excluded.account_id, version = excluded.version`,
@@ -46,7 +46,7 @@ async function makeAccount(client: pg.PoolClient, { name }: OrganizationStatemen
   return rows[0]?.id;
 }
 
-/** Unless the new name is another account's. */
+/** Does nothing if another account has the new name. */
 async function rename(client: pg.PoolClient, accountId: number, name: string): Promise<void> {
   if (!loginPattern.test(name)) return;
   await client.query(
@@ -56,7 +56,7 @@ async function rename(client: pg.PoolClient, accountId: number, name: string): P
   );
 }
 
-/** People have a connection's name before a `|` in their subject, machines have none. */
+/** People have a connection's name before a `|` in their subject; machines do not. */
 async function setPeople(
   client: pg.PoolClient,
   accountId: number,

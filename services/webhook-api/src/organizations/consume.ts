@@ -1,6 +1,6 @@
 /**
- * Organizations of the gate that are accounts here, with its members, as the gate tells (docs/reference/organization-accounts.md). What it
- * says is signed with its keys; anything else in the queue is left aside.
+ * The gate's organizations that are accounts here, with their members, as reported by the gate (docs/reference/organization-accounts.md). Its
+ * statements are signed with its keys; anything else in the queue is ignored.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Consumer, type Incoming, openConsumer } from '@gatepost/amqp/consumer';
@@ -26,7 +26,7 @@ type Consuming = {
 
 const retryMs = 1_000;
 
-/** One at a time: the order is that of the versions, whatever comes first. */
+/** One at a time: versions determine the order, whatever arrives first. */
 export function openOrganizations(parts: Consuming): Promise<Consumer> {
   return openConsumer({
     ...parts.broker,
@@ -65,7 +65,7 @@ async function settle({ pool, keys, issuers, log }: Consuming, message: Incoming
   }
 }
 
-/** Not that the gate's keys could not be read, or a store is away. */
+/** False if the gate's keys could not be read, or a store is away. */
 function isItsOwnFault(error: unknown): boolean {
   if ((error as Error).name === 'ZodError') return true;
   return (

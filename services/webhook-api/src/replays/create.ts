@@ -1,4 +1,4 @@
-/** `POST …/deliveries/replays`: many of a hook's deliveries once more, in the background (docs/reference/delivery.md#replays). */
+/** `POST …/deliveries/replays`: repeats many of a hook's deliveries in the background (docs/reference/delivery.md#replays). */
 import { replayStatuses } from '@gatepost/webhook-db/replays';
 import { z } from 'zod';
 import { readEvents } from '../hooks/events.ts';

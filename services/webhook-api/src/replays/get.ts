@@ -1,4 +1,4 @@
-/** `GET …/deliveries/replays/{replay_id}`: how far it is. */
+/** `GET …/deliveries/replays/{replay_id}`: its progress. */
 import { hookId } from '../hooks/hook-id.ts';
 import { findRow as findHook } from '../hooks/rows.ts';
 import { notFound } from '../http/errors.ts';

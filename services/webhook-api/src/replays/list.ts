@@ -1,4 +1,4 @@
-/** `GET …/deliveries/replays`: those that run and those that have ended, within the log's retention. */
+/** `GET …/deliveries/replays`: running and finished ones, within the log's retention. */
 import { z } from 'zod';
 import { hookId } from '../hooks/hook-id.ts';
 import { findRow as findHook } from '../hooks/rows.ts';

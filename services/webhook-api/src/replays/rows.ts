@@ -24,7 +24,7 @@ const columns = `r.id, r.hook_id, r.state, r.stopped_because, r.since, r.until, 
   r.created_at, r.started_at, r.ended_at`;
 const tables = 'replays r JOIN replay_outcomes o ON o.replay_id = r.id';
 
-/** What somebody asked for. `until` undefined: until now. */
+/** A replay as requested. `until` undefined: until now. */
 export type Asked = { since: Date; until: Date | undefined; status: ReplayStatus; events: string[] | null };
 
 /** How many replays of an account may run at once. */
@@ -32,7 +32,7 @@ export const runningMax = 5;
 
 export type Begun = { kind: 'begun' | 'runs'; row: ReplayRow } | { kind: 'another'; id: string } | { kind: 'too_many' };
 
-/** Begins a replay, unless one of the hook runs: `runs` is the same request, `another` a different one. */
+/** Begins a replay, unless the hook has a running one: `runs` is the same request, `another` a different one. */
 export function beginReplay(
   pool: Pool,
   hook: { id: number; accountId: number; subject: string },
@@ -41,7 +41,7 @@ export function beginReplay(
   const { since, status, events } = asked;
   const request = JSON.stringify({ since, until: asked.until ?? null, status, events });
   return inTransaction(pool, async (client): Promise<Begun> => {
-    // One after the other in an account.
+    // One at a time per account.
     await client.query("SELECT pg_advisory_xact_lock(hashtextextended('gatepost replays', $1))", [hook.accountId]);
     const { rows: running } = await client.query<ReplayRow & { is_same: boolean }>(
       `SELECT ${columns}, r.asked = $2::jsonb AS is_same FROM ${tables} WHERE r.hook_id = $1 AND r.ended_at IS NULL`,
@@ -80,7 +80,7 @@ export async function findReplay(
   return rows[0];
 }
 
-/** A page of a hook's replays, the newest first, and how many there are in all. */
+/** A page of a hook's replays, newest first, and their total number. */
 export async function listReplays(
   pool: Pick<Pool, 'query'>,
   hookId: number,
@@ -99,7 +99,7 @@ export async function listReplays(
   return { rows, total: counted[0]!.total };
 }
 
-/** The first day of which events are kept, `YYYY-MM-DD` in UTC. */
+/** The first day whose events are stored, `YYYY-MM-DD` in UTC. */
 export async function firstDayKept(pool: Pick<Pool, 'query'>): Promise<string> {
   const { rows } = await pool.query<{ day: string }>(
     `SELECT min(to_date(right(c.relname, 8), 'YYYYMMDD'))::text AS day

@@ -1,4 +1,4 @@
-/** `DELETE …/deliveries/replays/{replay_id}`: nothing more of it begins; what is in flight ends. */
+/** `DELETE …/deliveries/replays/{replay_id}`: no further deliveries begin; those in flight finish. */
 import { endReplay, forgetStopped } from '@gatepost/webhook-db/replays';
 import { hookId } from '../hooks/hook-id.ts';
 import { findRow as findHook } from '../hooks/rows.ts';

@@ -1,4 +1,4 @@
-/** `…/stats`: what was delivered and failed, and how fast, of a hook, an account, or all; and what stands now (docs/reference/webhooks-api.md#statistics). */
+/** `…/stats`: deliveries, failures and speed of a hook, an account, or all; and the current state (docs/reference/webhooks-api.md#statistics). */
 import { loadAccount } from '../admin/organization.ts';
 import { hookId } from '../hooks/hook-id.ts';
 import { findRow as findHook } from '../hooks/rows.ts';

@@ -74,7 +74,7 @@ const none: Counts = {
   buckets: [],
 };
 
-/** `counted`: the steps of which it is known what waited; undefined: of a hook, of which neither that is nor what came in. */
+/** `counted`: the steps whose number of waiting deliveries is known; undefined: for a hook, where neither that nor the incoming number is. */
 export function presentStats(
   range: Range,
   counts: Map<number, Counts>,

@@ -1,9 +1,9 @@
-/** A share of durations that were counted in buckets, as an estimate. Pure. */
+/** Estimates a quantile of durations counted in buckets. Pure. */
 import { bucketsMs } from '@gatepost/webhook-db/stats';
 
 /**
- * The duration in milliseconds that `share` of them does not exceed: within its bucket they are taken to lie evenly. Beyond the last bucket
- * it is that one's end, of which is known only that it took longer. null: there are none.
+ * The duration in milliseconds that `share` of them does not exceed, assuming an even distribution within its bucket. Beyond the last bucket it
+ * is that bucket's bound; all that is known is that they took longer. null: there are none.
  */
 export function quantileMs(buckets: readonly number[], share: number): number | null {
   const total = buckets.reduce((sum, count) => sum + count, 0);

@@ -1,4 +1,4 @@
-/** Which time is asked about, and in which steps. */
+/** The time asked about, and its steps. */
 import { z } from 'zod';
 import { validationFailed } from '../http/errors.ts';
 
@@ -9,7 +9,7 @@ export type Resolution = (typeof resolutions)[number];
 export type Range = { since: Date; until: Date; resolution: Resolution };
 
 export const stepMs: Record<Resolution, number> = { minute: 60_000, hour: 3_600_000, day: 86_400_000 };
-/** How many are answered where nothing is said: an hour, a day, a month. */
+/** The default number of steps: an hour, a day, a month. */
 const usual: Record<Resolution, number> = { minute: 60, hour: 24, day: 30 };
 const pointsMax = 1_500;
 
@@ -29,7 +29,7 @@ export const rangeQuery = z.object({
     }),
 });
 
-/** @throws ApiError 422 for a time without steps, or with too many. */
+/** @throws ApiError 422 for a time with no steps, or too many. */
 export function readRange({ since, until, resolution }: z.infer<typeof rangeQuery>, now = new Date()): Range {
   const step = stepMs[resolution];
   const endMs =

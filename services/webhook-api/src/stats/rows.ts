@@ -1,4 +1,4 @@
-/** The statistics in PostgreSQL, read only: the dispatcher writes them (packages/webhook-db/src/stats.ts). */
+/** The statistics in PostgreSQL, read-only: the dispatcher writes them (packages/webhook-db/src/stats.ts). */
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { bucketColumns } from '@gatepost/webhook-db/stats';
 import type { Range } from './range.ts';
@@ -10,7 +10,7 @@ export type Subject = { accountId: number; hookId: number };
 
 export const everything: Subject = { accountId: 0, hookId: 0 };
 
-/** What was counted in one step. */
+/** The counts of one step. */
 export type Counts = {
   delivered: number;
   failed: number;
@@ -18,9 +18,9 @@ export type Counts = {
   retried: number;
   redelivered: number;
   cameIn: number;
-  /** The most that waited for the limit; null: nobody counted. */
+  /** The most deliveries that waited for the limit; null: not counted. */
   waiting: number | null;
-  /** How many attempts fell into each bucket of durations. */
+  /** How many attempts fell into each duration bucket. */
   buckets: number[];
 };
 
@@ -28,7 +28,7 @@ type Row = Omit<Counts, 'cameIn'> & { at: number; came_in: number };
 
 const sum = (column: string) => `sum(${column})::float8`;
 
-/** By when a step begins, in milliseconds; steps in which nothing happened are not there. */
+/** By the start of each step, in milliseconds; steps without activity are missing. */
 export async function loadCounts(
   db: Queryable,
   { accountId, hookId }: Subject,
@@ -45,7 +45,7 @@ export async function loadCounts(
   return new Map(rows.map(({ at, came_in: cameIn, ...counts }) => [at, { ...counts, cameIn }]));
 }
 
-/** Of which steps it was counted what waits. Of an account that has none, nothing is written. */
+/** Steps in which waiting deliveries were counted. Nothing is written for an account without any. */
 export async function loadCounted(db: Queryable, { since, until, resolution }: Range): Promise<Set<number>> {
   const { rows } = await db.query<{ at: number }>({
     name: 'stats counted',
@@ -58,7 +58,7 @@ export async function loadCounted(db: Queryable, { since, until, resolution }: R
 
 const rateMinutes = 5;
 
-/** How many deliveries a second events have brought to an account in the last minutes. */
+/** Incoming deliveries per second of an account over the last minutes. */
 export async function loadIncomingRate(db: Queryable, accountId: number): Promise<number> {
   const { rows } = await db.query<{ rate: number }>({
     name: 'stats incoming',

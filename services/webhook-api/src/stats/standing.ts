@@ -1,4 +1,4 @@
-/** What stands now: of a hook, of an account, or of all. */
+/** The current state of a hook, an account, or all. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { deadEventsQueue } from '@gatepost/contracts/topology';
 import { countTakers } from '@gatepost/webhook-db/takers';
@@ -32,7 +32,7 @@ export async function accountStanding({ pool, throttleDefaults }: Parts, account
     await readWaiting(pool),
   ];
   const limit = { rate: rows[0]?.rate ?? throttleDefaults.rate, burst: rows[0]?.burst ?? throttleDefaults.burst };
-  // What is more than was counted here the dispatchers have counted, if it is much.
+  // Counting stops at a limit here; beyond it, the dispatchers have counted the largest accounts.
   const exact = summary?.accounts.find(({ id }) => id === accountId)?.deliveries ?? 0;
   const waiting = counted.map((one) =>
     one.reason === 'limit' && one.more && exact > one.deliveries ? { ...one, deliveries: exact, more: false } : one,
@@ -50,14 +50,14 @@ const words: Record<WaitingReason, CountedWaiting['reason']> = {
   paused: 'paused',
 };
 
-/** What waits was counted by the dispatchers, some seconds ago: all who look see the same, and it costs nothing. */
+/** The dispatchers counted what waits some seconds ago: all callers see the same, and it costs nothing. */
 export async function standing({ pool, publisher, storeTimeoutMs }: Parts): Promise<Standing> {
   const [summary, dispatchers, dead_letters] = await Promise.all([
     readWaiting(pool),
     countTakers(pool),
     Promise.race([
       publisher.isConnected() ? publisher.waiting(deadEventsQueue, { mayBeGone: true }).catch(() => null) : null,
-      wait(storeTimeoutMs / 2, null, { ref: false }), // RabbitMQ says nothing
+      wait(storeTimeoutMs / 2, null, { ref: false }), // RabbitMQ does not answer
     ]),
   ]);
   const waiting = Object.entries(summary?.reasons ?? {})
@@ -72,7 +72,7 @@ export async function standing({ pool, publisher, storeTimeoutMs }: Parts): Prom
   return { ...nothing, waiting, dispatchers, dead_letters };
 }
 
-/** null for what is no time, or lies beyond the years that a time has. */
+/** null for anything that is not a time, or lies outside the range of dates. */
 function shownTime(ms: number): string | null {
   const time = new Date(ms);
   return Number.isNaN(time.getTime()) || time.getUTCFullYear() > 9999 ? null : seconds(time);

@@ -30,12 +30,12 @@ export const streamDeliveries = enteringOperation({
         await checkMaySee(parts.reads, log);
         return true;
       } catch (error) {
-        // A store or the gate may be away: it is looked at again.
+        // A store or the gate may be away: it will be checked again.
         return !(error instanceof ApiError && [401, 403, 404].includes(error.status));
       }
     };
     const stream = await parts.streams.open({ hookId: log.hookId, token, ageMs, standing });
-    // Nginx would hold events back, and others would compress them, or keep them.
+    // Nginx would hold events back; other proxies would compress or cache them.
     const headers = { 'Cache-Control': 'private, no-store, no-transform', 'X-Accel-Buffering': 'no' };
     return { status: 200, stream, headers: { 'Content-Type': 'text/event-stream; charset=utf-8', ...headers } };
   },

@@ -1,4 +1,4 @@
-/** The log of deliveries in the order in which they were attempted. Ids are no such order: one that waited has had its id for hours. */
+/** The delivery log in the order of attempts. That is not the order of ids: a delivery that waited got its id hours earlier. */
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { deliveryJson } from '../deliveries/present.ts';
 
@@ -7,14 +7,14 @@ type Queryable = Pick<Pool, 'query'>;
 export type Attempted = { hook_id: number; id: string };
 export type Shown = Attempted & { json: string };
 
-/** Of one hook, in one look; more than any hook has in two minutes. */
+/** For one hook, per look; more than any hook has in two minutes. */
 const lookMax = 50_000;
 
-// By index, whatever the planner believes of a partition made today.
+// Uses an index, whatever the planner believes about a partition created today.
 const since = (parameter: string) => `now() - ${parameter} * interval '1 millisecond'`;
 const day = (parameter: string) => `delivered_on >= ((${since(parameter)}) AT TIME ZONE 'UTC')::date`;
 
-/** Which deliveries of hooks began within the last milliseconds, of those that are recorded. */
+/** Recorded deliveries of hooks that began within the last milliseconds. */
 export async function findLatest(db: Queryable, hookIds: readonly number[], withinMs: number): Promise<Attempted[]> {
   const { rows } = await db.query<Attempted>({
     name: 'deliveries lately',
@@ -27,7 +27,7 @@ export async function findLatest(db: Queryable, hookIds: readonly number[], with
   return rows;
 }
 
-/** The same deliveries as JSON, the earliest first. */
+/** The same deliveries as JSON, earliest first. */
 export async function loadShown(db: Queryable, some: readonly Attempted[], withinMs: number): Promise<Shown[]> {
   const { rows } = await db.query<Shown>({
     name: 'deliveries shown',
@@ -40,7 +40,7 @@ export async function loadShown(db: Queryable, some: readonly Attempted[], withi
   return rows;
 }
 
-/** Since when a delivery of a hook is past, in milliseconds; undefined: the hook's log does not have it. */
+/** How long ago a delivery of a hook began, in milliseconds; undefined: the hook's log does not have it. */
 export async function findAge(db: Queryable, hookId: number, id: number): Promise<number | undefined> {
   const { rows } = await db.query<{ age: number }>({
     name: 'age of a delivery',
@@ -51,14 +51,14 @@ export async function findAge(db: Queryable, hookId: number, id: number): Promis
   return rows[0]?.age;
 }
 
-/** Pages of a hook's deliveries that began within the last milliseconds, the earliest first, at most so many. */
+/** Pages of a hook's deliveries that began within the last milliseconds, earliest first, up to a maximum. */
 export async function* loadSince(
   db: Queryable,
   hookId: number,
   withinMs: number,
   { page, most }: { page: number; most: number },
 ): AsyncGenerator<Shown[]> {
-  // The first page says in the database's time where it began.
+  // The first page tells, in the database's time, where it began.
   const { rows: begin } = await db.query<{ at: string }>({
     name: 'stream begins',
     text: `SELECT (${since('$1::float8')})::text AS at`,

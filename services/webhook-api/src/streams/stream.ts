@@ -1,20 +1,20 @@
 /**
- * One listener's stream of server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html). First comes what it asked
- * for of the past, in order, and what is sent meanwhile is held: a client that is cut off goes on after the last event that it got.
+ * One listener's stream of server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html). First comes the requested past,
+ * in order, while new events are held: a client that was cut off continues after the last event that it got.
  */
 import type { Response } from 'express';
 
-/** Why it ended, as its last event says. */
+/** Why it ended, as given in its last event. */
 export type End = 'expired' | 'refused' | 'restarts';
 
 export type Stream = {
-  /** Sends what has just been recorded. */
+  /** Sends deliveries that were just recorded. */
   send(events: Buffer): void;
   /** Begins to write. */
   begin(response: Response, past: AsyncIterable<Buffer>): Promise<void>;
-  /** A comment, by which proxies and clients see that it is alive; who has read nothing since the one before the last is cut off. */
+  /** A comment that shows proxies and clients that it is alive; a client that has read nothing since the beat before last is cut off. */
   beat(): void;
-  /** What has been sent and not been read. */
+  /** Bytes sent but not read. */
   unread(): number;
   end(why: End): void;
   cut(): void;
@@ -23,10 +23,10 @@ export type Stream = {
 const unreadMaxBytes = 1024 * 1024;
 const unreadMaxBeats = 2;
 const endWithinMs = 5_000;
-/** Clients come back after one to four seconds: not all at once, when a process stops. */
+/** Clients reconnect after one to four seconds, so that they do not all come at once when a process stops. */
 const retryMs = () => 1_000 + Math.floor(Math.random() * 3_000);
 
-/** `onEnd` is called once, when it ends, by whomever. */
+/** `onEnd` is called once, when it ends, whoever ends it. */
 export function makeStream(onEnd: () => void): Stream {
   let response: Response | undefined;
   let held: Buffer[] | undefined = [];
@@ -83,7 +83,7 @@ export function makeStream(onEnd: () => void): Stream {
     },
     end(why) {
       if (!isOpen) return;
-      // Who does not read does not hear of it.
+      // A client that does not read would not notice the end.
       if (response) setTimeout(cut, endWithinMs).unref();
       response?.end(`event: end\ndata: ${JSON.stringify({ reason: why })}\n\n`);
       close();

@@ -1,6 +1,6 @@
 /**
- * The streams of deliveries that this process holds open. The log is looked at once a second for all hooks that are watched, and not at all
- * when there are none (docs/decisions/0316-listeners-and-streams.md).
+ * The delivery streams that this process holds open. The log is checked once a second for all watched hooks, and not at all when there are none
+ * (docs/decisions/0316-listeners-and-streams.md).
  */
 import type { Log } from '@gatepost/runtime/log';
 import { Gauge, type Registry } from '@gatepost/runtime/metrics';
@@ -12,7 +12,7 @@ import { ApiError, unavailable } from '../http/errors.ts';
 import { type Attempted, findLatest, loadShown, loadSince, type Shown } from './rows.ts';
 import { makeStream, type Stream } from './stream.ts';
 
-/** Who wants to watch which hook. `ageMs`: how long ago the last delivery began that is known; `standing`: looks again whether it may. */
+/** Who wants to watch which hook. `ageMs`: how long ago the client's last known delivery began; `standing`: checks again whether it may. */
 export type Wish = {
   hookId: number;
   token: Token;
@@ -22,15 +22,15 @@ export type Wish = {
 
 export type Streams = AsyncDisposable & {
   /**
-   * Watches from now on, and says how to begin writing. What the log shows after that is either in it already or will be sent.
+   * Watches from now on, and answers how to begin writing. Deliveries that appear in the log later are either included or will be sent.
    * @throws ApiError 429 or 503.
    */
   open(wish: Wish): Promise<(response: Response) => void>;
 };
 
-/** An attempt is recorded when it has ended: how much later than it began that may be. */
+/** An attempt is recorded when it has ended: how much later than its start that may be. */
 const lateMs = 120_000;
-/** Looked at each second; the whole time only now and then. */
+/** The range checked each second; the whole one is checked only now and then. */
 const recentMs = 15_000;
 const lookEveryMs = 1_000;
 const wholeEvery = 8;
@@ -39,21 +39,21 @@ const standingEveryMs = 10_000;
 const beginWithinMs = 10_000;
 const pageRows = 100;
 const pastMax = 10_000;
-/** What all clients together may leave unread, beyond which those that leave much are cut off. */
+/** How much all clients together may leave unread; beyond it, those that leave much are cut off. */
 const unreadMaxBytes = 64 * 1024 * 1024;
 const unreadMuchBytes = 64 * 1024;
 const timerMaxMs = 2 ** 31 - 1;
 
 type Open = Wish & { stream: Stream; beatAt: number; standingAt: number };
-/** `seen`: the deliveries of the last while that were there from the start or have been sent. */
+/** `seen`: recent deliveries that existed at the start or have been sent. */
 type Watched = { open: Set<Open>; seen: Set<string> | undefined; ready: Promise<void> };
 
 export function openStreams(options: {
   pool: Pool;
-  /** Streams of one caller, and in all, in this process. */
+  /** Streams per caller, and in all, in this process. */
   perCaller: number;
   most: number;
-  /** How old a list of deliveries may be, read from a standby. */
+  /** How old a list of deliveries may be when read from a standby. */
   lagMs: number;
   registry: Registry;
   log: Log;
@@ -87,7 +87,7 @@ export function openStreams(options: {
       hook.open.add(held);
       const expiresInMs = Math.max(0, Math.min(token.expiresMs - Date.now(), timerMaxMs));
       timers.push(setTimeout(() => stream.end('expired'), expiresInMs).unref());
-      // Nobody may have come for it: the request was over before this was ready.
+      // Nobody may begin it: the request may have ended before this was ready.
       const unbegun = setTimeout(() => stream.cut(), beginWithinMs).unref();
       timers.push(unbegun);
       rounds.wake();
@@ -113,7 +113,7 @@ export function openStreams(options: {
   };
 }
 
-/** Looks for deliveries, and after those who watch, once a second as long as there is somebody. */
+/** Checks for deliveries, and looks after the clients, once a second while there are any. */
 function makeRounds(all: ReadonlySet<Open>, watching: ReturnType<typeof makeWatching>, log: Log) {
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
@@ -154,7 +154,7 @@ function countOpen(open: ReadonlySet<Open>, registry: Registry): void {
   });
 }
 
-/** Shows its client that it is there, and looks whether that may still see the deliveries. */
+/** Shows its client that it is there, and checks whether the client may still see the deliveries. */
 function lookAfter(held: Open, nowMs: number, log: Log): void {
   if (held.beatAt <= nowMs) {
     held.beatAt = nowMs + beatEveryMs;
@@ -184,7 +184,7 @@ async function send(
   }
 }
 
-/** The hooks that are watched, and what of their deliveries has been sent. */
+/** The watched hooks, and which of their deliveries have been sent. */
 function makeWatching(pool: Pool) {
   const watched = new Map<number, Watched>();
   let looked = 0;
@@ -197,7 +197,7 @@ function makeWatching(pool: Pool) {
       made.ready = findLatest(pool, [hookId], 2 * lateMs).then((rows) => {
         made.seen = new Set(rows.map(({ id }) => id));
       });
-      made.ready.catch(() => watched.get(hookId) === made && watched.delete(hookId)); // whoever opened it hears why
+      made.ready.catch(() => watched.get(hookId) === made && watched.delete(hookId)); // whoever opened it gets the error
       watched.set(hookId, made);
       return made;
     },
@@ -209,7 +209,7 @@ function makeWatching(pool: Pool) {
       looked = 0;
       wholeAt = performance.now();
     },
-    /** The next look is a whole one. */
+    /** Makes the next look a whole one. */
     lookAtAll() {
       looked = 0;
     },
@@ -218,7 +218,7 @@ function makeWatching(pool: Pool) {
       const hooks = new Map([...watched].filter(([, { seen }]) => seen));
       if (hooks.size === 0) return;
       const isWhole = looked % wholeEvery === 0;
-      // While PostgreSQL was away, attempts were recorded later still.
+      // While PostgreSQL was away, attempts were recorded even later.
       const withinMs = isWhole ? lateMs + performance.now() - wholeAt : recentMs;
       const beganAt = performance.now();
       const rows = await findLatest(pool, [...hooks.keys()], withinMs);
@@ -235,8 +235,8 @@ function makeWatching(pool: Pool) {
 }
 
 /**
- * What a stream begins with: what came after the last delivery that its client knows, with what may have been recorded later than that; and
- * for who knows none, what a list may lack that is read now.
+ * The beginning of a stream: everything after the client's last known delivery, plus what may have been recorded later than that; for a client
+ * that knows none, whatever a list read now may lack.
  */
 async function* past(pool: Pool, { hookId, ageMs }: Wish, lagMs: number): AsyncGenerator<Buffer> {
   if (ageMs === 'unknown') yield gap('unknown');
@@ -249,7 +249,7 @@ async function* past(pool: Pool, { hookId, ageMs }: Wish, lagMs: number): AsyncG
   if (sent >= pastMax) yield gap('too_many');
 }
 
-/** JSON has no line breaks: each is one `data` line. */
+/** JSON has no line breaks: each is a single `data` line. */
 function encode(rows: Shown[]): Buffer {
   return Buffer.from(rows.map(({ id, json }) => `id: ${id}\nevent: delivery\ndata: ${json}\n\n`).join(''));
 }

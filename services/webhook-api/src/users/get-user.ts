@@ -1,4 +1,4 @@
-/** `GET /user` and `GET /users/{username}`: the caller; an organization, a person or a machine that the caller shares an organization with. */
+/** `GET /user` and `GET /users/{username}`: the caller; an organization, person or machine that shares an organization with the caller. */
 import { loadPlace } from '../access/place.ts';
 import type { Token } from '../access/token.ts';
 import { identifierIn } from '../accounts/name.ts';
@@ -41,7 +41,7 @@ export const getUser = tokenOperation({
   },
 });
 
-// Nothing is kept of people but their memberships.
+// Nothing is stored about people except their memberships.
 const firstSeen = async ({ reads }: Parts, token: Token): Promise<Date> =>
   (await sharedSince(reads, token, token.subject)) ?? new Date(0);
 

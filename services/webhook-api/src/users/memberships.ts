@@ -1,4 +1,4 @@
-/** `GET /user/memberships/orgs`: the organizations that the caller belongs to, but for those that restrict the caller's application. */
+/** `GET /user/memberships/orgs`: the caller's organizations, except those that restrict the caller's application. */
 import { z } from 'zod';
 import { membershipSchema, presentMembership } from '../accounts/memberships.ts';
 import { tokenOperation } from '../http/operation.ts';

@@ -1,4 +1,4 @@
-/** Who may see whom: people and machines see those with whom they share an organization, and always themselves. */
+/** Who may see whom: people and machines see those they share an organization with, and always themselves. */
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { isRestricted } from '@gatepost/webhook-db/restricted-apps';
 import type { Token } from '../access/token.ts';
@@ -6,7 +6,7 @@ import type { Token } from '../access/token.ts';
 /** An organization that restricts the caller's application ($2) does not count; `a` is the account. */
 export const isOpenToApp = `NOT ${isRestricted('a.oauth_app_restrictions', 'a.id', '$2::text')}`;
 
-/** When the oldest organization was made that the caller and `subject` share; null: they share none. */
+/** When the oldest organization shared by the caller and `subject` was created; null: they share none. */
 export async function sharedSince(reads: Pick<Pool, 'query'>, token: Token, subject: string): Promise<Date | null> {
   const { rows } = await reads.query<{ since: Date | null }>({
     name: 'shared organizations',
