@@ -1,4 +1,4 @@
-/** The part of the table of commands that is for administrators. */
+/** The administrators' part of the command table. */
 import type { Argument, Command, Option } from './command.ts';
 
 const login: Argument = { name: 'LOGIN', summary: 'an organization' };
@@ -20,7 +20,7 @@ const admin = () => import('./commands/admin.ts');
 const deadLetters = () => import('./commands/dead-letters.ts');
 const gate = () => import('./commands/gate.ts');
 
-/** Of the webhook API. */
+/** For the webhook API. */
 const siteCommands: readonly Omit<Command, 'needs'>[] = [
   { words: ['status'], summary: 'What waits, where and why', load: async () => (await admin()).status },
   {
@@ -127,7 +127,7 @@ const siteCommands: readonly Omit<Command, 'needs'>[] = [
   },
 ];
 
-/** Of a process. */
+/** For a process. */
 const logLevel: Command = {
   words: ['log-level'],
   summary: 'Show or change what a process logs, until it ends',
@@ -145,7 +145,7 @@ const logLevel: Command = {
   load: async () => (await admin()).logLevel,
 };
 
-/** Of the gate. */
+/** For the gate. */
 const gateCommands: readonly Omit<Command, 'needs'>[] = [
   { words: ['keys', 'list'], summary: 'List signing keys', load: async () => (await gate()).listKeys },
   {

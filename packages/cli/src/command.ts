@@ -1,4 +1,4 @@
-/** What a command is: a row of the table from which help, completions, docs/cli.md and the parser are made. */
+/** A command: a row of the table that help, completions, docs/cli.md and the parser are made from. */
 import type { Session } from './session/session.ts';
 import type { Output } from './terminal.ts';
 
@@ -7,7 +7,7 @@ export type Argument = {
   summary: string;
   optional?: true;
   many?: true;
-  /** `choices` are offered, and others taken. */
+  /** `choices` are suggestions; other values are accepted too. */
   free?: true;
   choices?: readonly string[];
 };
@@ -15,7 +15,7 @@ export type Argument = {
 export type Option = {
   name: string;
   summary: string;
-  /** What stands for its value; without one it is a switch. */
+  /** The placeholder for its value; without one it is a switch. */
   value?: string;
   choices?: readonly string[];
   /** It may be given several times. */
@@ -23,26 +23,26 @@ export type Option = {
 };
 
 export type Command = {
-  /** As they are typed: `hooks list`. */
+  /** As typed: `hooks list`. */
   words: readonly string[];
   summary: string;
-  /** More than fits in a line, for `--help` and docs/cli.md. */
+  /** Longer text, for `--help` and docs/cli.md. */
   about?: string;
   args?: readonly Argument[];
   options?: readonly Option[];
   /** Without the program's name. */
   example?: string;
-  /** What it needs beyond a person's token. */
+  /** Required beyond a person's token. */
   needs?: 'site_admin' | 'the gate’s management API';
-  /** Loaded when the command is run, so that no command waits for what another needs. */
+  /** Loaded when the command runs, so that no command waits for what another needs. */
   load(): Promise<Run>;
 };
 
 export type Run = (context: Context) => Promise<void>;
 
-/** What a command gets. */
+/** What a command is given. */
 export type Context = {
-  /** Of arguments, by their names in the table; one that is `many` is joined from `rest`. */
+  /** Arguments by their names in the table; one that is `many` is joined from `rest`. */
   args: Record<string, string>;
   rest: string[];
   flags: Flags;
@@ -51,15 +51,15 @@ export type Context = {
   out: Output;
   /** Aborts on Ctrl-C. */
   signal: AbortSignal;
-  /** Who is signed in. @throws Problem `notSignedIn`. */
+  /** The current session. @throws Problem `notSignedIn`. */
   session(): Promise<Session>;
 };
 
 export type Flags = {
   text(name: string): string | undefined;
   is(name: string): boolean;
-  /** Of one that may be given several times, each as it is. */
+  /** The values of an option that may be repeated, unchanged. */
   all(name: string): string[];
-  /** What stands between commas. */
+  /** The comma-separated parts of a value. */
   list(name: string): string[];
 };

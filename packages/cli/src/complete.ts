@@ -1,11 +1,11 @@
-/** What may follow what was typed: the shells ask the program itself (`gatepost __complete …`), so that they know what it knows. */
+/** Completion candidates: shells ask the program itself (`gatepost __complete …`), so they know all that it knows. */
 import type { Command, Option } from './command.ts';
 import { findCommand } from './run.ts';
 import { commands, globalOptions } from './table.ts';
 
 export type Candidate = { word: string; summary: string };
 
-/** `typed` are the words after the program's name; the last is the one that is being typed, maybe empty. */
+/** `typed` holds the words after the program's name; the last one is being typed, and may be empty. */
 export function complete(typed: string[]): Candidate[] {
   const current = typed.at(-1) ?? '';
   const before = typed.slice(0, -1);
@@ -25,7 +25,7 @@ function candidates(before: string[], current: string): Candidate[] {
   return following(words);
 }
 
-/** The next words of the commands that begin so. */
+/** The possible next words of commands that begin with these. */
 function following(words: string[]): Candidate[] {
   const asked = words[0] === 'help' ? words.slice(1) : words;
   const found = new Map<string, string>();
@@ -46,7 +46,7 @@ function argumentAt(command: Command, rest: string[], options: Option[]) {
 
 const wordsOf = (choices: readonly string[] = []): Candidate[] => choices.map((word) => ({ word, summary: '' }));
 
-/** What a shell is told once: to ask the program. Where it has no answer, files are offered. */
+/** Set up once in a shell, they ask the program. Where it has no answer, files are offered. */
 export const scripts = {
   bash: `# gatepost completion bash >> ~/.bashrc
 _gatepost() {

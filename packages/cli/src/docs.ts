@@ -1,4 +1,4 @@
-/** Writes docs/cli.md from the table of commands (`npm run docs`); a test holds the page against it. */
+/** Writes docs/cli.md from the command table (`npm run docs`); a test compares the page with it. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { Command } from './command.ts';
 import { optionText, synopsis } from './help.ts';
@@ -6,7 +6,7 @@ import { exitMeanings, exits } from './problem.ts';
 import { commands, environment, globalOptions } from './table.ts';
 
 export const pageFile = new URL('../../../docs/cli.md', import.meta.url);
-/** A session as it was typed, and what was answered. */
+/** A sample session with its output. */
 const sessionFile = new URL('../session.txt', import.meta.url);
 
 const head = `# The command line

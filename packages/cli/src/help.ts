@@ -1,4 +1,4 @@
-/** Help as text, from the table. */
+/** Help texts, generated from the table. */
 import type { Command, Option } from './command.ts';
 import { exitMeanings, exits } from './problem.ts';
 import { globalOptions } from './table.ts';
@@ -29,7 +29,7 @@ export function helpOf(command: Command): string {
   ].join('\n\n')}\n`;
 }
 
-/** A terminal opens no links: their text stays. */
+/** A terminal cannot follow links: only their text is kept. */
 const withoutLinks = (text: string) => text.replaceAll(/\[([^\]]+)\]\(([^)#]+)[^)]*\)/g, '$1 (docs/$2)');
 
 /** `hooks edit HOOK [options]` */

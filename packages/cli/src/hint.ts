@@ -1,4 +1,4 @@
-/** The API's advice names requests; who reads it here types commands. */
+/** Turns requests named in the API's advice into commands, since its readers here type commands. */
 const deliveries = '(?:GET|POST) /(repos|orgs)/(\\S+?)/hooks/(\\d+)/deliveries/';
 const hook = 'PATCH /(repos|orgs)/(\\S+?)/hooks/(\\d+) ';
 const place = (kind: string, name: string) => `${kind === 'repos' ? '--repo' : '--org'} ${name}`;
@@ -34,6 +34,6 @@ const rules: Rule[] = [
   [/DELETE \/admin\/hooks\/(\d+)\/pause/g, (_, id) => `gatepost resume --hook ${id}`],
 ];
 
-/** The same text with commands for requests; a request that no command makes stays. */
+/** The same text with commands instead of requests; a request without a matching command stays. */
 export const inCommands = (text: string): string =>
   rules.reduce((said, [request, command]) => said.replace(request, command), text);

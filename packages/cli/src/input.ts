@@ -1,4 +1,4 @@
-/** What is read from files and from standard input, secrets above all: arguments are seen by everybody on the machine. */
+/** Input from files and standard input, above all secrets: arguments are visible to everybody on the machine. */
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { Problem, usage } from './problem.ts';
@@ -13,14 +13,14 @@ export async function readInput(file: string): Promise<string> {
   }
 }
 
-/** A secret on a line of its own, without that line's end. */
+/** A secret on a line of its own, without the line break. */
 export async function readSecret(file: string, what: string): Promise<string> {
   const secret = (await readInput(file)).replace(/\r?\n$/, '');
   if (secret === '') throw usage(`${what} is empty`);
   return secret;
 }
 
-/** Answers yes at once with `--yes`; else asks a person. */
+/** Answers yes at once with `--yes`; otherwise asks the user. */
 export async function confirm(question: string, yes: boolean): Promise<void> {
   if (yes) return;
   if (!process.stdin.isTTY) throw usage(`${question} Nobody is here to answer`, '--yes says so beforehand.');

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `gatepost`: one process a command. `run.ts` is the spine; `table.ts` says which commands there are. */
+/** `gatepost`: one process per command. `run.ts` is the spine; `table.ts` lists the commands. */
 import { run } from './run.ts';
 
 process.exitCode = await run(process.argv.slice(2), process.env);

@@ -1,4 +1,4 @@
-/** The repository or organization that a command is about. */
+/** The repository or organization that a command applies to. */
 import type { Context, Option } from './command.ts';
 import { usage } from './problem.ts';
 

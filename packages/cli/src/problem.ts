@@ -1,4 +1,4 @@
-/** What ends a command: in words, with what to do next, and the exit code that scripts go by. */
+/** An error that ends a command: a message, what to do next, and the exit code for scripts. */
 export const exits = {
   ok: 0,
   failed: 1,
@@ -12,7 +12,7 @@ export const exits = {
 
 export type Exit = keyof typeof exits;
 
-/** As `gatepost --help` and docs/cli.md list them. */
+/** As listed by `gatepost --help` and in docs/cli.md. */
 export const exitMeanings: Record<Exit, string> = {
   ok: 'done',
   failed: 'it was tried and went wrong',
@@ -26,7 +26,7 @@ export const exitMeanings: Record<Exit, string> = {
 
 export class Problem extends Error {
   readonly exit: Exit;
-  /** What to do about it, a sentence a line. */
+  /** What to do about it, one sentence per line. */
   readonly next: string[];
   constructor(exit: Exit, message: string, ...next: string[]) {
     super(message);

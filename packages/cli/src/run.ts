@@ -1,4 +1,4 @@
-/** One command from what was typed to its exit code: the spine. */
+/** Takes one command from its arguments to its exit code: the spine. */
 import { parseArgs } from 'node:util';
 import type { Command, Context, Flags } from './command.ts';
 import { exits, Problem, usage } from './problem.ts';
@@ -13,7 +13,7 @@ export async function run(argv: string[], env: NodeJS.ProcessEnv): Promise<numbe
     abort.abort(new Problem('interrupted', 'interrupted'));
   };
   process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
-  // Nobody reads on (`gatepost hooks list | head`).
+  // Nobody reads any further (`gatepost hooks list | head`).
   process.stdout.on('error', () => process.exit(exits.ok));
   try {
     if (argv[0] === '__complete') return await answerShell(argv.slice(1));
@@ -36,7 +36,7 @@ export async function run(argv: string[], env: NodeJS.ProcessEnv): Promise<numbe
   }
 }
 
-/** The longest row of the table that the words begin with; options may stand anywhere. */
+/** The longest row of the table that matches the first words; options may appear anywhere. */
 export function findCommand(argv: string[]): { command: Command | undefined; words: string[]; rest: string[] } {
   const words: string[] = [];
   const places: number[] = [];
@@ -143,7 +143,7 @@ async function help(command: Command | undefined, argv: string[], rest: string[]
   return wanted ? exits.ok : exits.usage;
 }
 
-/** `hooks ` of `hooks lst`: the group that there is. */
+/** `hooks ` for `hooks lst`: the group that exists. */
 const nearest = ([group]: string[]) =>
   commands.some(({ words }) => words[0] === group && words[1]) ? `${group} ` : '';
 

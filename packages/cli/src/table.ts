@@ -1,4 +1,4 @@
-/** All commands. What is here is what the parser takes, what help and completions show, and what docs/cli.md says. */
+/** All commands: the source of the parser, help, completions and docs/cli.md. */
 import { adminCommands } from './admin-table.ts';
 import type { Argument, Command, Option } from './command.ts';
 import { placeOptions } from './place.ts';

@@ -1,15 +1,15 @@
 /**
- * What is written to the terminal. Much of it was written by others: a payload, a header, a message of a receiver. So every
- * character that a terminal obeys or that turns text around is written as an escape (`\u001b`), in tables, in messages and in JSON.
+ * Output to the terminal. Much of it comes from others: a payload, a header, a receiver's message. So every character that controls a
+ * terminal or changes the direction of text is written as an escape (`\u001b`), in tables, in messages and in JSON.
  */
 const unsafe = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}]/gu;
 
-/** Text in which nothing is obeyed by a terminal; it stays on its line. */
+/** Text without anything that controls a terminal; it stays on its line. */
 export function clean(text: string): string {
   return text.replace(unsafe, escapeCharacter);
 }
 
-/** The same for a text of several lines. */
+/** The same for text of several lines. */
 export function cleanLines(text: string): string {
   return text
     .split(/\r?\n/)
@@ -17,7 +17,7 @@ export function cleanLines(text: string): string {
     .join('\n');
 }
 
-/** JSON that a terminal obeys as little, and that is read back as the same value. */
+/** JSON that is equally harmless to a terminal, and parses to the same value. */
 export function toJson(value: unknown, indent?: number): string {
   return JSON.stringify(value, null, indent).replace(unsafe, (character) =>
     character === '\n' ? character : escapeCharacter(character),
@@ -34,16 +34,16 @@ function escapeCharacter(character: string): string {
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 const codes: Record<Style, number> = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 };
 
-/** One place to write to; the terminal's own colours only where there is a terminal that wants them (https://no-color.org). */
+/** A single place for output; in colour only on a terminal that wants it (https://no-color.org). */
 export type Output = {
   /** A result: standard output. */
   line(text?: string): void;
-  /** One value: pretty with `--json`'s spaces on a terminal, else on a line. */
+  /** One value: indented with `--json` on a terminal, otherwise on one line. */
   json(value: unknown): void;
   table(head: string[], rows: string[][]): void;
-  /** What goes on beside the result: standard error. */
+  /** Information besides the result: standard error. */
   note(text: string): void;
-  /** A bar on standard error, while that is a terminal; `end` takes it away. */
+  /** A progress bar on standard error, if that is a terminal; `end` removes it. */
   progress(what: string, total: number): Progress;
   paint(style: Style, text: string): string;
 };

@@ -1,4 +1,4 @@
-/** Signing in, out, and who one is. */
+/** Signing in and out, and showing who is signed in. */
 
 import type { Context, Run } from '../command.ts';
 import { readSecret } from '../input.ts';
@@ -21,7 +21,7 @@ import { forgetSecrets, keepSecrets, readSecrets, type Secrets } from '../sessio
 import { chooseProfile } from '../session/session.ts';
 import { clean } from '../terminal.ts';
 
-/** What a person's token is asked for; an administrator's rights are a machine's alone. */
+/** The scopes requested for a person; administrator rights are for machines only. */
 const scopes = 'openid offline_access repo admin:repo_hook admin:org_hook admin:org read:org';
 const ownClient = 'gatepost-cli';
 const defaultApi = 'http://localhost:4500';
@@ -39,10 +39,10 @@ export const login: Run = async (context) => {
   const { login: subject } = (await openApi(place.api, async () => token).call('GET', '/user')) as { login: string };
   const name = flags.text('profile') ?? new URL(place.api).host;
   const before = readProfiles(env);
-  await endSignIn(name, before.profiles[name], env).catch(() => {}); // it is replaced, whatever became of it
+  await endSignIn(name, before.profiles[name], env).catch(() => {}); // it is replaced in any case
   const store = await keepSecrets(env, name, secrets);
   const profile: Profile = { ...place, clientId, kind, subject, store };
-  // Read anew: another process may have signed in somewhere else meanwhile.
+  // Read again: another process may have signed in somewhere else meanwhile.
   writeProfiles(env, { current: name, profiles: { ...readProfiles(env).profiles, [name]: profile } });
   if (json) out.json({ profile: name, ...profile });
   else
@@ -128,7 +128,7 @@ export const logout: Run = async ({ flags, env, out, json }) => {
   if (!isRevoked) out.note('The gate could not be told: the tokens are forgotten here, and end by themselves.');
 };
 
-/** Revokes and forgets. @returns whether the gate has heard of it, where there is something to revoke */
+/** Revokes and forgets. @returns whether the gate was told, where there is something to revoke */
 async function endSignIn(name: string, profile: Profile | undefined, env: NodeJS.ProcessEnv): Promise<boolean> {
   if (!profile) return true;
   try {
@@ -138,7 +138,7 @@ async function endSignIn(name: string, profile: Profile | undefined, env: NodeJS
     await revoke(revocation, { token: refreshToken, token_type_hint: 'refresh_token', client_id: profile.clientId });
     return true;
   } catch {
-    return false; // a gate that is away keeps nobody signed in here
+    return false; // an unreachable gate must not keep anybody signed in here
   } finally {
     await forgetSecrets(env, name);
   }

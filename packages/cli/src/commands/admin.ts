@@ -1,4 +1,4 @@
-/** What an administrator of the installation asks and does at the webhook API. */
+/** An administrator's queries and actions at the webhook API. */
 import type { Context, Run } from '../command.ts';
 import { confirm } from '../input.ts';
 import { idOf } from '../place.ts';
@@ -10,7 +10,7 @@ import { clean } from '../terminal.ts';
 const account = (login: string | undefined) => `/accounts/${encodeURIComponent(login ?? '')}`;
 const organization = (login: string | undefined) => `/admin/organizations/${encodeURIComponent(login ?? '')}`;
 
-/** Why something waits, in words. */
+/** Descriptions of why deliveries wait. */
 const reasons: Record<string, string> = {
   limit: 'for its turn within the account’s limit',
   retry: 'for the next attempt after a failure',
@@ -181,7 +181,7 @@ export const deleteOrganization: Run = async ({ args, flags, session, out, json 
   else out.line(`${clean(args.LOGIN!)} is gone; its events and its log follow within the hour.`);
 };
 
-/** The gate first, which says at once when this machine may not. */
+/** Asks the gate first, which tells at once if this machine is not allowed to. */
 export const reseal: Run = async ({ session, out, json }) => {
   const { api, management } = await session();
   await management().call('POST', '/keys/encryption/rekey');
@@ -200,7 +200,7 @@ export const reseal: Run = async ({ session, out, json }) => {
   );
 };
 
-/** A port of a process, which has a token of its own, if any. */
+/** Talks to a process's port, which may have a token of its own. */
 export const logLevel: Run = async ({ args, rest, env, out }) => {
   const url = args['OPS-URL']!;
   checkTransport(url, env);

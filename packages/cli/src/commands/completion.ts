@@ -1,4 +1,4 @@
-/** The script that a shell is told once. */
+/** Prints the script that sets up completion in a shell. */
 import type { Run } from '../command.ts';
 import { scripts } from '../complete.ts';
 

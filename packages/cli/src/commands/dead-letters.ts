@@ -77,7 +77,7 @@ export const dropLetters: Run = async (context) => {
   else out.line(`${answer.dropped} are gone.`);
 };
 
-/** Several by their reason, or all; undefined: one by its id. */
+/** Several letters by reason, or all; undefined: one by its id. */
 function chosen({ args, flags }: Context): { reason?: string; all?: true } | undefined {
   const [reason, all] = [flags.text('reason'), flags.is('all')];
   if ([args.ID !== undefined, reason !== undefined, all].filter(Boolean).length !== 1)

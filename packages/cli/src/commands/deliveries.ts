@@ -83,7 +83,7 @@ function writeHeaders(out: Output, headers: Record<string, string> | null): void
     out.line(`${out.paint('cyan', clean(name))}: ${clean(value)}`);
 }
 
-/** What comes from now on, oldest first. An unchanged list is answered 304, which counts against no limit. */
+/** Shows new deliveries, oldest first. An unchanged list is answered 304, which counts against no limit. */
 export const tailDeliveries: Run = async (context) => {
   const { flags, out, json, session, signal } = context;
   const path = `${deliveriesPath(context)}${flags.text('status') ? `?status=${flags.text('status')}` : ''}`;
@@ -91,7 +91,7 @@ export const tailDeliveries: Run = async (context) => {
   const most = flags.text('count') === undefined ? Number.POSITIVE_INFINITY : numberOf(flags.text('count'), 'count', 1);
   const { api } = await session();
   const tail = openTail(api, path);
-  await tail.next(); // what was there before
+  await tail.next(); // skips what was there before
   if (!json) out.note('Waiting for deliveries; Ctrl-C ends it.');
   for (let shown = 0; shown < most; ) {
     await sleep(seconds * 1000, undefined, { signal });
@@ -107,7 +107,7 @@ export const tailDeliveries: Run = async (context) => {
   }
 };
 
-/** An API that is restarted ends no tail. */
+/** A restart of the API must not end a tail. */
 const bearAbsence =
   (out: Output) =>
   (error: unknown): Json[] => {
@@ -132,7 +132,7 @@ function openTail(api: Api, path: string): { next(): Promise<Json[]> } {
       if (status === 304) return [];
       etag = headers.get('etag') ?? undefined;
       let items = body as Json[];
-      // More than a page since the last look.
+      // More than a page has come since the last look.
       if (!isFirst && items.length === 100 && items.every(({ id }) => id > last))
         ({ items } = await api.list(path, 2_000));
       const fresh = items.filter(({ id }) => id > last).reverse();

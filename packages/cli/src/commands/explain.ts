@@ -1,4 +1,4 @@
-/** Why a delivery has come, or not: of one delivery, of an event at a hook, at all hooks of a place, or in an account. */
+/** Why a delivery arrived, or did not: for one delivery, or for an event at a hook, at all hooks of a place, or in an account. */
 import type { Context, Run } from '../command.ts';
 import { inCommands } from '../hint.ts';
 import { idOf, placeOf } from '../place.ts';
@@ -76,7 +76,7 @@ function showExplanation(out: Output, one: Json, indent = ''): void {
 
 const advice = (text: string): string => inCommands(clean(text));
 
-/** What the headline and the advice below do not say already. */
+/** Shows what the headline and the advice below do not say already. */
 function showCauses(out: Output, { causes = [], sentence: headline, next: below }: Json, indent = ''): void {
   const shown = (causes as Json[]).filter(
     ({ sentence, reason, next }) =>

@@ -1,4 +1,4 @@
-/** The daily tasks of who administers the gate: keys, applications, people. Names are those of Auth0's Management API. */
+/** The gate administrator's daily tasks: keys, applications, people. Names are those of Auth0's Management API. */
 import type { Context, Run } from '../command.ts';
 import { confirm, readSecret } from '../input.ts';
 import { usage } from '../problem.ts';
@@ -8,7 +8,7 @@ import { clean } from '../terminal.ts';
 const manage = async ({ session }: Context): Promise<Api> => (await session()).management();
 const at = (base: string, id: string | undefined) => `/${base}/${encodeURIComponent(id ?? '')}`;
 
-/** A list's pages, until one is not full. */
+/** All pages of a list, up to the first one that is not full. */
 async function listAll(api: Api, path: string): Promise<Json[]> {
   const all: Json[] = [];
   for (let page = 0; page < 100; page += 1) {
@@ -19,7 +19,7 @@ async function listAll(api: Api, path: string): Promise<Json[]> {
   return all;
 }
 
-/** An object as lines, of which each is a name and a value. */
+/** Shows an object as lines of name and value. */
 function show({ out, json }: Context, object: Json): void {
   if (json) {
     out.json(object);

@@ -77,7 +77,7 @@ function sayHowHere(error: unknown): never {
   throw error;
 }
 
-/** `…/config` keeps what it does not name; GitHub's rule for the hook itself is that a missing secret is removed. */
+/** `…/config` keeps values that are not given; by GitHub's rule, updating the hook itself removes a missing secret. */
 export const editHook: Run = async (context) => {
   const { flags, session } = context;
   const path = hookPath(context);

@@ -1,6 +1,6 @@
 /**
- * Brings people in from a file of JSON lines: Auth0's export of users, its export of password hashes, or lines of its schema for imports. Goes by
- * `POST jobs/users-imports`, a part of the file at a time.
+ * Imports people from a file of JSON lines: Auth0's user export, its export of password hashes, or lines of its import schema. Uses `POST
+ * jobs/users-imports`, for one part of the file at a time.
  */
 import { createReadStream, rmSync, statSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -12,7 +12,7 @@ import { Problem } from '../problem.ts';
 import type { Api, Json } from '../session/api.ts';
 import { clean } from '../terminal.ts';
 
-/** Below what the gate takes at a time. */
+/** Below the gate's limit per request. */
 const partMaxBytes = 450_000;
 const partMaxUsers = 1_000;
 const shownMax = 20;
@@ -33,7 +33,7 @@ export const importUsers: Run = async (context) => {
   const parts = sendParts(context, api, state, {
     options: { connection_id: connection.id, upsert: String(flags.is('upsert')) },
     save: () => writeState(stateFile, state),
-    // Of the part that the gate has now.
+    // Progress within the part that the gate is importing.
     told: (percent) => progress.at(Math.floor(begun + ((read - begun) * percent) / 100)),
   });
   let [line, read, begun] = [0, 0, 0];
@@ -65,7 +65,7 @@ export const importUsers: Run = async (context) => {
     );
 };
 
-/** Sends users a part at a time and waits for each; what is refused is said with its line. */
+/** Sends users one part at a time and waits for each; refused ones are reported with their line. */
 function sendParts(
   { out, json, signal }: Pick<Context, 'out' | 'json' | 'signal'>,
   api: Api,
@@ -107,7 +107,7 @@ function sendParts(
   return {
     settle,
     send,
-    /** True: a part has gone. A text is what is wrong with the line. */
+    /** Answers true if a part was sent. If `user` is a text, it says what is wrong with the line. */
     async add(line: number, user: Json | string): Promise<boolean> {
       if (typeof user === 'string') {
         await send();
@@ -127,7 +127,7 @@ function sendParts(
   };
 }
 
-/** Counts a line that was refused and says why, of the first ones or with `--json` of each. */
+/** Counts refused lines and gives the reason: for the first ones, or with `--json` for each. */
 function makeRefuse({ out, json }: Pick<Context, 'out' | 'json'>, state: State) {
   let shown = 0;
   return (line: number, why: string): void => {

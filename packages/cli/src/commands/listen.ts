@@ -1,4 +1,4 @@
-/** Deliveries on this machine: a hook that lives as long as this command, and hands what it gets to a receiver here. */
+/** Deliveries on this machine: a hook that lives as long as this command, and passes its deliveries to a local receiver. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context, Run } from '../command.ts';
 import { readSecret } from '../input.ts';
@@ -40,7 +40,7 @@ function makeTake(context: Context): Take {
   };
 }
 
-/** What the log says of a delivery that was handed to nobody. */
+/** The logged outcome of a delivery that was not passed on. */
 const taken: Outcome = {
   status: 200,
   headers: { 'Content-Type': ['text/plain'] },
@@ -65,7 +65,7 @@ function show({ out, json, flags }: Context, delivery: Delivery, at: Date, outco
   if (flags.is('verbose') && payload !== undefined) out.line(toJson(payload, 2));
 }
 
-/** Deliveries that were recorded, without a server; ends with 1 when one was not taken. */
+/** Replays recorded deliveries without a server; exits with 1 if one was not accepted. */
 async function replay({ flags }: Context, take: Take): Promise<void> {
   if (flags.text('forward-to') === undefined) throw usage('--replay goes with --forward-to URL');
   let failed = 0;
@@ -105,7 +105,7 @@ async function stayListening(context: Context, take: Take): Promise<void> {
   }
 }
 
-/** An API that is restarted ends no listening. */
+/** A restart of the API must not end the listening. */
 async function retried(make: () => Promise<string>, before: string): Promise<string> {
   try {
     return await make();

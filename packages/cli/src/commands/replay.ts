@@ -1,4 +1,4 @@
-/** Much at once, delivered again: failures, all, or what a hook has missed. */
+/** Delivers many again: failures, all, or what a hook has missed. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context, Run } from '../command.ts';
 import { idOf, placeOf } from '../place.ts';
@@ -46,7 +46,7 @@ export const replayDeliveries: Run = async (context) => {
 const describe = ({ state, stopped_because, total, done, failed }: Json): string =>
   `${done} of ${total ?? '?'} delivered again${failed > 0 ? `, ${failed} of them in vain` : ''}${state === 'stopped' ? `; stopped (${clean(stopped_because ?? '')})` : ''}`;
 
-/** A time, or how long ago: `90s`, `30m`, `2h`, `3d`. */
+/** A time, or an age: `90s`, `30m`, `2h`, `3d`. */
 function timeOf(text: string, what: string, now = Date.now()): string {
   const [, number, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   const seconds = { s: 1, m: 60, h: 3_600, d: 86_400 }[unit ?? ''];

@@ -1,4 +1,4 @@
-/** Events that did not happen, for whoever builds a receiver. */
+/** Made-up events, for developers of receivers. */
 import type { Context, Run } from '../command.ts';
 import { readInput, readSecret } from '../input.ts';
 import { idOf, type Place, placeOf } from '../place.ts';
@@ -26,7 +26,7 @@ export const trigger: Run = async (context) => {
   const sent: { hook: number; delivery: number; guid: string }[] = [];
   const refused: Problem[] = [];
   for (const hook of hooks) {
-    // The secret of one hook is nothing that another should be asked with.
+    // One hook's secret must not be sent in a request for another.
     const body = { event, payload, ...(hook.config.secret && secret !== undefined && { secret }) };
     try {
       const { id, guid } = await api.call('POST', `${place.path}/hooks/${hook.id}/triggers`, body);
@@ -62,7 +62,7 @@ async function readPayload({ args, flags }: Context): Promise<Json | undefined> 
   throw usage(`${file} is no JSON object`);
 }
 
-/** The place as the API knows it, so that ids and URLs in the payload are those of real deliveries. */
+/** The place as known to the API, so that ids and URLs in the payload match those of real deliveries. */
 async function look(api: Api, { owner, repository, path }: Place): Promise<Where> {
   if (repository === undefined)
     throw usage(

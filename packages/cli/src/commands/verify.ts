@@ -1,4 +1,4 @@
-/** `verify`: the checks, one line each as it is known, with why it matters. */
+/** `verify`: prints the result of each check on a line as soon as it is known, with why it matters. */
 import type { Context, Run } from '../command.ts';
 import { readSecret } from '../input.ts';
 import { Problem, usage } from '../problem.ts';
@@ -25,7 +25,7 @@ export const verifyReceiver: Run = async (context) => {
   if (!json) out.line(verdict);
 };
 
-/** What fails at once has an ordinary reason. */
+/** If the first check fails, the reason is a simple one. */
 function nextOf([first]: Result[]): string[] {
   if (first?.result !== 'failed') return [];
   return /40[13]/.test(first.instead ?? '')

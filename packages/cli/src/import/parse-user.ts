@@ -1,4 +1,4 @@
-/** A line of a file that people are imported from. */
+/** Parses a line of a user import file. */
 import type { Json } from '../session/api.ts';
 
 const taken = [
@@ -22,7 +22,7 @@ const taken = [
   'mfa_factors',
 ];
 
-/** A line in the form that imports take, or what is wrong with it. What exports add is left out. */
+/** The line in the form that imports accept, or what is wrong with it. Fields added by exports are dropped. */
 export function parseUser(text: string): Json | string {
   let given: Json;
   try {
@@ -31,7 +31,7 @@ export function parseUser(text: string): Json | string {
     return 'not JSON';
   }
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return 'not an object';
-  // As Auth0's support sends hashes: https://auth0.com/docs/troubleshoot/customer-support/manage-subscriptions/export-data
+  // The form in which Auth0's support sends hashes: https://auth0.com/docs/troubleshoot/customer-support/manage-subscriptions/export-data
   const { _id, passwordHash, password_set_date: setDate } = given;
   const user = {
     ...given,

@@ -1,9 +1,9 @@
-/** How far an import is, in a file beside the one that it reads. */
+/** The progress of an import, in a file next to the one being imported. */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { Problem } from '../problem.ts';
 import { clean } from '../terminal.ts';
 
-/** How far it is: all lines up to `line` are done, or are in `job`, which has those up to `jobLine`. */
+/** All lines up to `line` are done, or belong to `job`, which has those up to `jobLine`. */
 export type State = {
   bytes: number;
   line: number;
@@ -32,7 +32,7 @@ export function readState(stateFile: string, bytes: number): State {
   return state;
 }
 
-/** Whole or not at all: it may be broken off at any time. */
+/** Written whole or not at all, since the program may be interrupted at any time. */
 export function writeState(stateFile: string, state: State): void {
   writeFileSync(`${stateFile}.new`, JSON.stringify(state), { mode: 0o600 });
   renameSync(`${stateFile}.new`, stateFile);

@@ -1,4 +1,4 @@
-/** A delivery as the socket brings it, and as `--record` keeps it. */
+/** A delivery as received from the socket, and as stored by `--record`. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { readInput } from '../input.ts';
@@ -6,9 +6,9 @@ import { usage } from '../problem.ts';
 import type { Json } from '../session/api.ts';
 
 export type Delivery = {
-  /** Of the frame; the answer repeats it. */
+  /** The frame's id, repeated in the answer. */
   id: string;
-  /** Names as they came, in Go's spelling. */
+  /** Names as received, in Go's spelling. */
   headers: Record<string, string[]>;
   body: Buffer;
 };
@@ -22,7 +22,7 @@ export function headerOf({ headers }: Delivery, name: string): string | undefine
 export const eventOf = (delivery: Delivery): string => headerOf(delivery, 'x-github-event') ?? '?';
 export const guidOf = (delivery: Delivery): string => headerOf(delivery, 'x-github-delivery') ?? '?';
 
-/** The payload, also out of a form; undefined: it is none that can be read. */
+/** The payload, extracted from a form if necessary; undefined: it cannot be read. */
 export function payloadOf({ body, ...delivery }: Delivery): Json | undefined {
   try {
     const isForm = headerOf({ body, ...delivery }, 'content-type')?.startsWith('application/x-www-form-urlencoded');
@@ -33,7 +33,7 @@ export function payloadOf({ body, ...delivery }: Delivery): Json | undefined {
   }
 }
 
-/** A file a delivery: its name sorts by time, and nothing of what came decides where it is. @returns its path */
+/** Writes one file per delivery: its name sorts by time, and nothing received can influence its path. @returns its path */
 export function record(folder: string, delivery: Delivery, at: Date): string {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const word = (text: string) => text.replaceAll(/[^\w-]/g, '_').slice(0, 64);
@@ -46,7 +46,7 @@ export function record(folder: string, delivery: Delivery, at: Date): string {
     body: isText ? text : delivery.body.toString('base64'),
     encoding: isText ? 'utf-8' : 'base64',
   };
-  // A payload may be private, and the signature is made with a secret.
+  // A payload may be private, and the signature is derived from a secret.
   writeFileSync(file, `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600 });
   return file;
 }
@@ -63,7 +63,7 @@ export async function readRecorded(file: string): Promise<Delivery> {
     if (typeof headers === 'object' && headers !== null && typeof body === 'string')
       return { id: '', headers, body: Buffer.from(body, encoding === 'base64' ? 'base64' : 'utf8') };
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw usage(`${file} is not what --record writes`);
 }

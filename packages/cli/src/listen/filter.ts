@@ -1,11 +1,12 @@
-/** `--filter KEY=VALUE`: which deliveries are handed on. */
+/** `--filter KEY=VALUE`: which deliveries are passed on. */
 import { usage } from '../problem.ts';
 import { type Delivery, eventOf, payloadOf } from './delivery.ts';
 
 export type Filter = (delivery: Delivery) => boolean;
 
 /**
- * All must hold. A key is `event`, or a place in the payload such as `issue.user.login`; a value is compared as text, `*` stands for anything.
+ * All conditions must hold. A key is `event` or a path in the payload such as `issue.user.login`; values are compared as text, and `*` matches
+ * anything.
  * @throws Problem `usage`.
  */
 export function makeFilter(texts: readonly string[]): Filter {

@@ -1,4 +1,4 @@
-/** Hands a delivery to a receiver on this machine, byte for byte. */
+/** Passes a delivery to a receiver on this machine, byte for byte. */
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { Delivery } from './delivery.ts';
@@ -7,11 +7,11 @@ export type Outcome =
   | { status: number; headers: Record<string, string[]>; body: Buffer; ms: number }
   | { error: string; ms: number };
 
-/** Longer than the server waits: it is the one that gives up. */
+/** Longer than the server waits, so that the server is the one to give up. */
 const timeoutMs = 60_000;
 const bodyMaxBytes = 65_536;
 const headersMaxBytes = 12_288;
-/** Of a connection, not of a message (RFC 9110 section 7.6.1); what Node writes by itself. */
+/** Headers of a connection rather than a message (RFC 9110 section 7.6.1), and those that Node writes itself. */
 const ownHeaders = new Set([
   'host',
   'connection',
@@ -24,7 +24,7 @@ const ownHeaders = new Set([
   'proxy-connection',
 ]);
 
-/** Never throws: what goes wrong at the receiver is its outcome. */
+/** Never throws: a failure at the receiver is an outcome. */
 export function forward(url: URL, { headers, body }: Delivery): Promise<Outcome> {
   const begun = performance.now();
   const ms = () => Math.round(performance.now() - begun);
@@ -52,17 +52,17 @@ export function forward(url: URL, { headers, body }: Delivery): Promise<Outcome>
         if (bytes < bodyMaxBytes) chunks.push(chunk);
         bytes += chunk.length;
         if (bytes < 100 * bodyMaxBytes) return;
-        done(); // nobody shows so much
+        done(); // nobody displays this much
         response.destroy();
       });
       response.on('end', done).on('error', fail);
     });
     asked.end(body);
   });
-  return made.catch(failed); // a header that no request may have, say
+  return made.catch(failed); // such as for a header that no request may have
 }
 
-/** As Go spells them, which is what the protocol's frames hold. */
+/** In Go's spelling, as in the protocol's frames. */
 function headersOf(raw: string[]): Record<string, string[]> {
   const headers: Record<string, string[]> = {};
   let bytes = 0;
@@ -77,7 +77,7 @@ function headersOf(raw: string[]): Record<string, string[]> {
 }
 
 function describe(error: Error & { code?: string; errors?: Error[] }): string {
-  // `localhost` is tried as ::1 and as 127.0.0.1: each has its own error.
+  // `localhost` is tried as both ::1 and 127.0.0.1, each with its own error.
   const text = error.message || error.errors?.map(({ message }) => message).join(', ') || error.code || 'failed';
   return error.name === 'TimeoutError' ? `no answer within ${timeoutMs / 1000} s` : text;
 }

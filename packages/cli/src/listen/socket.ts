@@ -1,6 +1,6 @@
 /**
- * The socket of a hook with the name `cli`, in the protocol of GitHub's command line with its deliveries numbered (`gatepost.v1`, docs/reference/webhooks-api.md#forwarding-to-a-command-line).
- * The token goes to the API itself, wherever the hook's `ws_url` leads.
+ * The socket of a hook named `cli`, in the protocol of GitHub's command line with numbered deliveries (`gatepost.v1`,
+ * docs/reference/webhooks-api.md#forwarding-to-a-command-line). The token is sent to the API itself, wherever the hook's `ws_url` leads.
  */
 import type { WebSocket as Socket } from 'ws';
 import { Problem } from '../problem.ts';
@@ -9,15 +9,15 @@ import type { Session } from '../session/session.ts';
 import type { Delivery } from './delivery.ts';
 import type { Outcome } from './forward.ts';
 
-/** Why a socket has ended: come back to the same hook, to a new one, or not at all. */
+/** How to continue after a socket has ended: with the same hook, with a new one, or not at all. */
 export type End = { kind: 'again' | 'anew'; why: string } | { kind: 'over'; problem: Problem };
 
 /** The server pings every 10 s. */
 const silenceMs = 45_000;
-/** 25 MB in base64, with its headers. */
+/** 25 MB in base64, plus headers. */
 const frameMaxBytes = 64 * 1024 * 1024;
 
-/** Holds the socket until it ends; each delivery is answered by what `take` makes of it. @throws what `signal` is aborted with. */
+/** Holds the socket until it ends, answering each delivery with the result of `take`. @throws the reason with which `signal` is aborted */
 export async function holdSocket(
   { profile, token }: Session,
   path: string,
@@ -60,7 +60,7 @@ export async function holdSocket(
     socket.on('ping', alive);
     socket.on('message', (data) => {
       alive();
-      void answer(socket, String(data), take).catch(() => socket.terminate()); // it is of another protocol
+      void answer(socket, String(data), take).catch(() => socket.terminate()); // it violates the protocol
     });
     socket.on('unexpected-response', (_, response) => {
       response.resume();
@@ -75,7 +75,7 @@ export async function holdSocket(
 async function answer(socket: Socket, text: string, take: (delivery: Delivery) => Promise<Outcome>): Promise<void> {
   const { Id: id = '', Header: headers, Body: body } = JSON.parse(text) as Json;
   const outcome = await take({ id, headers, body: Buffer.from(body ?? '', 'base64') });
-  if (socket.readyState !== socket.OPEN) return; // the attempt has failed by then, and is made again
+  if (socket.readyState !== socket.OPEN) return; // the attempt has failed by then, and will be made again
   const said =
     'error' in outcome
       ? { Id: id, Error: outcome.error.slice(0, 200) }

@@ -1,4 +1,4 @@
-/** GitHub's 20 most used events: those that there is a sample of. */
+/** GitHub's 20 most used events, those with a sample. */
 export const sampleEvents = [
   'push',
   'pull_request',

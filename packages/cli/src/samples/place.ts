@@ -3,10 +3,10 @@
 // biome-ignore lint/suspicious/noExplicitAny: payloads are JSON that is sent on, and changed by whoever asks for it
 export type Json = any;
 
-/** Where a sample happens; `api` and `web` are the roots of the URLs in it. */
+/** Where a sample takes place; `api` and `web` are the roots of its URLs. */
 export type Where = { repository: Json; organization: Json | undefined; sender: Json; at: string };
 
-/** A place as samples have it, of what the API says of it, so that ids and URLs are those of real deliveries. */
+/** A sample's place from the API's data, so that ids and URLs match those of real deliveries. */
 export function whereOf(known: Json, organization: Json, person: Json, now: Date): Where {
   const root = known.url.slice(0, -`/repos/${known.full_name}`.length);
   const keep = (object: Json, names: string[]) =>
@@ -22,7 +22,7 @@ export function whereOf(known: Json, organization: Json, person: Json, now: Date
   };
 }
 
-/** What payloads show of an organization. */
+/** The properties of an organization shown in payloads. */
 const organizationNames = [
   'login',
   'id',
@@ -61,7 +61,7 @@ export function sampleUser(login: string, id: number, api: string, type = 'User'
   };
 }
 
-/** The name of each URL of a repository without `_url`, and what it ends in. */
+/** The name of each repository URL, without `_url`, and its ending. */
 const urls = {
   forks: '/forks',
   keys: '/keys{/key_id}',

@@ -1,6 +1,6 @@
 /**
  * A payload for each of GitHub's 20 most used events (https://docs.github.com/webhooks/webhook-events-and-payloads): made for a place, and
- * valid by GitHub's published schema, which a test checks. What is not told here happens in a small repository with one branch.
+ * valid by GitHub's published schema, which a test checks. Everything not given takes place in a small repository with one branch.
  */
 import type { SampleEvent } from './events.ts';
 import { type Json, nodeId, sampleRepository, type Where } from './place.ts';
@@ -10,7 +10,7 @@ const base = 'd6fde92930d4715a2b49857d24b940956b26d2d3';
 const tree = 'f9d2a07e9488b91af2641b26b9407fe22a451433';
 const branch = 'mend-the-gate';
 
-/** The payload of an event that happens there. */
+/** The payload of an event in that place. */
 export function makeSample(event: SampleEvent, where: Where): Json {
   const { repository, organization, sender } = where;
   return { ...makers[event](where), repository, ...(organization && { organization }), sender };
@@ -243,7 +243,7 @@ function issueComment({ repository, sender, at }: Where): Json {
   };
 }
 
-/** A pull request as reviews show it. */
+/** A pull request as shown in reviews. */
 function simplePull({ repository, sender, at }: Where): Json {
   const url = `${repository.url}/pulls/7`;
   const issueUrl = `${repository.url}/issues/7`;

@@ -1,13 +1,13 @@
-/** `--set key=value`: a payload with one thing changed. */
+/** `--set key=value`: changes one value in a payload. */
 import { usage } from '../problem.ts';
 import type { Json } from './place.ts';
 
-/** Changes `payload` at a path such as `issue.labels.0.name`; what is on the way there is made. @throws Problem `usage`. */
+/** Changes `payload` at a path such as `issue.labels.0.name`, creating missing levels. @throws Problem `usage`. */
 export function setValue(payload: Json, assignment: string): void {
   const equals = assignment.indexOf('=');
   const path = assignment.slice(0, equals).split('.');
   if (equals < 1 || path.some((name) => name === '')) throw usage(`--set ${assignment}: it is KEY=VALUE`);
-  // `__proto__` would change all objects; JSON may hold it, nobody needs it.
+  // `__proto__` would change all objects; it is valid in JSON, but nobody needs it.
   if (path.includes('__proto__')) throw usage(`--set ${assignment}: not this key`);
   const last = path.pop()!;
   let at = payload;
@@ -20,7 +20,7 @@ export function setValue(payload: Json, assignment: string): void {
   at[last] = readValue(assignment.slice(equals + 1));
 }
 
-/** JSON where it is any, else the text as it is. */
+/** The value as JSON if it is valid, otherwise the text itself. */
 function readValue(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,4 +1,4 @@
-/** Requests to an API with a token, and what its refusals mean to who typed the command. */
+/** Requests to an API with a token, with refusals explained to the user. */
 import { Problem } from '../problem.ts';
 import { type Answered, parseJson, request } from './request.ts';
 
@@ -9,18 +9,18 @@ export type Api = {
   base: string;
   /** The parsed body; undefined: the answer has none. @throws Problem for every refusal. */
   call(method: string, path: string, body?: unknown): Promise<Json>;
-  /** The same with status and headers; a 304 is no refusal. */
+  /** The same with status and headers; a 304 is not a refusal. */
   ask(
     method: string,
     path: string,
     body?: unknown,
     headers?: Record<string, string>,
   ): Promise<Answered & { body: Json }>;
-  /** Items of a list, page after page, until `most`. */
+  /** Items of a list, page by page, up to `most`. */
   list(path: string, most: number): Promise<{ items: Json[]; isMore: boolean }>;
 };
 
-/** `again` is what to do about a token that is refused. */
+/** `again`: what to do about a refused token. */
 export function openApi(
   base: string,
   token: () => Promise<string>,
@@ -32,7 +32,7 @@ export function openApi(
       headers: {
         accept: 'application/json',
         authorization: `Bearer ${await token()}`,
-        // A form says its boundary itself.
+        // fetch sets a form's boundary itself.
         ...(body === undefined || body instanceof FormData ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
@@ -54,7 +54,7 @@ export function openApi(
         const [, next] = /<([^>]+)>; rel="next"/.exec(headers.get('link') ?? '') ?? [];
         if (next === undefined || items.length >= most)
           return { items: items.slice(0, most), isMore: next !== undefined || items.length > most };
-        // The link names the API as it calls itself, which need not be how it is reached from here.
+        // The link uses the API's own name, which may differ from how it is reached from here.
         at = path.replace(/\?.*/, '') + new URL(next).search;
       }
       return { items, isMore: false };

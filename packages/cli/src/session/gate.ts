@@ -1,4 +1,4 @@
-/** The gate as an OAuth client sees it: where it is, and which tokens it gives. */
+/** The gate as an OAuth client sees it: its location, and the tokens it issues. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Problem } from '../problem.ts';
 import { checkTransport, parseJson, parseUrl, request } from './request.ts';
@@ -8,8 +8,8 @@ export type Endpoints = { token: string; device: string; revocation: string };
 export type Tokens = { value: string; expiresAt: number; refreshToken?: string; scope?: string };
 
 /**
- * Who gives tokens for an API: the API says it (RFC 9728). The audience that it names must be at its own address: an API that named another's
- * would get tokens that are good there. One that is not there is given by the user.
+ * Finds out who issues tokens for an API: the API says so (RFC 9728). The audience that it names must be at its own address: an API naming
+ * another's would get tokens that are valid there. An audience elsewhere must be given by the user.
  */
 export async function findPlace(
   api: string,
@@ -62,7 +62,7 @@ export async function findEndpoints(issuer: string, env: NodeJS.ProcessEnv): Pro
   };
 }
 
-/** The answer to a refused request for a token. */
+/** The answer to a refused token request. */
 export class Refused extends Error {
   readonly code: string;
   constructor(code: string, description: string) {
@@ -94,7 +94,7 @@ export type Device = {
 export const askDevice = async (endpoint: string, form: Record<string, string>): Promise<Device> =>
   (await post(endpoint, form)) as Device;
 
-/** Asks until the person has decided (RFC 8628 section 3.5). */
+/** Polls until the person has decided (RFC 8628 section 3.5). */
 export async function pollDevice(
   endpoint: string,
   clientId: string,
@@ -116,7 +116,7 @@ export async function pollDevice(
       if (code === 'slow_down') seconds += 5;
       else if (code === 'access_denied') throw new Problem('notSignedIn', 'the sign-in was declined in the browser');
       else if (code === 'expired_token') break;
-      // No answer at all: the section asks to go on, more slowly.
+      // No answer at all: that section says to continue, more slowly.
       else if (error instanceof Problem && error.exit === 'unreachable') seconds *= 2;
       else if (code !== 'authorization_pending') throw error;
     }

@@ -1,10 +1,10 @@
-/** One process at a time, by a file that is made only where there is none. */
+/** Allows one process at a time, by creating a file only if it does not exist. */
 import { closeSync, mkdirSync, openSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Problem } from '../problem.ts';
 
-/** Longer than anything that is done under it: whoever held it so long has died. */
+/** Longer than anything done under the lock: a process that held it this long has died. */
 const staleMs = 60_000;
 const pollMs = 50;
 

@@ -1,4 +1,4 @@
-/** Files that only their owner may read, in a folder that only he may change. */
+/** Files that only their owner may read, in a folder that only the owner may change. */
 import { randomBytes } from 'node:crypto';
 import {
   closeSync,
@@ -21,7 +21,7 @@ export function configFolder(env: NodeJS.ProcessEnv): string {
   return path.join(env.XDG_CONFIG_HOME || path.join(env.HOME || homedir(), '.config'), 'gatepost');
 }
 
-/** undefined: it is not there. @throws Problem when others may read it or change its folder. */
+/** undefined: it does not exist. @throws Problem when others may read it or change its folder. */
 export function readPrivate(file: string): string | undefined {
   const found = statSync(file, { throwIfNoEntry: false });
   if (!found) return undefined;
@@ -30,7 +30,7 @@ export function readPrivate(file: string): string | undefined {
   return readFileSync(file, 'utf8');
 }
 
-/** Writes it whole or not at all: whoever reads meanwhile sees the one before. */
+/** Writes it whole or not at all: concurrent readers see the previous one. */
 export function writePrivate(file: string, text: string): void {
   const folder = path.dirname(file);
   mkdirSync(folder, { recursive: true, mode: 0o700 });

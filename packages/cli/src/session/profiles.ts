@@ -1,19 +1,19 @@
-/** Where somebody is signed in, and as whom: `profiles.json`, which holds no secret. */
+/** Where the user is signed in, and as whom: `profiles.json`, which contains no secret. */
 import path from 'node:path';
 import { Problem } from '../problem.ts';
 import { configFolder, readPrivate, writePrivate } from './private-file.ts';
 
 export type Profile = {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   api: string;
   issuer: string;
-  /** What access tokens for the API are asked for. */
+  /** The audience of access tokens for the API. */
   audience: string;
   clientId: string;
-  /** A person by the device flow, a machine by its secret, or a token that was given. */
+  /** A person by the device flow, a machine by its secret, or a given token. */
   kind: 'person' | 'machine' | 'token';
   subject: string;
-  /** Where its secrets are. */
+  /** Where its secrets are stored. */
   store: 'keyring' | 'file';
 };
 

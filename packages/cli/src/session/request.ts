@@ -1,4 +1,4 @@
-/** One HTTP request. No redirect is followed: a token goes nowhere but where it was made for. */
+/** One HTTP request. Redirects are not followed: a token goes only to the server it was issued for. */
 import { Problem } from '../problem.ts';
 import { version } from '../version.ts';
 
@@ -51,7 +51,7 @@ function noAnswer(origin: string, error: Error & { cause?: NodeJS.ErrnoException
   );
 }
 
-/** What was answered as JSON. @throws Problem where something else answers. */
+/** An answer's JSON. @throws Problem when something else answers. */
 export function parseJson(text: string, url: string): unknown {
   try {
     return JSON.parse(text);
@@ -60,7 +60,7 @@ export function parseJson(text: string, url: string): unknown {
   }
 }
 
-/** Nothing secret crosses a network in the clear. */
+/** Secrets must not cross a network in plain text. */
 export function checkTransport(url: string, env: NodeJS.ProcessEnv): void {
   const { protocol, hostname } = parseUrl(url);
   const isHere =

@@ -1,6 +1,6 @@
 /**
- * What a profile keeps secret: in the system's keyring, by the programs that systems bring (libsecret's `secret-tool`, macOS's `security`), which
- * read it from standard input, so that no list of processes shows it; else in a file of its owner's.
+ * A profile's secrets: in the system's keyring, through the systems' own programs (libsecret's `secret-tool`, macOS's `security`), which read
+ * them from standard input, so that they appear in no process list; otherwise in a file that only the owner can read.
  */
 
 import { execFile } from 'node:child_process';
@@ -18,7 +18,7 @@ export type Secrets = {
 
 export type Store = Profile['store'];
 
-/** Keeps them where the system has a place for it. @returns where that is */
+/** Stores them in the system's keyring, if there is one. @returns where they are stored */
 export async function keepSecrets(
   env: NodeJS.ProcessEnv,
   profile: string,
@@ -45,7 +45,7 @@ export async function forgetSecrets(env: NodeJS.ProcessEnv, profile: string): Pr
   removePrivate(secretsFile(env, profile));
 }
 
-/** A profile's name may be anything, a host with a port for one. */
+/** A profile's name may be anything, such as a host with a port. */
 function secretsFile(env: NodeJS.ProcessEnv, profile: string): string {
   const name = createHash('sha256').update(profile).digest('hex').slice(0, 16);
   return path.join(configFolder(env), `secrets-${name}.json`);
@@ -74,7 +74,7 @@ const libsecret = (env: NodeJS.ProcessEnv): Keyring => ({
   remove: async (account) => void (await call(env, 'secret-tool', ['clear', 'service', service, 'account', account])),
 });
 
-/** `security -i` takes whole commands from standard input; in base64 nothing needs quotes. */
+/** `security -i` takes whole commands from standard input; base64 needs no quoting. */
 const macKeyring = (env: NodeJS.ProcessEnv): Keyring => ({
   async write(account, text) {
     const secret = Buffer.from(text).toString('base64');
@@ -89,13 +89,13 @@ const macKeyring = (env: NodeJS.ProcessEnv): Keyring => ({
     void (await call(env, 'security', ['delete-generic-password', '-s', service, '-a', encodeURIComponent(account)])),
 });
 
-/** What it printed; undefined: it is not there, or it failed. */
+/** The program's output; undefined: it does not exist, or it failed. */
 function call(env: NodeJS.ProcessEnv, program: string, args: string[], input?: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const child = execFile(program, args, { env, timeout: 20_000 }, (error, stdout) =>
       resolve(error ? undefined : stdout),
     );
-    child.stdin?.on('error', () => {}); // it has ended already, and `resolve` says so
+    child.stdin?.on('error', () => {}); // it has ended already, as `resolve` reports
     child.stdin?.end(input);
   });
 }

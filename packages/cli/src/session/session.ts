@@ -1,4 +1,4 @@
-/** Who is signed in, with a token that is good now. */
+/** The signed-in user, with a currently valid token. */
 import { createHash } from 'node:crypto';
 import path from 'node:path';
 import type { Flags } from '../command.ts';
@@ -16,18 +16,18 @@ export type Session = {
   profile: Profile;
   /** The webhook API. */
   api: Api;
-  /** The gate's management API; a machine's only. */
+  /** The gate's management API; for machines only. */
   management(): Api;
   /** An access token for the webhook API. */
   token(): Promise<string>;
 };
 
-/** A token that ends sooner is renewed first. */
+/** A token that expires sooner than this is renewed first. */
 const marginMs = 30_000;
 
 /**
- * In this order: `GATEPOST_TOKEN`, or `GATEPOST_CLIENT_ID` and `GATEPOST_CLIENT_SECRET`, with `GATEPOST_API`; else the profile that `--profile` or
- * `--api` names; else the one that signed in last.
+ * In this order: `GATEPOST_TOKEN`, or `GATEPOST_CLIENT_ID` and `GATEPOST_CLIENT_SECRET`, with `GATEPOST_API`; else the profile named by
+ * `--profile` or `--api`; else the one that signed in last.
  */
 export async function openSession(flags: Flags, env: NodeJS.ProcessEnv): Promise<Session> {
   const given = await fromEnvironment(flags, env);
@@ -95,7 +95,7 @@ export function chooseProfile(flags: Flags, env: NodeJS.ProcessEnv): { name: str
   const name = asked ?? [current ?? '', ...Object.keys(profiles)].find((each) => profiles[each] && isMeant(each));
   const profile = name === undefined ? undefined : profiles[name];
   if (name !== undefined && profile) {
-    // A token goes only to the API that it was made for.
+    // A token goes only to the API that it was issued for.
     if (!isMeant(name)) throw usage(`the profile ${name} is for ${profile.api}, not for ${api}`);
     return { name, profile };
   }
@@ -115,7 +115,7 @@ async function storedToken(name: string, profile: Profile, audience: string, env
   const now = good(await readSecrets(env, name, profile.store));
   if (now) return now;
   const lock = path.join(configFolder(env), `lock-${createHash('sha256').update(name).digest('hex').slice(0, 16)}`);
-  // A refresh token is good once: of two processes the second waits, and finds the token that the first has got.
+  // A refresh token works only once: the second of two processes waits, and finds the token that the first one got.
   return withLock(lock, async () => {
     const secrets = await readSecrets(env, name, profile.store);
     const meanwhile = good(secrets);
@@ -124,7 +124,7 @@ async function storedToken(name: string, profile: Profile, audience: string, env
     const tokens = { ...secrets.tokens, [audience]: { value, expiresAt } };
     const kept = { ...secrets, tokens, ...(refreshToken && { refreshToken }) };
     const store = await keepSecrets(env, name, kept, profile.store);
-    // A keyring that is locked by now: the refresh token that it still has is spent.
+    // The keyring may have been locked meanwhile: the refresh token still in it is spent.
     if (store !== profile.store) {
       const { profiles, ...rest } = readProfiles(env);
       writeProfiles(env, { ...rest, profiles: { ...profiles, [name]: { ...profile, store } } });

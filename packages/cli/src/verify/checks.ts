@@ -1,17 +1,17 @@
-/** What a good receiver does, in the order in which it is asked. */
+/** What a good receiver does, in the order of the checks. */
 import { randomUUID } from 'node:crypto';
 import type { Answer, Delivery, Send } from './request.ts';
 import { isStandard } from './request.ts';
 
 export type Check = {
   name: string;
-  /** What goes wrong one day in a receiver that does not. */
+  /** What will eventually go wrong in a receiver that fails the check. */
   why: string;
-  /** A receiver that fails one that is not `must` works, and could be better. */
+  /** A receiver that fails a check without `must` works, but could be better. */
   must: boolean;
-  /** Null: it did. Else what it did instead. */
+  /** Null: it passed. Otherwise what it did instead. */
   run(send: Send, hook: Hook): Promise<string | null>;
-  /** When there is something to ask. Default: always. */
+  /** When the check applies. Default: always. */
   asked?(hook: Hook): boolean;
 };
 
@@ -27,7 +27,7 @@ const payload = (action: string, title: string, more: object = {}) => ({
 const bytes = (value: unknown) => Buffer.from(JSON.stringify(value));
 const form = (json: Buffer) => Buffer.from(new URLSearchParams({ payload: json.toString() }).toString());
 
-/** A good delivery in the content type that the hook has. */
+/** A valid delivery in the hook's content type. */
 function good(hook: Hook, more: Partial<Delivery> & { json?: Buffer } = {}): Delivery {
   const { json = bytes(payload('opened', 'It rains in')), ...rest } = more;
   return hook.contentType === 'form'

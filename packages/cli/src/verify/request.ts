@@ -1,4 +1,4 @@
-/** One request of the kit: a delivery as Gatepost sends it, or what somebody else might send. */
+/** One request of the checks: a delivery as Gatepost sends it, or what somebody else might send. */
 import { createHmac, randomUUID } from 'node:crypto';
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
@@ -9,13 +9,13 @@ export type Delivery = {
   body: Buffer;
   guid?: string;
   type?: 'application/json' | 'application/x-www-form-urlencoded';
-  /** What the signature is made with, if not the hook's secret; null: no signature. */
+  /** The secret to sign with, if not the hook's; null: no signature. */
   secret?: string | null;
-  /** What the signature is made of, if not the body. */
+  /** The bytes to sign, if not the body. */
   signed?: Buffer;
-  /** `sha1`: no other signature. `recorded`: all signatures, of an hour ago. */
+  /** `sha1`: no other signature. `recorded`: all signatures, made an hour ago. */
   only?: 'sha1' | 'recorded';
-  /** The body goes in so many parts, with a wait of 40 ms between two. */
+  /** Sends the body in this many parts, 40 ms apart. */
   parts?: number;
   method?: 'POST' | 'GET' | 'HEAD';
 };
@@ -25,7 +25,7 @@ export type Send = (delivery: Delivery) => Promise<Answer>;
 
 const recordedSeconds = 3600;
 
-/** Sends to one receiver. Never rejects: that nobody answers is an answer too. */
+/** Sends to one receiver. Never rejects: no answer is a result too. */
 export function openSend(url: URL, hookSecret: string, timeoutMs: number): Send {
   return (delivery) =>
     new Promise((resolve) => {
@@ -76,7 +76,7 @@ function headersOf(delivery: Delivery, hookSecret: string): Record<string, strin
   };
 }
 
-/** As the dispatcher signs: GitHub's two, and that of Standard Webhooks when the hook's secret is one of theirs. */
+/** Signs like the dispatcher: GitHub's two, plus that of Standard Webhooks if the hook's secret is one of theirs. */
 function signatures(secret: string, hookSecret: string, signed: Buffer, prefix: string, only: Delivery['only']) {
   const hmac = (algorithm: string) => `${algorithm}=${createHmac(algorithm, secret).update(signed).digest('hex')}`;
   if (only === 'sha1') return { 'X-Hub-Signature': hmac('sha1') };

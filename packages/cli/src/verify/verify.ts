@@ -1,10 +1,10 @@
-/** Is this receiver right? The checks one after the other, against a receiver that runs. */
+/** Is this receiver correct? Runs the checks one after the other against a running receiver. */
 import { type Check, checks, type Hook } from './checks.ts';
 import { openSend } from './request.ts';
 
 export type Result = {
   name: string;
-  /** `advice`: it works, and could be better. */
+  /** `advice`: it works, but could be better. */
   result: 'passed' | 'failed' | 'advice';
   /** What it did instead; null when it passed. */
   instead: string | null;
@@ -14,7 +14,7 @@ export type Result = {
 
 export type VerifyOptions = Hook & { url: URL; timeoutMs: number; signal?: AbortSignal };
 
-/** Yields each result as it is known. Ends after the first check if that fails, since the others would say nothing. */
+/** Yields each result as it becomes known. Stops if the first check fails, since the others would then mean nothing. */
 export async function* verify({ url, timeoutMs, signal, ...hook }: VerifyOptions): AsyncGenerator<Result> {
   const send = openSend(url, hook.secret, timeoutMs);
   for (const [index, check] of checks.filter(({ asked }) => asked?.(hook) ?? true).entries()) {
