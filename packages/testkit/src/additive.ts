@@ -1,6 +1,6 @@
 /**
- * What a migration does to those who run beside it: code of the version before reads and writes the same tables during an upgrade, so it must
- * find all that it knew, and nothing new may be demanded of it.
+ * How a migration affects code running beside it: during an upgrade, code of the previous version reads and writes the same tables, so
+ * everything it knew must still exist, and nothing new may be required of it.
  */
 import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,15 +11,15 @@ type Column = { type: string; required: boolean; filled: boolean };
 type Catalogue = {
   /** By `table.column`. */
   columns: Map<string, Column>;
-  /** What is demanded of a table's rows, by its text: the columns that it looks at. */
+  /** Constraints on a table's rows, by their text, with the columns they use. */
   demands: Map<string, string[]>;
   functions: Set<string>;
   tables: Set<string>;
 };
 
 /**
- * Applies the folder's migrations one after the other, by `migrate`, and says what each after `since` takes from code of the version
- * before, or demands of it anew.
+ * Applies the folder's migrations one by one, with `migrate`, and reports what each after `since` takes from code of the previous version, or
+ * newly requires of it.
  */
 export async function findBreaks(options: {
   databaseUrl: string;
@@ -77,7 +77,7 @@ function breaksBetween(before: Catalogue, after: Catalogue): string[] {
   for (const [demand, columns] of after.demands)
     if (
       !before.demands.has(demand) &&
-      // What was demanded of all rows may be demanded of some.
+      // A constraint on all rows may become one on some of them.
       !before.demands.has(demand.replace(/ WHERE .*/s, '')) &&
       columns.every((column) => before.columns.has(column))
     )
@@ -87,7 +87,7 @@ function breaksBetween(before: Catalogue, after: Catalogue): string[] {
 }
 
 async function readCatalogue(client: pg.Client, schema: string): Promise<Catalogue> {
-  // Without partitions, which come and go, and Prisma's records.
+  // Excludes partitions, which come and go, and Prisma's records.
   const ours = `FROM pg_class c WHERE c.relnamespace = $1::regnamespace AND c.relkind IN ('r', 'p', 'v') AND NOT c.relispartition
                  AND c.relname <> '_prisma_migrations'`;
   const tables = await client.query<{ name: string }>(`SELECT c.relname AS name ${ours}`, [schema]);
@@ -97,7 +97,7 @@ async function readCatalogue(client: pg.Client, schema: string): Promise<Catalog
        FROM (SELECT c.oid, c.relname ${ours}) t JOIN pg_attribute a ON a.attrelid = t.oid WHERE a.attnum > 0 AND NOT a.attisdropped`,
     [schema],
   );
-  // Indexes that belong to a constraint are told by it.
+  // An index that belongs to a constraint is covered by the constraint.
   const demands = await client.query<{ text: string; columns: string[] }>(
     `SELECT t.relname || ': ' || pg_get_constraintdef(k.oid) AS text,
             ARRAY(SELECT t.relname || '.' || a.attname FROM pg_attribute a WHERE a.attrelid = t.oid AND a.attnum = ANY (k.conkey)) AS columns

@@ -1,20 +1,20 @@
-/** A load balancer as operators have one: it asks each instance for `/readyz`, sends requests in turn to those that are ready, and passes every byte on. */
+/** A typical load balancer: polls each instance's `/readyz`, sends requests to the ready ones in turn, and passes every byte on. */
 import { Agent, createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
 export type Backend = { port: number; opsUrl: string };
-/** What became known of an instance, by `Date.now()`. */
+/** An observation about an instance, by `Date.now()`. */
 export type Noticed = { port: number; at: number };
 export type Balancer = AsyncDisposable & {
   port: number;
-  /** An instance said that it is ready; `at` is when it was asked. */
+  /** An instance reported that it is ready; `at` is when it was asked. */
   saidReady: Noticed[];
-  /** An instance that counted as ready took no connection, so another got the request. */
+  /** An instance considered ready accepted no connection, so another got the request. */
   refused: Noticed[];
 };
 
-/** How soon it knows that an instance is ready no more; a service that stops goes on serving for longer than that (STOP_DELAY_MS). */
+/** How soon it notices that an instance is no longer ready; a stopping service keeps serving for longer than that (STOP_DELAY_MS). */
 const askEveryMs = 100;
 
 export async function openBalancer(backends: Backend[], port = 0): Promise<Balancer> {
@@ -53,7 +53,7 @@ export async function openBalancer(backends: Backend[], port = 0): Promise<Balan
       });
       passed.once('error', (error: NodeJS.ErrnoException) => {
         if (answer.headersSent) return void answer.destroy();
-        // Nothing was sent: the instance took no connection, or had closed one that was kept.
+        // Nothing was sent: the instance accepted no connection, or had closed a reused one.
         if (error.code !== 'ECONNREFUSED' && !(error.code === 'ECONNRESET' && passed.reusedSocket))
           return void answer.writeHead(502).end(`${backend.port}: ${error.message}`);
         refused.push({ port: backend.port, at: Date.now() });
@@ -61,7 +61,7 @@ export async function openBalancer(backends: Backend[], port = 0): Promise<Balan
       });
       passed.end(body);
     };
-    // Where none counts as ready, as when a busy machine answers late, it tries them all, as nginx does.
+    // If none counts as ready, as when a busy machine answers late, it tries them all, like nginx.
     passTo(ready.size > 0 ? backends.filter((backend) => ready.has(backend)) : backends);
   };
   const server = createServer((incoming, answer) => void pass(incoming, answer).catch(() => answer.destroy()));

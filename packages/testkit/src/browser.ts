@@ -1,10 +1,10 @@
-/** A browser without JavaScript: keeps cookies, follows redirects as long as they stay with the gate, fills in forms. */
+/** A browser without JavaScript: keeps cookies, follows redirects while they stay at the gate, fills in forms. */
 export type Page = {
   status: number;
   headers: Headers;
   html: string;
   url: string;
-  /** Where the gate sent us away to, if it did. */
+  /** Where the gate redirected us to, if elsewhere. */
   location?: URL;
   /** The page's forms, with hidden and preset values. */
   forms: { action: string; fields: Record<string, string> }[];
@@ -30,7 +30,7 @@ export class Browser {
     return this.get(`authorize?${new URLSearchParams(params)}`);
   }
 
-  /** Sends a page's form back with these fields. */
+  /** Submits a page's form with these fields. */
   submit(page: Page, fields: Record<string, string> = {}, form = 0): Promise<Page> {
     const { action, fields: hidden } = page.forms[form]!;
     return this.post(new URL(action, page.url).href, { ...hidden, ...fields });
@@ -92,7 +92,7 @@ function formsOf(html: string): Page['forms'] {
     action: unescapeHtml(attribute(head, 'action') ?? ''),
     fields: Object.fromEntries(
       [...body.matchAll(/<input\b([^>]*)>/g)]
-        // A box that nobody ticked is not sent.
+        // An unticked checkbox is not sent.
         .filter(([, input = '']) => !/\btype="checkbox"/.test(input) || /\bchecked\b/.test(input))
         .map(([, input = '']) => [attribute(input, 'name'), unescapeHtml(attribute(input, 'value') ?? '')])
         .filter(([name]) => name !== undefined),

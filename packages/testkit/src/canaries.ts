@@ -1,11 +1,11 @@
-/** Values with a secret in them, as operators mistype them, and what a service says of each: it must never say the secret. */
+/** Values containing a secret, as operators mistype them, to check that a service never prints the secret. */
 import { spawn } from 'node:child_process';
 import { inherited } from './system.ts';
 
 export const canary = 'hunter2-canary';
 export const canaryKey = Buffer.from(canary.padEnd(32)).toString('base64');
 
-/** An environment that any service takes, with the canary wherever a secret may stand. Nothing listens at its addresses. */
+/** An environment that any service accepts, with the canary wherever a secret may be. Nothing listens at its addresses. */
 export const canaryEnv: Record<string, string> = {
   DATABASE_URL: `postgres://gate:${canary}@127.0.0.1:1/gate?password=${canary}`,
   REDIS_URL: `redis://:${canary}@127.0.0.1:1/?password=${canary}`,
@@ -15,16 +15,16 @@ export const canaryEnv: Record<string, string> = {
 
 const schemes = ['postgres', 'redis', 'amqp', 'smtp', 'http', 'https', 'file'];
 
-/** URLs and connection strings that hold the canary where a secret may stand, readable ones and others. */
+/** URLs and connection strings with the canary wherever a secret may be, parsable and not. */
 const canaryValues: string[] = [
   ...schemes.flatMap((scheme) => [
     `${scheme}://user:${canary}@127.0.0.1:1/`,
-    `${scheme}://${canary}@127.0.0.1:1/`, // a token in the place of the name
+    `${scheme}://${canary}@127.0.0.1:1/`, // a token in place of the name
     `${scheme}://:${canary}@127.0.0.1:1/`,
     `${scheme}://127.0.0.1:1/?password=${canary}`,
     `${scheme}://127.0.0.1:1/?sslmode=${canary}&${canary}`,
     `${scheme}://127.0.0.1:1/?auth=${canary}#${canary}`,
-    // Passwords that nobody encoded.
+    // Unencoded passwords.
     `${scheme}://user:${canary}@more@127.0.0.1:1/`,
     `${scheme}://user:47/${canary}@127.0.0.1:1/`,
     `${scheme}://user:a#${canary}@127.0.0.1:1/`,
@@ -43,7 +43,7 @@ const canaryValues: string[] = [
   `SECRETS_KEY=${canary}`,
 ];
 
-/** The values of the variable `name` of which what is `said` tells the secret; none, if all is well. */
+/** The values of the variable `name` for which `said` reveals the secret; none, if all is well. */
 export function toldOf(name: string, said: (env: Record<string, string>) => string): string[] {
   return canaryValues.filter((value) => {
     const text = said({ ...canaryEnv, [name]: value });
@@ -51,7 +51,7 @@ export function toldOf(name: string, said: (env: Record<string, string>) => stri
   });
 }
 
-/** Everything that a program writes before it ends, or before it has written `enough`. It is killed then. */
+/** A program's whole output until it ends or has written `enough`. It is then killed. */
 export async function outputOf(main: string, env: Record<string, string>, enough: RegExp): Promise<string> {
   const child = spawn(process.execPath, ['--conditions=source', main], {
     env: { ...inherited, ...env },

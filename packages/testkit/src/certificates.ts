@@ -1,4 +1,4 @@
-/** Certificates for receivers with TLS, made by openssl: a root, an intermediate, and what a test needs below them. */
+/** Certificates for TLS receivers, made by openssl: a root, an intermediate, and what a test needs below them. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -30,7 +30,7 @@ export function makeCertificates(): Certificates {
     const common = ['-in', `${file}.csr`, '-extfile', `${file}.ext`, '-out', `${file}.crt`];
     const [cert, key] = [path(`${issuer}.crt`), path(`${issuer}.key`)];
     const once = ['-set_serial', String(1000 + serial), ...twoDays];
-    // `openssl x509` signs nothing that has expired already: not at all from OpenSSL 3.4 on, where it takes no `-days -1`.
+    // `openssl x509` cannot issue expired certificates: not at all from OpenSSL 3.4 on, which rejects `-days -1`.
     if (expired) openssl(...asAuthority(folder), '-cert', cert, '-keyfile', key, ...common, ...longAgo);
     else openssl('x509', '-req', ...common, '-CA', cert, '-CAkey', key, ...once);
     return basename(file);
@@ -69,7 +69,7 @@ function namesOf(name: string): string {
   return `subjectAltName=${/^[\d.]+$/.test(name) ? 'IP' : 'DNS'}:${name}`;
 }
 
-/** `openssl ca`, with the least that it wants to know. */
+/** `openssl ca` with the minimal configuration. */
 function asAuthority(folder: string): string[] {
   const lines = [
     '[ca]',

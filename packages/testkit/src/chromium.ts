@@ -1,5 +1,5 @@
 /** Chromium for the tests of pages and SDKs in a real browser. */
-/** How Chromium is started: nothing of it goes to the network by itself. */
+/** How Chromium is started: it must not use the network on its own. */
 export const launchOptions = {
   executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
   args: [
@@ -9,5 +9,5 @@ export const launchOptions = {
   timeout: 120_000,
 };
 
-/** How long a page is waited for; its contexts are told with `setDefaultTimeout`. For what never comes, not to judge speed. */
+/** How long to wait for a page; contexts get it through `setDefaultTimeout`. For what never comes, not to judge speed. */
 export const patienceMs = 120_000;

@@ -1,4 +1,4 @@
-/** A collector of traces: takes what an OTLP/HTTP exporter sends as JSON (https://opentelemetry.io/docs/specs/otlp/#otlphttp). */
+/** A collector of traces: accepts what an OTLP/HTTP exporter sends as JSON (https://opentelemetry.io/docs/specs/otlp/#otlphttp). */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
@@ -20,12 +20,12 @@ export type CollectedSpan = {
 };
 
 export type Collector = AsyncDisposable & {
-  /** What `OTEL_EXPORTER_OTLP_ENDPOINT` is to be. */
+  /** The value for `OTEL_EXPORTER_OTLP_ENDPOINT`. */
   url: string;
   spans: CollectedSpan[];
   /** The header `authorization` of each request. */
   authorizations: (string | undefined)[];
-  /** The spans of a trace, in the order in which they began, once there are `count`. */
+  /** The spans of a trace, in order of their start, once there are `count`. */
   trace(traceId: string, count: number): Promise<CollectedSpan[]>;
 };
 

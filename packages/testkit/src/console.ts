@@ -1,4 +1,4 @@
-/** The console in Chromium, against the whole system with the demo's seed: for tests that use it as a person does. */
+/** The console in Chromium, against the whole system with the demo's seed: for tests that use it like a person. */
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,9 +9,9 @@ import { freePorts, openSystem, type System, type SystemOptions } from './system
 
 export type Console = AsyncDisposable & {
   system: System;
-  /** Its address, with the slash. */
+  /** Its address, with a trailing slash. */
   url: string;
-  /** Somebody's browser: who is signed in in one is not in another. */
+  /** A separate browser session, with its own sign-in. */
   openPage(options?: BrowserContextOptions): Promise<Page>;
 };
 
@@ -26,7 +26,7 @@ export async function openConsole({ adaptSeed = (yaml) => yaml, ...options }: Co
   const seedFile = join(mkdtempSync(join(tmpdir(), 'console-')), 'seed.yaml');
   const demo = readFileSync(new URL('../../../infra/demo/seed.yaml', import.meta.url), 'utf8');
   writeFileSync(seedFile, adaptSeed(demo.replaceAll(/localhost:4500(?=\/console|")/g, `localhost:${apiPort}`)));
-  // A person reads a refusal and tries again, a test does not: a busy machine is not to be taken for a store that is away.
+  // A person reads a refusal and tries again; a test does not, and must not take a busy machine for an unavailable store.
   const env = { STORE_TIMEOUT_MS: '30000', ...options.env };
   const system = opening.use(await openSystem({ ...options, env, seedFile, apiPort: apiPort! }));
   const browser = opening.adopt(await chromium.launch(launchOptions), (opened) => opened.close());
@@ -44,7 +44,7 @@ export async function openConsole({ adaptSeed = (yaml) => yaml, ...options }: Co
   };
 }
 
-/** Opens an address of the console; the gate asks who it is on the way. */
+/** Opens an address of the console and signs in at the gate on the way. */
 export async function signIn(page: Page, address: string, email = 'alice@example.com'): Promise<void> {
   await page.goto(address);
   await fillInLogin(page, email);
@@ -53,7 +53,7 @@ export async function signIn(page: Page, address: string, email = 'alice@example
   });
 }
 
-/** On the gate's pages, in whatever window they are. The password is that of the demo's people. */
+/** Fills in the gate's pages, in whichever window they are. The password is that of the demo's people. */
 export async function fillInLogin(page: Page, email: string, password = 'correct horse battery staple'): Promise<void> {
   await page.fill('[name=identifier]', email);
   await page.click('.gp-main');
@@ -61,7 +61,7 @@ export async function fillInLogin(page: Page, email: string, password = 'correct
   await page.click('.gp-main');
 }
 
-/** Nobody is kept out by what the page looks like, also on a telephone in the dark. Leaves it wide and light. */
+/** Checks that the page's looks shut nobody out, including on a dark phone. Leaves it wide and light. */
 export async function faultsInAllLooks(page: Page): Promise<string[]> {
   const wide = await faultsOf(page);
   await page.emulateMedia({ colorScheme: 'dark' });

@@ -1,4 +1,4 @@
-/** A store that can go away and come back, as its clients see it: a TCP relay in front of the real one. */
+/** Makes a store go away and come back, as its clients see it: a TCP relay in front of the real one. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
@@ -8,9 +8,9 @@ export type Cuttable = AsyncDisposable & {
   /** Breaks every connection and refuses new ones until `restore`. */
   cut(): Promise<void>;
   restore(): Promise<void>;
-  /** Keeps connections, and takes new ones, but lets nothing through until it is called with false. */
+  /** Keeps connections, and accepts new ones, but passes nothing on until called with false. */
   hold(on: boolean): void;
-  /** Where new connections lead from now on; those that stand stay where they are. */
+  /** Where new connections lead from now on; existing ones stay as they are. */
   lead(storeUrl: string): void;
 };
 

@@ -1,12 +1,12 @@
-/** What of RabbitMQ's deprecated features (https://www.rabbitmq.com/release-information/deprecated-features-list) is in use. */
+/** Which of RabbitMQ's deprecated features (https://www.rabbitmq.com/release-information/deprecated-features-list) are in use. */
 import { management } from './stores.ts';
 
 type Queue = { name: string; type: string; durable: boolean; exclusive: boolean };
 type Channel = { name: string; vhost: string; global_prefetch_count: number };
 
 /**
- * In that URL's vhost, one line each; empty if nothing is. A broker from 3.13 on also says itself what it knows to be used. Which queues are
- * lasting, and for whom a prefetch counts, shows on any broker.
+ * One line each for that URL's vhost; empty if there are none. From 3.13 on a broker itself reports the ones it knows to be in use. Transient
+ * queues and global prefetch counts are found on any broker.
  */
 export async function deprecatedInUse(amqpUrl: string): Promise<string[]> {
   const vhost = new URL(amqpUrl).pathname.slice(1);

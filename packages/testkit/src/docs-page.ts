@@ -1,8 +1,8 @@
-/** A page of documentation in a real browser: what it may not do, and where its links lead. */
+/** A documentation page in a real browser: its violations, and where its links lead. */
 import type { Browser, Page } from 'playwright-core';
 import { patienceMs } from './chromium.ts';
 
-/** Opens a page, hands it over, and tells what it did that it may not: break its policy, fail, or ask another host. */
+/** Opens a page, hands it over, and reports anything forbidden that it did: breaking its policy, failing, or contacting another host. */
 export async function inDocs(browser: Browser, url: string, look: (page: Page) => Promise<void>): Promise<string[]> {
   const context = await browser.newContext();
   context.setDefaultTimeout(patienceMs);
@@ -24,19 +24,19 @@ export async function inDocs(browser: Browser, url: string, look: (page: Page) =
   return troubles;
 }
 
-/** Waits until the page shows what an anchor leads to, loaded anew as by a link from elsewhere. */
+/** Waits until the page shows an anchor's target after a fresh load, as by a link from elsewhere. */
 export async function followAnchor(page: Page, url: string): Promise<string> {
   await page.goto('about:blank');
   return moveToAnchor(page, url);
 }
 
-/** The same on a page that is there already, as by a link of its own: it is not drawn again, which takes seconds. */
+/** The same within a loaded page, as by one of its own links: it is not drawn again, which takes seconds. */
 export async function moveToAnchor(page: Page, url: string): Promise<string> {
   const id = new URL(url).hash.slice(1);
   await page.goto(url);
   const heading = page.locator(`[id="${id}"]`).locator('h1, h2').first();
   await heading.waitFor();
-  // It is scrolled to once all is drawn.
+  // The page scrolls there only once everything is drawn.
   await page.waitForFunction(
     `Math.abs(document.getElementById(${JSON.stringify(id)}).getBoundingClientRect().top) < innerHeight`,
   );

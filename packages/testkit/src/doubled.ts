@@ -1,6 +1,6 @@
 /**
- * A broker that gets every message twice, as after a confirm that was lost: a relay in front of the real one, which publishes each
- * message once more, byte for byte, on a channel of its own and a moment later, so that copies come in another order.
+ * A broker that gets every message twice, as after a lost confirm: a relay in front of the real one publishes each message once more, byte
+ * for byte, on a channel of its own and a moment later, so that copies arrive in a different order.
  */
 import type { Socket } from 'node:net';
 import { type Framed, makeFrames, openRelay, type Relay } from './relay.ts';
@@ -49,7 +49,7 @@ export async function openDoubled(amqpUrl: string, laterMs: () => number): Promi
   return Object.assign(relay, { copies: () => copies });
 }
 
-/** Far from those that clients open, and below RabbitMQ's default maximum of 2047. */
+/** Far above the channels that clients open, and below RabbitMQ's default maximum of 2047. */
 const copiesChannel = 2_000;
 const channelOpen = Buffer.from([0, 20, 0, 10, 0]);
 const basicPublish = [60, 40] as const;
@@ -65,7 +65,7 @@ function join(from: Socket, frames: (chunk: Buffer) => Framed[], each: (frame: F
   });
 }
 
-/** Type, channel, length, payload, end; the client begins with eight bytes that are no frame. */
+/** Type, channel, length, payload, end; the client begins with eight bytes outside any frame. */
 function amqpFrame(hasHeader: boolean) {
   let isFirst = hasHeader;
   return (bytes: Buffer): Framed | undefined => {
@@ -81,7 +81,7 @@ function amqpFrame(hasHeader: boolean) {
 const isMethod = (frame: Buffer, [group, method]: readonly [number, number]) =>
   frame.readUInt16BE(7) === group && frame.readUInt16BE(9) === method;
 
-/** The flags are the last byte before the end. A copy that no queue takes is nobody's trouble. */
+/** The flags are the last byte before the end. A copy that no queue takes must not disturb anybody. */
 function withoutMandatory(frame: Buffer): Buffer {
   const copy = Buffer.from(frame);
   copy[copy.length - 2] = 0;

@@ -1,9 +1,9 @@
-/** What fuzz runs share: how a run is seeded and bounded, and values that have broken somebody's parser, database or log. */
+/** Shared by fuzz runs: how a run is seeded and bounded, and values that have broken somebody's parser, database or log. */
 import fc from 'fast-check';
 
 /**
- * Runs `check` on `numRuns` generated cases, or on as many as there is time for: a slow machine makes a run shorter and never makes it
- * fail. The seed is the same each time, so that a failure is the code's; FUZZ_SEED takes another, and FUZZ_RUNS so many times as many
+ * Runs `check` on `numRuns` generated cases, or on as many as there is time for: a slow machine makes a run shorter but never makes it fail.
+ * The seed is always the same, so that only changes of the code cause failures; FUZZ_SEED sets another, and FUZZ_RUNS multiplies the number of
  * cases, to look for what the usual ones do not find.
  * @returns whether all cases were run. @throws with the seed, and the smallest case that fails.
  */
@@ -24,12 +24,12 @@ export async function fuzz<T>(
     interruptAfterTimeLimit: timeLimitMs * times,
     markInterruptAsFailure: false,
   });
-  await last.catch(() => {}); // of an interrupted run, nobody has waited for the last case
+  await last.catch(() => {}); // nobody awaited the last case of an interrupted run
   if (details.failed) throw new Error(await fc.asyncDefaultReportMessage(details), { cause: details.errorInstance });
   return !details.interrupted;
 }
 
-/** Texts that are odd to somebody: NUL, halves of characters, control and bidirectional characters, injections, encodings, sizes. */
+/** Texts that confuse some programs: NUL, halves of characters, control and bidirectional characters, injections, encodings, sizes. */
 export const oddText = fc.oneof(
   fc.constantFrom(
     '',
@@ -62,7 +62,7 @@ export const oddText = fc.oneof(
   fc.integer({ min: 100, max: 5_000 }).map((length) => 'x'.repeat(length)),
 );
 
-/** Values of every JSON type, where another was wanted. */
+/** Values of every JSON type, in place of the expected one. */
 export const oddValue: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 3, arbitrary: oddText },
   {
@@ -88,7 +88,7 @@ export const oddValue: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 4 }) },
 );
 
-/** JSON that nests, as text. */
+/** Nested JSON, as text. */
 export const deepJson = fc
   .tuple(fc.constantFrom('[', '{"a":'), fc.constantFrom(10, 63, 64, 65, 1_000, 5_000, 20_000))
   .map(([open, levels]) => `${open.repeat(levels)}1${(open === '[' ? ']' : '}').repeat(levels)}`);

@@ -1,5 +1,5 @@
 /**
- * The release before this checkout, laid beside it out of the repository's own history: what runs while an upgrade replaces it, and what an
+ * The release before this checkout, extracted from the repository's own history: it runs while an upgrade replaces it, and it is what an
  * operator goes back to.
  */
 import { execFile } from 'node:child_process';
@@ -18,11 +18,11 @@ const beforeTags = '888cd6294fc289f4b5866a905835c236c55e990b';
 export type Release = Disposable & {
   /** A tag such as `v1.2.0`, or a commit. */
   name: string;
-  /** Its checkout, whose services start from their sources. */
+  /** Its checkout, whose services start from source. */
   folder: string;
 };
 
-/** The newest tag of a release before HEAD of that checkout; undefined if the history that it has does not reach one. */
+/** The newest release tag before HEAD of that checkout; undefined if its history does not reach one. */
 export async function findLastRelease(checkout = root): Promise<string | undefined> {
   const git = (...args: string[]) =>
     run('git', args, { cwd: checkout }).then(
@@ -34,7 +34,7 @@ export async function findLastRelease(checkout = root): Promise<string | undefin
   return (await git('cat-file', '-e', `${name}^{commit}`)) === undefined ? undefined : name;
 }
 
-/** Lays it into a folder of its own, with this checkout's dependencies if they are the same, else with what its lock file names. */
+/** Puts it into a folder of its own, with this checkout's dependencies if they are the same, otherwise with those in its lock file. */
 export async function openLastRelease(): Promise<Release> {
   const name = await findLastRelease();
   if (!name) throw new Error('this clone lacks the history of the last release: `git fetch --unshallow --tags`');
@@ -49,7 +49,7 @@ export async function openLastRelease(): Promise<Release> {
   const owners = globSync('{packages,services}/*/package.json', { cwd: folder });
   if (owners.every((file) => hasSameDependencies(file, folder))) {
     symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-    // Links alone: to what is installed here, and to the release's own packages.
+    // Only links: to what is installed here, and to the release's own packages.
     for (const modules of globSync('{packages,services}/*/node_modules', { cwd: root }))
       if (existsSync(join(folder, modules, '..')))
         await run('cp', ['--archive', root + modules, join(folder, modules)]);
@@ -59,7 +59,7 @@ export async function openLastRelease(): Promise<Release> {
     );
   for (const owner of ['services/auth', 'packages/webhook-db'])
     await inFolder(`cd ${owner} && PRISMA_SCHEMA_ENGINE_BINARY=/bin/sh node_modules/.bin/prisma generate`);
-  // Node reads its TypeScript: to compile what is started a few times costs more than all its starts.
+  // Node runs the TypeScript directly: compiling a service that starts a few times costs more than all its starts.
   for (const manifest of globSync('services/*/package.json', { cwd: folder }).map((file) => join(folder, file)))
     writeFileSync(
       manifest,
@@ -69,7 +69,7 @@ export async function openLastRelease(): Promise<Release> {
   return { name, folder, [Symbol.dispose]: () => kept.dispose() };
 }
 
-/** Whether what a package of the release runs on is what the same package of this checkout has. */
+/** Whether a package of the release has the same dependencies as in this checkout. */
 function hasSameDependencies(file: string, folder: string): boolean {
   if (!existsSync(root + file)) return false;
   const read = (path: string) =>

@@ -1,13 +1,13 @@
 /**
- * A client that speaks the protocol of GitHub's command line extension: cli/gh-webhook, webhook/forward.go (`dial`, `handleWebsocket`).
- * It opens the WebSocket with the bare token, and handles one frame after the other; an answer goes back unless its receiver could not
- * be reached. Like gorilla/websocket it answers a ping only when it reads on, so after what it was sent before.
+ * A client for the protocol of GitHub's command line extension: cli/gh-webhook, webhook/forward.go (`dial`, `handleWebsocket`). It opens the
+ * WebSocket with the bare token, and handles one frame at a time; an answer is sent unless its receiver could not be reached. Like
+ * gorilla/websocket it answers a ping only when it reads on, hence after everything sent before.
  */
 import { WebSocket } from 'ws';
 
 export type Frame = {
   id: string | undefined;
-  /** As Go's `http.Header` holds them. */
+  /** In the form of Go's `http.Header`. */
   header: Record<string, string[]>;
   body: Buffer;
 };
@@ -24,11 +24,11 @@ export type Listening = AsyncDisposable & {
   close(): void;
   /** Breaks the connection. */
   cut(): void;
-  /** Reads nothing any more. */
+  /** Stops reading. */
   pause(): void;
 };
 
-/** Why there is no WebSocket. */
+/** Why no WebSocket was opened. */
 export class Refused extends Error {
   override name = 'Refused';
   readonly status: number;
@@ -43,8 +43,8 @@ export class Refused extends Error {
 const ok: FrameAnswer = { Status: 200, Header: { 'Content-Type': ['text/plain'] }, Body: 'T0s=' };
 
 /**
- * Opens it. `answer`: what comes of a frame; undefined: nothing is answered. With `protocol` answers repeat the frame's id, and frames
- * are handled at once. @throws Refused.
+ * Opens it. `answer`: the reply to a frame; undefined: none is sent. With `protocol`, answers repeat the frame's id, and frames are handled
+ * concurrently. @throws Refused.
  */
 export async function openListener(options: {
   url: string;

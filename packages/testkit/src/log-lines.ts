@@ -1,4 +1,4 @@
-/** A log that a test reads: where `openLog` writes to. */
+/** A log for tests to read, which `openLog` writes to. */
 
 export type LogLines = {
   lines: Record<string, unknown>[];

@@ -1,7 +1,6 @@
 /**
- * A PostgreSQL that loses every COMMIT once, as its clients see it: a relay in front of the real one, which cuts the connection at the
- * moment when a transaction ends. Half of them are committed and not told so, the other half never reach the server. What is
- * asked again goes through.
+ * A PostgreSQL that loses every COMMIT once, as its clients see it: a relay in front of the real one cuts the connection when a transaction
+ * ends. Half of them are committed without the client learning of it, the others never reach the server. A repeated request goes through.
  */
 import { createHash } from 'node:crypto';
 import type { Socket } from 'node:net';
@@ -9,11 +8,11 @@ import { type Framed, makeFrames, openRelay, type Relay } from './relay.ts';
 
 export type LostCommits = Relay & { lost(): { committed: number; notCommitted: number } };
 
-/** `random`: which of the two, from 0 to 1. */
+/** `random`: decides between the two, from 0 to 1. */
 export async function openLostCommits(databaseUrl: string, random: () => number): Promise<LostCommits> {
   const seen = new Map<string, number>();
   const lost = { committed: 0, notCommitted: 0 };
-  /** A statement with its values is lost the first time. A COMMIT tells nothing of what it commits: every other one. */
+  /** A statement with its values is lost the first time. A COMMIT does not show what it commits: every other one is lost. */
   const isLost = (key: string, isCommit: boolean) => {
     const times = seen.get(key) ?? 0;
     seen.set(key, times + 1);
@@ -25,7 +24,7 @@ export async function openLostCommits(databaseUrl: string, random: () => number)
     let inTransaction = false;
     let unit: Framed[] = [];
     let begunWith = '';
-    // Once set, the client hears nothing more, and the connection ends with the server's answer.
+    // Once set, the client receives nothing more, and the connection ends with the server's answer.
     let ending = false;
 
     const answered = (frames: Framed[]) => {
@@ -68,14 +67,14 @@ export async function openLostCommits(databaseUrl: string, random: () => number)
   return Object.assign(relay, { lost: () => ({ ...lost }) });
 }
 
-/** Parse, bind, describe, execute, close: the request is whole with what comes after them. */
+/** Parse, bind, describe, execute, close: the request is complete with what follows them. */
 const partsOfRequests = new Set(['P', 'B', 'D', 'E', 'C']);
 
 function pump(from: Socket, frames: (chunk: Buffer) => Framed[], to: (frames: Framed[]) => void): void {
   from.on('data', (chunk) => to(frames(chunk)));
 }
 
-/** A type and a length that counts itself; the client's first message has no type. */
+/** A type and a length that includes itself; the client's first message has no type. */
 function postgresFrame(hasStartup: boolean) {
   let isFirst = hasStartup;
   return (bytes: Buffer): Framed | undefined => {
@@ -89,7 +88,7 @@ function postgresFrame(hasStartup: boolean) {
   };
 }
 
-/** What one request says: its SQL, remembered by name where it was prepared before, and its values. */
+/** The content of one request: its SQL, looked up by name if it was prepared before, and its values. */
 function read(request: Framed[], statements: Map<string, string>): { sql: string; values: Buffer } {
   let sql = '';
   let values: Buffer = Buffer.alloc(0);

@@ -1,7 +1,7 @@
-/** Whether an OpenAPI description is one, and its examples are what its schemas say. */
+/** Checks that an OpenAPI description is valid, and that its examples match its schemas. */
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 
-/** What is wrong with it, each with its place. */
+/** Its problems, each with its location. */
 export async function findDescriptionProblems(api: object): Promise<string[]> {
   const config = await createConfig({
     rules: {
@@ -21,7 +21,7 @@ export async function findDescriptionProblems(api: object): Promise<string[]> {
   return problems.map(({ message, location, ruleId }) => `${location[0]?.pointer}: ${message} (${ruleId})`);
 }
 
-/** The checker of examples knows `exclusiveMinimum` only as it is in OpenAPI 3.1. */
+/** The checker of examples knows only OpenAPI 3.1's form of `exclusiveMinimum`. */
 const withoutBounds = (api: object): string =>
   JSON.stringify(api, (key, value) => (key === 'exclusiveMinimum' ? undefined : value));
 

@@ -1,4 +1,4 @@
-/** A PgBouncer in transaction mode, of a test's own, in front of a PostgreSQL. */
+/** A test's own PgBouncer in transaction mode, in front of a PostgreSQL. */
 import { spawn } from 'node:child_process';
 import { accessSync, chownSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -8,13 +8,13 @@ import { freePorts } from './system.ts';
 import { until } from './until.ts';
 
 export type PgBouncer = AsyncDisposable & {
-  /** The URL given, leading through it. */
+  /** The given URL, leading through it. */
   url: string;
-  /** What it has logged. */
+  /** Its log so far. */
   log(): string;
 };
 
-/** Few sessions for many clients: what one leaves behind in its session, another finds. It passes on no start-up parameter. */
+/** Few sessions for many clients: anything one leaves in its session, another finds. It passes on no start-up parameters. */
 export async function openPgBouncer(databaseUrl: string, options: { sessions?: number } = {}): Promise<PgBouncer> {
   const { hostname, port: serverPort, username, password } = new URL(databaseUrl);
   const [port] = await freePorts(1);
@@ -76,7 +76,7 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-/** Debian has it in `/usr/sbin`, which an ordinary user's PATH often lacks. */
+/** Debian installs it in `/usr/sbin`, which ordinary users often lack in their PATH. */
 function findPgBouncer(): string {
   const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin'];
   const found = folders.map((folder) => join(folder, 'pgbouncer')).find(isThere);

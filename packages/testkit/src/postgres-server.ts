@@ -1,4 +1,4 @@
-/** PostgreSQL servers of a test's own: a primary, and a standby that follows it by streaming replication. */
+/** A test's own PostgreSQL servers: a primary, and a standby that follows it by streaming replication. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { appendFileSync, chownSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ export type PostgresPair = AsyncDisposable & {
   };
 };
 
-/** A commit on the primary is one once the standby has it on disk: a failover loses nothing then. */
+/** A commit on the primary waits until the standby has it on disk, so that a failover loses nothing. */
 export async function openPostgresPair(): Promise<PostgresPair> {
   await using opening = new AsyncDisposableStack();
   const account = serverAccount();
@@ -39,7 +39,7 @@ export async function openPostgresPair(): Promise<PostgresPair> {
   };
 
   await makeEmpty(bin, folder, account);
-  // Synchronous only once there is a standby: before, no commit would end.
+  // Synchronous only once there is a standby: before that, no commit would finish.
   const primary = await start('primary', port);
   const source = `host=127.0.0.1 port=${port} user=${user} password=${password}`;
   const backup = ['--write-recovery-conf', '--checkpoint=fast', '--no-sync', '--wal-method=stream'];
@@ -70,11 +70,11 @@ export type Archiving = AsyncDisposable & {
   url: string;
   /** Makes a base backup. */
   backUp(): Promise<void>;
-  /** As if its machine were lost: starts another of the base backup, with these lines of postgresql.conf, for recovery. Answers its URL. */
+  /** Simulates a lost machine: starts another server from the base backup, with these lines of postgresql.conf, for recovery. Answers its URL. */
   restore(settings: string): Promise<string>;
 };
 
-/** A PostgreSQL with these lines in its postgresql.conf, in which `/archive` is a folder of its own. */
+/** A PostgreSQL with these lines in its postgresql.conf, where `/archive` stands for a folder of its own. */
 export async function openArchivingPostgres(settings: string): Promise<Archiving> {
   await using opening = new AsyncDisposableStack();
   const account = serverAccount();
@@ -145,7 +145,7 @@ async function startServer(bin: string, data: string, port: number, account: Acc
   });
   return {
     url,
-    /** As a power cut: sessions end at once, and nothing is written down. */
+    /** Simulates a power cut: sessions end at once, and nothing is written. */
     async kill() {
       server.kill('SIGQUIT');
       await gone;
@@ -155,7 +155,7 @@ async function startServer(bin: string, data: string, port: number, account: Acc
 
 const ask = async (url: string, sql: string): Promise<true> => (await rowsOf(url, sql)) && true;
 
-/** One statement by a connection of its own. */
+/** Runs one statement on a connection of its own. */
 export async function rowsOf(url: string, sql: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
   client.on('error', () => {}); // the rejection says the same
@@ -167,7 +167,7 @@ export async function rowsOf(url: string, sql: string): Promise<Record<string, u
   }
 }
 
-/** The newest that is installed; Debian keeps them out of PATH. */
+/** The newest version installed; Debian keeps them out of PATH. */
 function binFolder(): string {
   const folder = '/usr/lib/postgresql';
   const versions = readdirSync(folder).filter((name) => /^\d+$/.test(name));

@@ -1,4 +1,4 @@
-/** A producer as somebody else would write it: plain amqplib with confirms and `mandatory`. */
+/** A producer as others would write it: plain amqplib with confirms and `mandatory`. */
 import { randomUUID } from 'node:crypto';
 import { type ChannelModel, type ConfirmChannel, connect, type Options } from 'amqplib';
 
@@ -8,10 +8,10 @@ export type ProducedEvent = {
   id?: string;
   source?: string;
   time?: string;
-  /** An object is written as JSON; bytes and text go out as they are. */
+  /** An object is written as JSON; bytes and text are sent unchanged. */
   body?: Buffer | string | object;
   contentType?: string;
-  /** The property by which RabbitMQ vouches for the publishing user. */
+  /** The property with which RabbitMQ vouches for the publishing user. */
   userId?: string;
   /** Replaces or, with undefined, leaves out AMQP headers. */
   headers?: Record<string, unknown>;
@@ -20,7 +20,7 @@ export type ProducedEvent = {
 export type Producer = AsyncDisposable & {
   /** Publishes one event and resolves to its id once the broker has confirmed it. @throws when no queue takes it. */
   publish(event?: ProducedEvent): Promise<string>;
-  /** Publishes anything, as it is given; resolves once the broker has confirmed it. @throws when it cannot be written as AMQP, or the broker refuses it. */
+  /** Publishes anything as given; resolves once confirmed. @throws when it cannot be written as AMQP, or the broker refuses it. */
   send(routingKey: string, body: Buffer, properties: Options.Publish): Promise<void>;
 };
 
@@ -66,14 +66,14 @@ export async function openProducer(amqpUrl: string): Promise<Producer> {
       try {
         await Promise.race([confirmed, closed]);
       } catch (error) {
-        sending = undefined; // one message may spoil its connection; the next gets another
+        sending = undefined; // one message may break its connection; the next gets a new one
         await connection.close().catch(() => {});
         throw error;
       }
     },
     async [Symbol.asyncDispose]() {
       await (await sending)?.connection.close().catch(() => {});
-      await connection.close().catch(() => {}); // the broker of a test may be gone already
+      await connection.close().catch(() => {}); // the test's broker may be gone already
     },
   };
 }
@@ -99,6 +99,6 @@ async function openSending(amqpUrl: string): Promise<Sending> {
     channel.once('error', reject);
     connection.once('error', reject);
   });
-  closed.catch(() => {}); // whoever sends hears of it
+  closed.catch(() => {}); // the sender gets the error
   return { connection, channel, closed };
 }

@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** They bring the schemas of DATABASE_URL up to date. */
+/** Programs that bring the schemas of DATABASE_URL up to date. */
 export const migrationPrograms = ['services/auth/src/migrations.ts', 'packages/webhook-db/src/migrations.ts'];
 
-/** @param checkout the folder of the repository, if it is another one than this @throws with all that it wrote, when it does not end with 0. */
+/** @param checkout the repository's folder, if not this one @throws with its whole output, when it does not exit with 0. */
 export async function runProgram(path: string, env: Record<string, string>, checkout = root): Promise<void> {
   const child = spawn(process.execPath, ['--conditions=source', join(checkout, path)], {
     env,

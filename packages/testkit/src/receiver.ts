@@ -9,14 +9,14 @@ export type Received = {
   path: string;
   /** Names in lower case. */
   headers: Record<string, string>;
-  /** Names and values in turn, as they stood on the wire. */
+  /** Names and values in turn, as on the wire. */
   rawHeaders: string[];
   body: Buffer;
   /** When the body was complete, ms since 1970. */
   at: number;
 };
 
-/** What the receiver does with a request; what is not given is a prompt, empty 200. */
+/** How the receiver handles a request; by default with a prompt, empty 200. */
 export type Behaviour = {
   status?: number;
   headers?: Record<string, string | string[]>;
@@ -34,7 +34,7 @@ export type Behaviour = {
     | 'reset' // resets the connection
     | 'informational_flood' // 103 after 103, for ever
     | 'switch_protocols'; // 101
-  /** Written to the socket as it is, which then ends. */
+  /** Written to the socket unchanged; the socket then ends. */
   raw?: string;
 };
 
@@ -45,11 +45,11 @@ export type Receiver = AsyncDisposable & {
   received: Received[];
   /** TCP connections accepted so far. */
   connections(): number;
-  /** Changes what it does from now on. */
+  /** Changes its behaviour from now on. */
   behave(behaviour: Behaviour | ((request: Received, index: number) => Behaviour)): void;
 };
 
-/** Listens on `host` (127.0.0.2, which the guard of a test allows) with TLS if a certificate is given. */
+/** Listens on `host` (127.0.0.2, which a test's guard allows), with TLS if a certificate is given. */
 export async function openReceiver(
   options: {
     host?: string;
@@ -88,7 +88,7 @@ export async function openReceiver(
     connections += 1;
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
-    socket.on('error', () => {}); // senders give up as they like
+    socket.on('error', () => {}); // senders may give up at any time
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

@@ -1,4 +1,4 @@
-/** Redis that survives the loss of a node: one with Sentinels, and a Cluster. Each has passwords, and fails over when it is told to. */
+/** Redis that survives the loss of a node: with Sentinels, or as a Cluster. Each has passwords, and fails over on request. */
 import { openRedisServer, type RedisServer } from './redis-server.ts';
 import { freePorts } from './system.ts';
 import { until } from './until.ts';
@@ -6,7 +6,7 @@ import { until } from './until.ts';
 export type ReplicatedRedis = AsyncDisposable & {
   /** For REDIS_URL. */
   url: string;
-  /** Those that live. */
+  /** The running ones. */
   servers(): RedisServer[];
   /** Kills a primary; resolves when its replica has taken over. */
   failOver(): Promise<void>;

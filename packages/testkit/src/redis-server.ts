@@ -1,4 +1,4 @@
-/** A Redis of a test's own, which it may turn into a replica, fill or stop. */
+/** A test's own Redis, which it may turn into a replica, fill or stop. */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,11 +12,11 @@ export type RedisServer = AsyncDisposable & {
   port: number;
   /** Sends it a command, such as `call('REPLICAOF', 'NO', 'ONE')`. */
   call(command: string, ...args: (string | number)[]): Promise<unknown>;
-  /** As when its machine fails. */
+  /** Simulates the failure of its machine. */
   kill(): Promise<void>;
 };
 
-/** @param settings beside the usual ones, by their names in redis.conf */
+/** @param settings in addition to the usual ones, by their names in redis.conf */
 export async function openRedisServer(
   settings: Record<string, string | number> = {},
   mode: 'server' | 'sentinel' = 'server',

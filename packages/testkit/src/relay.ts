@@ -1,10 +1,10 @@
-/** A TCP relay in front of a store, for relays that understand what passes. */
+/** A TCP relay in front of a store, for relays that understand the traffic. */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export type Relay = AsyncDisposable & {
   /** The store's URL, leading through the relay. */
   url: string;
-  /** Breaks all connections; new ones are taken. */
+  /** Breaks all connections; new ones are accepted. */
   cut(): void;
 };
 
@@ -49,10 +49,10 @@ export async function openRelay(storeUrl: string, link: (client: Socket, server:
   };
 }
 
-/** A whole message of a protocol, as it stood on the wire. */
+/** A whole message of a protocol, as on the wire. */
 export type Framed = { type: string; bytes: Buffer };
 
-/** Makes a function that takes what comes in and answers with the messages that are whole by now. */
+/** Makes a function that takes incoming bytes and answers with the messages completed by them. */
 export function makeFrames(next: (bytes: Buffer) => Framed | undefined): (chunk: Buffer) => Framed[] {
   let rest: Buffer = Buffer.alloc(0);
   return (chunk) => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 export type Account = { uid: number; gid: number };
 
-/** The account that such a server runs under when we are root: that of Debian's packages, else `nobody`. */
+/** The account that such a server runs under when we are root: the one of Debian's packages, else `nobody`. */
 export function serverAccount(): Account | undefined {
   if (process.getuid?.() !== 0) return undefined;
   for (const name of ['postgres', 'nobody'])

@@ -1,6 +1,6 @@
 /**
- * Imported before a program's own files: each name of a prepared statement stands for one text in the whole process. pg refuses another text only on the
- * connection that has prepared the first, so that without this it takes luck to find such a fault.
+ * Imported before a program's own files: checks that each prepared statement's name stands for one text in the whole process. pg refuses a
+ * different text only on the connection that prepared the first, so without this, finding such a fault takes luck.
  */
 import pg from 'pg';
 

@@ -1,4 +1,4 @@
-/** Real stores for a test file: a database, a vhost and a key prefix of its own, dropped at the end. */
+/** Real stores for a test file: its own database, vhost and key prefix, dropped at the end. */
 import { createHash, randomBytes } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -7,11 +7,11 @@ import { migrationPrograms, runProgram } from './program.ts';
 
 export type Fresh = AsyncDisposable & { url: string };
 
-/** Creates a database on the server of `TEST_DATABASE_URL`: an empty one, or one that has all migrations of both schemas. */
+/** Creates a database on the server of `TEST_DATABASE_URL`: an empty one, or one with all migrations of both schemas. */
 export async function freshDatabase(kind: 'empty' | 'migrated' = 'empty'): Promise<Fresh> {
   const server = needed('TEST_DATABASE_URL');
   const name = `test_${randomBytes(6).toString('hex')}`;
-  // Files are copied in less than half the time that PostgreSQL's own way takes, which writes each page to its log.
+  // Copying files takes less than half the time of PostgreSQL's default, which logs each page.
   if (kind === 'migrated') template ??= makeTemplate(server);
   const from = kind === 'migrated' ? await template : 'template1';
   await onServer(server, (client) => client.query(`CREATE DATABASE ${name} TEMPLATE ${from} STRATEGY FILE_COPY`));
@@ -30,7 +30,7 @@ const migrationFiles = ['services/auth', 'packages/webhook-db'].map(
 
 let template: Promise<string> | undefined;
 
-/** A copy takes a fraction of the time that the migrations take. Whoever needs it first makes it; others wait for it. */
+/** A copy takes a fraction of the time of the migrations. The first to need it makes it; others wait for it. */
 async function makeTemplate(server: string): Promise<string> {
   const hash = createHash('sha256');
   for (const file of globSync(migrationFiles, { cwd: root }).sort())
@@ -74,7 +74,7 @@ export async function freshVhost(): Promise<Fresh> {
   };
 }
 
-/** Creates a user with these permissions in the vhost of `vhostUrl`, and nowhere else; `url` connects as that user. */
+/** Creates a user with these permissions in the vhost of `vhostUrl` only; `url` connects as that user. */
 export async function freshUser(
   vhostUrl: string,
   permissions: { configure: string; write: string; read: string },
@@ -107,7 +107,7 @@ export async function management(method: string, path: string, body?: unknown): 
     headers: {
       authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`,
       'content-type': 'application/json',
-      connection: 'close', // RabbitMQ closes an idle one just as it is used again
+      connection: 'close', // RabbitMQ may close an idle one just as it is reused
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });

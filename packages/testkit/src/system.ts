@@ -1,6 +1,6 @@
 /**
- * The whole system as its users run it: the three services as processes of their own, from their environment, on stores of
- * the test. It knows them by their commands, ports and signals alone.
+ * The whole system as its users run it: the three services as separate processes, configured by their environment, on stores of the test. It
+ * uses only their commands, ports and signals.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes, randomInt } from 'node:crypto';
@@ -15,22 +15,22 @@ import { freshDatabase, freshPrefix, freshVhost, redisUrl } from './stores.ts';
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const startTimeoutMs = 120_000;
 
-/** What a program that a test starts takes over from us, besides its own environment. */
+/** The variables that a program started by a test inherits from us, besides its own environment. */
 export const inherited: Record<string, string> = {
   PATH: process.env.PATH ?? '',
-  // What was compiled once starts in half the time.
+  // With its compile cache a program starts in half the time.
   ...(process.env.NODE_COMPILE_CACHE ? { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE } : {}),
 };
 
 export type Service = AsyncDisposable & {
   name: string;
-  /** What it has written to standard output and error, so far. */
+  /** Its standard output and error so far. */
   output(): string;
   pid: number;
   opsUrl: string;
-  /** Resolves when the process is gone, by whatever cause; to its exit code, null after a signal ended it. */
+  /** Resolves when the process is gone, whatever the cause; to its exit code, or null if a signal ended it. */
   ended: Promise<number | null>;
-  /** Sends the signal and waits until the process is gone; resolves to its exit code, null after a signal ended it. */
+  /** Sends the signal and waits until the process is gone; resolves to its exit code, or null if a signal ended it. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 };
 
@@ -45,7 +45,7 @@ export type System = AsyncDisposable & {
   dispatcher: Service;
   /** Starts one more process of the webhook API, at a port of its own. */
   startWebhookApi(env?: Record<string, string>): Promise<Service & { apiUrl: string }>;
-  /** Starts one more dispatcher (or the first anew, after it was ended). */
+  /** Starts one more dispatcher (or the first again, after it was ended). */
   startDispatcher(env?: Record<string, string>): Promise<Service>;
   /** A machine's token for the webhook API with all its scopes. */
   token(): Promise<string>;
@@ -55,11 +55,11 @@ export type SystemOptions = {
   seedFile?: string;
   /** Further variables for all three services. */
   env?: Record<string, string>;
-  /** Stores to use instead of a fresh database, a fresh vhost and a fresh prefix on those that the tests share. */
+  /** Stores to use instead of a fresh database, vhost and prefix on those that tests share. */
   databaseUrl?: string;
   amqpUrl?: string;
   redisUrl?: string;
-  /** Of the webhook API, where it must be known beforehand. */
+  /** The webhook API's port, if it must be known in advance. */
   apiPort?: number;
 };
 
@@ -124,7 +124,7 @@ export async function openSystem(options: SystemOptions = {}): Promise<System> {
   };
 }
 
-/** What every service gets, with keys of its own in Redis. */
+/** The variables of every service, with its own keys in Redis. */
 function storesEnv(databaseUrl: string, redis: string, amqpUrl: string): Record<string, string> {
   return {
     ...inherited,
@@ -139,8 +139,8 @@ function storesEnv(databaseUrl: string, redis: string, amqpUrl: string): Record<
 }
 
 /**
- * Ports of 127.0.0.1 that nobody listens on at this moment: below those that Linux gives to outgoing connections, and at random, so
- * that they are still free when a service listens there. No other test gets them while this process lives.
+ * Ports of 127.0.0.1 that nobody listens on at this moment: below those that Linux uses for outgoing connections, and at random, so that they
+ * are still free when a service listens there. No other test gets them while this process lives.
  */
 export async function freePorts(count: number): Promise<number[]> {
   const ports = new Set<number>();
@@ -151,7 +151,7 @@ export async function freePorts(count: number): Promise<number[]> {
   return [...ports];
 }
 
-/** On a busy machine it takes seconds until a service listens. Linux keeps such a name as long as its process, in no folder. */
+/** On a busy machine it takes seconds until a service listens. Linux keeps such a name as long as its process lives, in no folder. */
 function claim(port: number): Promise<boolean> {
   if (process.platform !== 'linux') return Promise.resolve(true);
   const server = createServer().unref();
@@ -170,8 +170,8 @@ function isFree(port: number): Promise<boolean> {
 }
 
 /**
- * Starts one service as its package does, and waits for the word `ready` from it. @param checkout the folder of the repository, if it is
- * another one than this @throws with its output when it ends before.
+ * Starts one service as its package does, and waits for it to say `ready`. @param checkout the repository's folder, if not this one
+ * @throws with its output when it ends before.
  */
 export async function startService(
   name: string,
@@ -190,7 +190,7 @@ export async function startService(
   for (const stream of [child.stdout!, child.stderr!]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
       output += text;
-      // Not for each piece: a service that logs each request would keep us busy with copies.
+      // Not for each piece: with a service that logs each request, copying would keep us busy.
       if (output.length > 400_000) output = output.slice(-200_000);
     });
   }

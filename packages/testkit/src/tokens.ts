@@ -8,13 +8,13 @@ export type Issuer = AsyncDisposable & {
   issuer: string;
   jwksUrl: string;
   /**
-   * A signed access token (RFC 9068) with `claims`; `iss`, `iat`, `exp` (an hour) and `jti` are there unless given.
-   * `client_id` given as `sub` too is a machine's token.
+   * A signed access token (RFC 9068) with `claims`; `iss`, `iat`, `exp` (an hour) and `jti` are added unless given. With `client_id` equal to
+   * `sub` it is a machine's token.
    */
   sign(claims: JWTPayload, header?: { alg?: string; typ?: string; kid?: string }): Promise<string>;
-  /** Replaces the key, as a gate that rotates does; the old one is served no longer. */
+  /** Replaces the key, as a gate does on rotation; the old one is no longer served. */
   rotate(): Promise<void>;
-  /** The server is there, or refuses connections, as a gate that is away does. */
+  /** Makes the server available, or refuse connections like a gate that is away. */
   serve(on: boolean): Promise<void>;
   /** How often the keys were read. */
   reads(): number;
@@ -22,7 +22,7 @@ export type Issuer = AsyncDisposable & {
 
 const alg = 'RS256';
 type Key = { kid: string; privateKey: CryptoKey; jwk: object };
-/** Those of issuers that were closed, for the next: a key takes longer to make than all else. Two that are open at a time have not the same. */
+/** Keys of closed issuers, for reuse: making a key takes longer than everything else. Issuers open at the same time never share one. */
 const idle = new Set<Key>();
 
 /** Opens one on 127.0.0.1. */

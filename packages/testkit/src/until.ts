@@ -1,6 +1,6 @@
 /**
- * Polls `probe` until it gives something other than undefined, null or false; rejects after `timeoutMs`. A time-out is there for
- * what never comes, not to judge speed: on a busy machine everything takes ten times as long.
+ * Polls `probe` until it returns something other than undefined, null or false; rejects after `timeoutMs`. A time-out is there for what never
+ * comes, not to judge speed: on a busy machine everything takes ten times as long.
  */
 export async function until<T>(
   what: string,
