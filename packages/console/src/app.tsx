@@ -1,4 +1,4 @@
-/** The pages, for who is signed in. */
+/** The pages for a signed-in person. */
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
@@ -16,7 +16,7 @@ const theRoot = () => {
   return root;
 };
 
-/** Begins to load the page at this address. @returns what shows it, once it is known who looks at it */
+/** Starts loading the page at this address. @returns a function that shows it, once it is known who is looking */
 export function openPages(): (session: Session) => void {
   const router = makeRouter();
   void router.load();
@@ -26,8 +26,8 @@ export function openPages(): (session: Session) => void {
       defaultOptions: {
         queries: {
           staleTime: 5_000,
-          networkMode: 'always', // it may all be on this machine
-          // What was refused is refused again.
+          networkMode: 'always', // everything may be on this machine
+          // A refused request would be refused again.
           retry: (count, error) => count < 2 && !(error instanceof ApiProblem) && !(error instanceof SignedOut),
         },
         mutations: { networkMode: 'always' },
@@ -47,7 +47,7 @@ export function openPages(): (session: Session) => void {
   };
 }
 
-/** What keeps anybody from being signed in. */
+/** Shows the problem that prevents signing in. */
 export function showProblem(error: unknown): void {
   theRoot().render(
     <main className="alone">

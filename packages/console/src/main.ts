@@ -1,5 +1,5 @@
 /**
- * The order of things: settings, who is signed in, then the pages. What leads to the gate is little; the pages are loaded for who comes back
+ * The order of starting: settings, sign-in, then the pages. Little is needed to get to the gate; the pages are loaded for those who come back
  * from it, while the gate is asked for the tokens.
  */
 import { answerUrl, handOverAnswer } from './pages/gate/try-answer.ts';
@@ -8,7 +8,7 @@ import { readConfig } from './session/config.ts';
 import { hasAnswer, openSession } from './session/session.ts';
 import './ui/style.css';
 
-// Where a tried sign-in comes back to; it is nobody's page.
+// Where a tried sign-in returns to; it is not a page for people.
 if (location.href.split('?')[0] === answerUrl) handOverAnswer();
 else if (isBeside(location.search)) handOverBeside(location.search);
 else await start();
@@ -18,7 +18,7 @@ async function start(): Promise<void> {
     const isBack = hasAnswer();
     const session = openSession(readConfig());
     session.catch(() => {}); // it is awaited below
-    // Its address is that of the page again, which is loaded meanwhile. Who leaves for the gate needs none.
+    // The page's address is restored by now, so the page loads meanwhile. A visitor leaving for the gate needs none.
     const show = isBack ? (await import('./app.tsx')).openPages() : undefined;
     const opened = await session;
     show?.(opened);

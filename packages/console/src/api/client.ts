@@ -1,10 +1,10 @@
-/** The public webhook API, from the page that it served. What the console can do, anybody's program can do. */
+/** The public webhook API that served this page. Anything the console can do, any program can do. */
 import { type Session, SignedOut } from '../session/session.ts';
 
-/** An answer that is no success, in the API's words. */
+/** An unsuccessful answer, in the API's words. */
 export class ApiProblem extends Error {
   readonly status: number;
-  /** When to try again, in seconds; undefined: nobody knows. */
+  /** When to try again, in seconds; undefined: unknown. */
   readonly retryAfter: number | undefined;
   readonly fields: { field: string; message: string }[];
   /** The gate's `errorCode`. */
@@ -37,7 +37,7 @@ export function openApi(session: Session): Api {
     const token = await session.token();
     const response = await send(token, method, path, asked);
     if (response.status !== 401) return response;
-    // It ended before its time.
+    // The token ended before its time.
     const second = await send(await session.tokenAfter(token), method, path, asked);
     if (second.status === 401) throw new SignedOut();
     return second;

@@ -1,4 +1,4 @@
-/** Of the management API's answers, what the console reads. The whole is in the gate's /openapi.json. */
+/** The parts of the management API's answers that the console reads. All of it is in the gate's /openapi.json. */
 export type AppType = 'regular_web' | 'spa' | 'native' | 'non_interactive';
 
 export type RefreshTokenSettings = {
@@ -11,7 +11,7 @@ export type RefreshTokenSettings = {
 
 export type Application = {
   client_id: string;
-  /** Right after it was made. */
+  /** Only right after its creation. */
   client_secret?: string;
   name: string;
   description: string;
@@ -157,7 +157,7 @@ export type Branding = {
 
 export type Role = { id: string; name: string; description?: string; is_default?: boolean };
 
-/** A permission of a role, or of a person, which then says where it comes from. */
+/** A permission of a role, or of a person; the latter says where it comes from. */
 export type HeldPermission = {
   resource_server_identifier: string;
   resource_server_name: string;
@@ -192,7 +192,7 @@ export type Invitation = {
   roles: string[];
   created_at: string;
   expires_at: string;
-  /** Right after it was made. */
+  /** Only right after its creation. */
   invitation_url?: string;
 };
 
@@ -237,7 +237,7 @@ export type Action = {
 
 export type ActionBinding = { id: string; display_name: string; action: { id: string; name: string } };
 
-/** What became of a run that failed or refused somebody. */
+/** The result of a run that failed or refused somebody. */
 export type ActionExecution = {
   trigger_id: string;
   results: { action_name: string; error: { msg: string } | null; started_at: string; ended_at: string }[];

@@ -1,17 +1,17 @@
-/** The gate's management API (`api/v2`), as the person who is signed in: from the issuer, which may be another origin. */
+/** The gate's management API (`api/v2`), used as the signed-in person: at the issuer, which may be another origin. */
 import { type Session, SignedOut } from '../session/session.ts';
 import { ApiProblem, Unreachable } from './client.ts';
 
 export type Management = {
-  /** With its slash. */
+  /** With its trailing slash. */
   issuer: string;
   get<T>(path: string, signal?: AbortSignal): Promise<T>;
   send<T>(method: 'POST' | 'PATCH' | 'PUT' | 'DELETE', path: string, body?: unknown): Promise<T>;
-  /** All of a list that is paged by numbers; the API gives the first 1,000. */
+  /** All of a list paged by number, of which the API gives the first 1,000. */
   all<T>(path: string, signal?: AbortSignal): Promise<T[]>;
-  /** What the person may do: scopes of the management API. */
+  /** The person's permissions: scopes of the management API. */
   scopes(): Promise<ReadonlySet<string>>;
-  /** The mail by which a person chooses a new password, as the person could ask for it. */
+  /** Sends the mail for choosing a new password, as if the person had asked for it. */
   mailNewPassword(email: string, connection: string): Promise<void>;
 };
 
@@ -26,12 +26,12 @@ export function openManagement({ gate }: Session): Management {
     const init = { method, headers, signal: signal ?? null, body: body === undefined ? null : JSON.stringify(body) };
     const response = await fetch(`${gate.issuer}api/v2${path}`, init).catch((error: Error) => {
       if (error.name === 'AbortError') throw error;
-      // A refused token reads as nothing at all, since the gate does not know whose page asked: the next try gets another.
+      // The answer to a refused token cannot be read, since the gate does not know whose page asked: the next try gets another token.
       gate.forget();
       throw new Unreachable('The gate does not answer.');
     });
     if (response.status === 401) {
-      // It ended before its time.
+      // The token ended before its time.
       if (isSecond) throw new SignedOut();
       gate.forget();
       return ask(method, path, asked, true);
@@ -71,7 +71,7 @@ export function openManagement({ gate }: Session): Management {
   };
 }
 
-/** Auth0's two forms of an error. */
+/** Reads Auth0's two forms of an error. */
 async function problemOf(response: Response): Promise<ApiProblem> {
   type Answer = { message?: string; error_description?: string; description?: string; errorCode?: string };
   const { message, error_description, description, errorCode } = (await response.json().catch(() => ({}))) as Answer;

@@ -1,7 +1,7 @@
-/** Where hooks stand: an organization, or one of its repositories. */
+/** The place of hooks: an organization, or one of its repositories. */
 export type Place = { owner: string; repo?: string };
 
-/** Of the API, and of the console's own pages, which have the API's paths. */
+/** Paths of the API, and of the console's own pages, which use the same ones. */
 export function placePath({ owner, repo }: Place): string {
   const parts = repo === undefined ? ['orgs', owner] : ['repos', owner, repo];
   return `/${parts.map(encodeURIComponent).join('/')}`;

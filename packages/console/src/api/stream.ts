@@ -1,6 +1,6 @@
 /**
- * A hook's deliveries as they are recorded, by server-sent events (docs/reference/webhooks-api.md, "Watching deliveries"). Read by `fetch`: an
- * `EventSource` sends no `Authorization`.
+ * A hook's deliveries as they are recorded, by server-sent events (docs/reference/webhooks-api.md, "Watching deliveries"). Read with `fetch`,
+ * because an `EventSource` sends no `Authorization`.
  */
 import { type Session, SignedOut } from '../session/session.ts';
 import { ApiProblem, problemOf } from './client.ts';
@@ -8,17 +8,17 @@ import type { Delivery } from './types.ts';
 
 export type Watch = {
   onDelivery(delivery: Delivery): void;
-  /** What was missed the list alone knows. */
+  /** Something was missed, which only the list knows. */
   onGap(): void;
-  /** Whether deliveries come by themselves from now on. */
+  /** Whether deliveries arrive by themselves from now on. */
   onLive(is: boolean): void;
 };
 
-/** Something comes every 15 s, if only a comment. */
+/** Something arrives every 15 s, if only a comment. */
 const silenceMs = 40_000;
 const againMs = { least: 2_000, most: 30_000 };
 
-/** Watches until `signal` is aborted, again and again after the last delivery that it got. Ends for good when the API refuses it. */
+/** Watches until `signal` is aborted, reconnecting after the last delivery received. Ends for good when the API refuses it. */
 export async function watchDeliveries(
   session: Session,
   path: string,
@@ -29,7 +29,7 @@ export async function watchDeliveries(
   let waitMs = againMs.least;
   const onFlow = () => {
     watch.onLive(true);
-    // What came between the list and the stream.
+    // Fetches what came between the list and the stream.
     if (lastId === undefined) watch.onGap();
     waitMs = againMs.least;
   };
@@ -47,18 +47,18 @@ export async function watchDeliveries(
     } finally {
       if (!signal.aborted) watch.onLive(false);
     }
-    // Not all at once, when a process stops.
+    // Spreads the clients out when a process stops.
     await rest(waitMs * (0.5 + Math.random()), signal);
     waitMs = Math.min(waitMs * 2, againMs.most);
   }
 }
 
-/** Another try would not help; what is wrong the list says too. */
+/** Errors that another try would not fix; the list reports them too. */
 const isFinal = (status: number) => [400, 403, 404, 422].includes(status);
 
 type SentEvent = { id: string | undefined; event: string; data: string };
 
-/** `onFlow` is told once something comes: a proxy may hold back all of it, and answer all the same. */
+/** `onFlow` is called once something arrives: a proxy may answer and still hold back everything. */
 async function open(
   session: Session,
   path: string,
@@ -116,7 +116,7 @@ async function* read(
   }
 }
 
-/** undefined: a comment, or when to come back. */
+/** undefined: a comment, or the reconnection time. */
 function parse(text: string): SentEvent | undefined {
   const fields = new Map<string, string>();
   for (const line of text.split('\n')) {

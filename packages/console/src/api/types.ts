@@ -1,4 +1,4 @@
-/** Of the API's answers, what the console reads. The whole is in /openapi.json. */
+/** The parts of the API's answers that the console reads. All of it is in /openapi.json. */
 export type Membership = { role: 'admin' | 'member'; organization: { login: string } };
 
 export type Repository = { id: number; name: string; full_name: string; private: boolean };
@@ -65,7 +65,7 @@ export type DeliveryState =
 export type Step = {
   step: string;
   at: string;
-  /** false: it follows from other times. */
+  /** false: derived from other times. */
   exact: boolean;
   delivery_id: number | null;
   attempt: number | null;
@@ -117,7 +117,7 @@ export type DeadLetter = {
   event: string | null;
   subject: string | null;
   source: string | null;
-  /** As the producer wrote it. */
+  /** As written by the producer. */
   occurred_at: string | null;
   bytes: number;
 };
@@ -128,7 +128,7 @@ export type WholeDeadLetter = DeadLetter & {
   payload_encoding: 'utf-8' | 'base64';
 };
 
-/** Of `/admin/organizations`. */
+/** From `/admin/organizations`. */
 export type Organization = {
   id: number;
   login: string;
@@ -137,7 +137,7 @@ export type Organization = {
   repositories: number;
   hooks: number;
   members: number;
-  /** Of a day. */
+  /** For one day. */
   health: { delivered: number; failed: number; success_rate: number | null };
 };
 
@@ -154,13 +154,13 @@ type Counts = {
   throttled: number;
   retried: number;
   redelivered: number;
-  /** null: of one hook. */
+  /** null: for a single hook. */
   came_in: number | null;
 };
 
 export type StatsPoint = Counts & {
   at: string;
-  /** For the limit, at the end of that time; null: of one hook, or not counted. */
+  /** For the limit, at the end of that time; null: for a single hook, or not counted. */
   waiting: number | null;
 };
 
@@ -169,7 +169,7 @@ export type Stats = {
   until: string;
   resolution: 'minute' | 'hour' | 'day';
   total: Counts;
-  /** All of the time, also where nothing happened. */
+  /** The whole time, including points without activity. */
   points: StatsPoint[];
   now: {
     waiting: {
@@ -180,16 +180,16 @@ export type Stats = {
       since: string | null;
       next_at: string | null;
     }[];
-    /** Of all alone. */
+    /** Only for all accounts together. */
     dead_letters: number | null;
     dispatchers: number | null;
-    /** Of an account alone. */
+    /** Only for one account. */
     limit: Limit | null;
     expected_end_at: string | null;
   };
 };
 
-/** Of `/admin/status`, what is not in the statistics. */
+/** The parts of `/admin/status` that are not in the statistics. */
 export type AdminStatus = {
   queues: { name: string; messages: number | null }[];
   organizations: { login: string | null; reason: WaitingReason; deliveries: number; since: string | null }[];
@@ -199,7 +199,7 @@ export type AdminStatus = {
   };
 };
 
-/** Of the last 24 hours, and the last delivery in the log. */
+/** Over the last 24 hours, plus the last delivery in the log. */
 export type Health = {
   last_status: string | null;
   last_status_code: number | null;
@@ -209,10 +209,10 @@ export type Health = {
   success_rate: number | null;
 };
 
-/** A hook in the list of an account's. `repository` is null for the organization's own. */
+/** A hook in an account's list. `repository` is null for the organization's own. */
 export type ListedHook = Hook & { repository: { id: number; name: string; full_name: string } | null };
 
-/** Of `/accounts/{login}/waiting`. */
+/** From `/accounts/{login}/waiting`. */
 export type WaitingDelivery = {
   id: number;
   reason: WaitingReason;

@@ -1,4 +1,4 @@
-/** All hooks of an organization, its repositories' too, with how they do. */
+/** All hooks of an organization and its repositories, with their health. */
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { Button } from 'react-aria-components';
@@ -83,7 +83,7 @@ export function AccountHooks({ owner, search }: { owner: string; search: Account
   );
 }
 
-/** A hook in a list: where it goes, what it wants, how it does. */
+/** A hook in a list: its URL, its events, its health. */
 function HookRow({ owner, hook }: { owner: string; hook: ListedHook }) {
   const { health, repository } = hook;
   const { tone, text } = healthOf(hook);

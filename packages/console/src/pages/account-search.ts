@@ -1,4 +1,4 @@
-/** What the address of an account's page says behind the `?`. */
+/** The query of an account page's address. */
 import { type OverviewSearch, validateOverviewSearch } from './overview-search.ts';
 
 const tabs = ['overview', 'throttle', 'repositories'] as const;
@@ -9,7 +9,7 @@ export type AccountSearch = OverviewSearch & {
   tab?: Exclude<AccountTab, 'hooks'>;
   /** Part of a hook's URL, or its id. */
   q?: string;
-  /** The name of the repository whose hooks are shown. */
+  /** The repository whose hooks are shown. */
   repository?: string;
   /** Only hooks whose last delivery failed. */
   status?: 'failure';
@@ -21,7 +21,7 @@ export function validateAccountSearch(given: Record<string, unknown>): AccountSe
   return {
     ...validateOverviewSearch(given),
     ...(found && { tab: found }),
-    // What looks like a number is read as one.
+    // A text that looks like a number has been parsed as one.
     ...((typeof q === 'string' || typeof q === 'number') && q !== '' && { q: String(q) }),
     ...(typeof repository === 'string' && repository !== '' && { repository }),
     ...(status === 'failure' && { status }),

@@ -1,4 +1,4 @@
-/** An organization: its hooks and those of its repositories, how they do, its limit. */
+/** An organization: its hooks and those of its repositories, their health, its limit. */
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
@@ -78,7 +78,7 @@ export function Account({ owner, search }: { owner: string; search: AccountSearc
   );
 }
 
-/** GitHub shows hooks to admins alone; a member sees whom to ask, and who else belongs to it. */
+/** GitHub shows hooks only to admins; a member sees whom to ask, and who else belongs to the organization. */
 function Member({ owner, role }: { owner: string; role: 'member' | null }) {
   const admins = useMembers(owner, 'admin', role === 'member');
   const members = useMembers(owner, 'member', role === 'member');

@@ -1,4 +1,4 @@
-/** The organizations that one belongs to; for who administers the installation all that there are. */
+/** The organizations that one belongs to; for an administrator of the installation, all of them. */
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
@@ -96,7 +96,7 @@ function AllAccounts() {
   );
 }
 
-/** Those that need somebody stand first. */
+/** Those that need attention come first. */
 const isFailing = ({ health: { success_rate: rate } }: Pick<Organization, 'health'>): boolean =>
   rate !== null && rate < 0.9;
 

@@ -1,4 +1,4 @@
-/** The API's advice names the calls of the API. Here there is a button for each, and that is named instead. */
+/** The API's advice names API calls. The console has a button for each, which is named instead. */
 const named: readonly (readonly [call: RegExp, button: string])[] = [
   [/What was sent and answered: GET \S+\. Then/g, 'Look at what was sent and answered. Then'],
   [/deliver it again: POST \S+\/attempts/g, 'deliver it again by “Redeliver”'],

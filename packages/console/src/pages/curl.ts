@@ -2,7 +2,7 @@ import type { WholeDelivery } from '../api/types.ts';
 
 const quote = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** The request once more, from one's own terminal. Masked headers go as they are shown; a payload that was written anew has another signature. */
+/** The same request for one's own terminal. Masked headers stay masked; a reformatted payload has another signature. */
 export function toCurl({ url, request: { headers, payload } }: Pick<WholeDelivery, 'url' | 'request'>): string {
   const lines = Object.entries(headers).map(([name, value]) => `--header ${quote(`${name}: ${value}`)}`);
   return [`curl ${quote(url)}`, ...lines, `--data-raw ${quote(JSON.stringify(payload))}`].join(' \\\n  ');

@@ -1,4 +1,4 @@
-/** One dead letter: why it is one, and all that it holds. */
+/** One dead letter: the reason, and all its content. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { ApiProblem } from '../api/client.ts';
@@ -27,7 +27,7 @@ function Letter({ letterId }: { letterId: string }) {
   const { data, error, refetch } = useQuery({
     queryKey: ['dead letter', letterId],
     queryFn: ({ signal }) => api.get<WholeDeadLetter>(path, signal),
-    staleTime: Number.POSITIVE_INFINITY, // its id is a digest of it
+    staleTime: Number.POSITIVE_INFINITY, // its id is a digest of its content
   });
   const decide = useMutation({
     mutationFn: (deed: 'publish' | 'delete') =>

@@ -1,4 +1,4 @@
-/** Messages that could not be accepted: why, and what becomes of them. */
+/** Messages that could not be accepted: why, and what to do with them. */
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -20,7 +20,7 @@ export function DeadLetters() {
   return useConsole().isSiteAdmin ? <Letters /> : <NotYours />;
 }
 
-/** Of a page for who administers the installation; the API refuses it to others anyway. */
+/** For pages reserved to administrators of the installation; the API refuses others anyway. */
 export function NotYours() {
   return (
     <Empty title="This is for who administers the installation" isPage>
@@ -75,7 +75,7 @@ function Letters() {
           </div>
           <ul className="rows">
             {letters.map((letter, at) => (
-              // Letters that are equal have one id.
+              // Equal letters have the same id.
               // biome-ignore lint/suspicious/noArrayIndexKey: the place tells equal ones apart
               <li key={`${letter.id} ${at}`} className="ticked">
                 <Tick
@@ -114,10 +114,10 @@ function LetterLink({ letter }: { letter: DeadLetter }) {
   );
 }
 
-/** More would make an address that servers refuse. */
+/** A longer list would make an address that servers refuse. */
 const dropAtOnce = 200;
 
-/** Publishes again or deletes those that are chosen. */
+/** Republishes or deletes the selected letters. */
 function Decide({ ids, onDone }: { ids: string[]; onDone: () => void }) {
   const { api } = useConsole();
   const queries = useQueryClient();

@@ -1,4 +1,4 @@
-/** Why messages are dead letters, and what helps (docs/runbooks.md, "Dead letters"). */
+/** Why messages become dead letters, and what helps (docs/runbooks.md, "Dead letters"). */
 export const letterKey = ['dead letters'];
 
 export const reasons: Record<string, { text: string; next: string }> = {
@@ -50,5 +50,5 @@ export const reasons: Record<string, { text: string; next: string }> = {
 export const textOf = (reason: string | null): string =>
   (reason && reasons[reason]?.text) ?? reason ?? 'No reason given';
 
-/** A letter's time is as the producer wrote it. */
+/** A letter's time is whatever its producer wrote. */
 export const isTime = (text: string | null): text is string => text !== null && !Number.isNaN(Date.parse(text));

@@ -1,4 +1,4 @@
-/** The deliveries of a hook, the latest first. New ones appear at the top while the page is looked at. */
+/** A hook's deliveries, latest first. New ones appear at the top while the page is open. */
 import type { Place } from '../api/place.ts';
 import type { Delivery } from '../api/types.ts';
 import { Endless } from '../ui/endless.tsx';
@@ -109,7 +109,7 @@ function DeliveryRow({
   );
 }
 
-/** Of a receiver that answered, its status code too; that of one that did not is GitHub's, not its own. */
+/** Includes the status code if the receiver answered; otherwise the code is GitHub's convention, not the receiver's. */
 function outcomeOf({ status, status_code: code }: Delivery): string {
   if (code < 400) return String(code);
   return status === 'Invalid HTTP response' ? `${code}: ${status}` : status;

@@ -1,4 +1,4 @@
-/** Which of a hook's deliveries are shown. It is in the address, so that "back" and a colleague see the same. */
+/** Which of a hook's deliveries are shown. Kept in the address, so that "back" and colleagues see the same. */
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';

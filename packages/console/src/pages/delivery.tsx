@@ -1,4 +1,4 @@
-/** One delivery: what was sent, what came back, where the time went, what else was tried. */
+/** One delivery: its request, its response, its timings, and other attempts. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button } from 'react-aria-components';
@@ -27,7 +27,7 @@ export function DeliveryPage({ place, hookId, deliveryId }: { place: Place; hook
   const { data, error, refetch } = useQuery({
     queryKey: ['delivery', path],
     queryFn: ({ signal }) => api.get<WholeDelivery>(path, signal),
-    // What waits is not in the log yet.
+    // A waiting delivery is not in the log yet.
     refetchInterval: ({ state }) => (state.data === undefined && isWaiting(explanation) ? liveMs : false),
   });
   const redeliver = useMutation({
@@ -126,7 +126,7 @@ export function DeliveryPage({ place, hookId, deliveryId }: { place: Place; hook
   );
 }
 
-/** Where the milliseconds went, phase after phase. */
+/** The duration of each phase, one after the other. */
 function Waterfall({ timings }: { timings: Timings }) {
   const { dns, connect, tls, first_byte: firstByte, total } = timings;
   const phases: [string, number | null][] = [

@@ -1,4 +1,4 @@
-/** Tries what usually goes wrong with a signature until one of the mistakes explains it. */
+/** Tries the usual mistakes with signatures until one of them explains the mismatch. */
 export async function diagnose(
   secret: string,
   given: string,
@@ -77,7 +77,7 @@ const formPayload = (body: string) => new URLSearchParams(body).get('payload') ?
 
 async function hmac(secret: string, text: string): Promise<string> {
   const encoder = new TextEncoder();
-  // Web Crypto knows no empty key; HMAC pads a key with zeros, so one zero is the same.
+  // Web Crypto accepts no empty key; HMAC pads keys with zeros, so a single zero is equivalent.
   const bytes = secret === '' ? new Uint8Array(1) : encoder.encode(secret);
   const key = await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
   const mac = await crypto.subtle.sign('HMAC', key, encoder.encode(text));

@@ -1,4 +1,4 @@
-/** What became of an event at a hook: in words, until when, what to do, and step by step. */
+/** What happened to an event at a hook: in words, until when, what to do, and step by step. */
 import { useQuery } from '@tanstack/react-query';
 import type { Place } from '../api/place.ts';
 import type { Cause, DeliveryState, Explanation, Step } from '../api/types.ts';
@@ -25,7 +25,7 @@ const words: Record<DeliveryState, { text: string; tone: 'good' | 'bad' | 'waits
 export const isWaiting = (explanation: Explanation | undefined): boolean =>
   explanation !== undefined && words[explanation.state].tone === 'waits';
 
-/** Asked for again while it waits, and while `isFollowed`. */
+/** Refetched while it waits, and while `isFollowed`. */
 export function useExplanation(path: string | null, isFollowed = false) {
   const { api } = useConsole();
   return useQuery({
@@ -36,7 +36,7 @@ export function useExplanation(path: string | null, isFollowed = false) {
   });
 }
 
-/** `deliveryId`: of the page that it stands on, which needs no link to itself. */
+/** `deliveryId`: the delivery of the current page, which needs no link to itself. */
 export function Explained({
   place,
   hookId,
@@ -50,7 +50,7 @@ export function Explained({
 }) {
   const { state, sentence, since, until, next, causes, duplicates_until: duplicatesUntil, steps } = explanation;
   const { text, tone } = words[state];
-  // The one cause of a delivery that was never made is its sentence.
+  // If a delivery was never made for a single cause, that cause is the headline.
   const isSaid = causes.every((cause) => sentence.includes(cause.sentence) && cause.next === next);
   return (
     <section className="panel" aria-label="What became of it">
@@ -121,7 +121,7 @@ function Causes({ causes, duplicatesUntil }: { causes: Cause[]; duplicatesUntil:
 
 type Attempt = { id: number; attempt: number | null; text: string };
 
-/** What was tried, and waits to be, one after the other; each has a page. */
+/** Attempts made and waiting, one after the other; each has a page. */
 function Attempts({
   place,
   hookId,
@@ -190,7 +190,7 @@ function Timeline({ steps }: { steps: Step[] }) {
   );
 }
 
-/** How much later. Clocks differ: a step may seem to be before the one that caused it. */
+/** How much later. Clocks differ, so a step may seem to precede its cause. */
 function gap(from: string, to: string): string {
   const ms = new Date(to).getTime() - new Date(from).getTime();
   const [size, unit] = Math.abs(ms) < 1_000 ? [1, 'ms'] : Math.abs(ms) < 120_000 ? [1_000, 's'] : [60_000, 'min'];
@@ -200,7 +200,7 @@ function gap(from: string, to: string): string {
 
 const parts = /`([^`]*)`|(\d{4}-\d\d-\d\dT[\d:.]+Z)/;
 
-/** A sentence of the API's, with its `code`, its times in the reader's zone, and buttons instead of calls. */
+/** A sentence from the API, with its `code`, times in the reader's zone, and buttons instead of calls. */
 function Said({ text }: { text: string }) {
   return adviceOf(text)
     .split(parts)

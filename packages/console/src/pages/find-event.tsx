@@ -1,4 +1,4 @@
-/** What became of one event at this hook, by its guid: also of what never made a delivery. */
+/** What happened to one event at this hook, by its guid, even if it never made a delivery. */
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { Button, Form } from 'react-aria-components';

@@ -3,7 +3,7 @@ import type { Hook } from '../api/types.ts';
 export const eventsOf = ({ events }: Pick<Hook, 'events'>): string =>
   events.includes('*') ? 'everything' : events.join(', ');
 
-/** How a hook does, by its last delivery. */
+/** A hook's health, from its last delivery. */
 export function healthOf({ active, health }: Hook): { tone: 'off' | 'none' | 'good' | 'bad'; text: string } {
   if (!active) return { tone: 'off', text: 'not active' };
   const { last_status_code: code, last_status: status } = health;

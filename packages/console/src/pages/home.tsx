@@ -1,4 +1,4 @@
-/** Where one begins: who administers the installation with all of it, others with their accounts. */
+/** The start page: the overview for administrators of the installation, and their own accounts for others. */
 import { Navigate } from '@tanstack/react-router';
 import { useConsole } from '../session/context.ts';
 import { isInTheWay, Problem } from '../ui/states.tsx';
@@ -11,7 +11,7 @@ export function Home() {
   return isSiteAdmin ? <SystemOverview /> : <OwnAccounts />;
 }
 
-/** With one alone there is nothing to choose. */
+/** With a single one there is nothing to choose. */
 function OwnAccounts() {
   const { data, error, refetch } = useMemberships();
   if (isInTheWay(error, data)) return <Problem error={error} onRetry={refetch} isPage />;

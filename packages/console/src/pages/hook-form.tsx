@@ -1,4 +1,4 @@
-/** What a hook is made of, for a new one and for one that changes. */
+/** The fields of a hook, for creating and for changing one. */
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { Button, Form } from 'react-aria-components';
@@ -13,7 +13,7 @@ export type HookForm = {
   contentType: 'json' | 'form';
   /** Names, or `*`. */
   events: string[];
-  /** The mask that the API shows keeps the one that is there. */
+  /** The mask shown by the API keeps the existing secret. */
   secret: string;
   insecureSsl: '0' | '1';
   active: boolean;
@@ -21,12 +21,12 @@ export type HookForm = {
   headers: { name: string; value: string }[];
 };
 
-/** 32 random bytes in the form of Standard Webhooks: both kinds of receivers take it. */
+/** 32 random bytes in the form of Standard Webhooks, which both kinds of receivers accept. */
 export function newSecret(): string {
   return `whsec_${btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(32))))}`;
 }
 
-/** The whole of it: what a `config` leaves out the API sets to its default. */
+/** Complete, since the API sets whatever a `config` leaves out to its default. */
 export function toHookBody({ url, contentType, insecureSsl, events, secret, active, retry, headers }: HookForm) {
   return {
     active,
@@ -53,7 +53,7 @@ export function HookFormFields({
   submit: string;
   isPending: boolean;
   onSubmit: () => void;
-  /** Of a new hook; one that is there changes its secret, and whether it is active, elsewhere. */
+  /** For a new hook; an existing one changes its secret, and whether it is active, elsewhere. */
   secretHint?: ReactNode;
   headersHint?: string;
 }) {

@@ -1,11 +1,11 @@
-/** What the address of a hook's page says behind the `?`: which part of it is shown, and what of its deliveries. */
+/** The query of a hook page's address: which part of it is shown, and which deliveries. */
 import { type OverviewSearch, validateOverviewSearch } from './overview-search.ts';
 
 const tabs = ['overview', 'replays', 'find', 'test', 'settings', 'verify'] as const;
 
 export type HookTab = 'deliveries' | (typeof tabs)[number];
 
-/** As the API has them. */
+/** In the API's form. */
 export type Filter = {
   status?: 'success' | 'failure';
   event?: string;
@@ -27,7 +27,7 @@ export function validateSearch(given: Record<string, unknown>): HookSearch {
     ...((status === 'success' || status === 'failure') && { status }),
     ...(isText(event) && { event }),
     ...(isText(action) && { action }),
-    // What looks like a number is read as one.
+    // A text that looks like a number has been parsed as one.
     ...((isText(guid) || typeof guid === 'number') && { guid: String(guid) }),
     ...(isTime(since) && { since }),
     ...(isTime(until) && { until }),

@@ -1,4 +1,4 @@
-/** Another secret for a hook, with a time in which the one before signs too. */
+/** Sets a new secret for a hook, with a period during which the previous one signs too. */
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button } from 'react-aria-components';

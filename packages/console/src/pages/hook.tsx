@@ -1,4 +1,4 @@
-/** One hook: what was delivered, what it is set to, how to check it. */
+/** One hook: its deliveries, its settings, and how to check it. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { Button } from 'react-aria-components';
@@ -117,7 +117,7 @@ export function HookPage({ place, hookId, search }: { place: Place; hookId: stri
   );
 }
 
-/** What happens while it is off is missed, and not held as it is by a pause. */
+/** Events while it is off are missed, not held as during a pause. */
 function TurnOff({ path, isActive }: { path: string; isActive: boolean }) {
   const { api } = useConsole();
   const queries = useQueryClient();
@@ -151,7 +151,7 @@ function TurnOff({ path, isActive }: { path: string; isActive: boolean }) {
   );
 }
 
-/** A ping, and for a repository its latest push. */
+/** Sends a ping, or for a repository its latest push. */
 function SendTest({ place, path, isActive }: { place: Place; path: string; isActive: boolean }) {
   const { api } = useConsole();
   const [said, setSaid] = useState('');

@@ -1,4 +1,4 @@
-/** Links to the pages of a hook, whose address depends on where it stands. */
+/** Links to a hook's pages, whose addresses depend on its place. */
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Place } from '../api/place.ts';
@@ -12,7 +12,7 @@ export function LinkToPlace({ place }: { place: Place }) {
   );
 }
 
-/** `isMain`: the one of its page, not one of each row. */
+/** `isMain`: the page's main link, rather than one per row. */
 export function LinkToNewHook({ place: { owner, repo }, isMain = false }: { place: Place; isMain?: boolean }) {
   const text = 'New hook';
   const look = isMain ? 'button primary' : 'button small';

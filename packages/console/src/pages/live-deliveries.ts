@@ -1,4 +1,4 @@
-/** A hook's deliveries: pages of the log, and what is recorded while they are looked at. */
+/** A hook's deliveries: pages of the log, and those recorded while the page is open. */
 import { infiniteQueryOptions, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
 import type { Api } from '../api/client.ts';
@@ -8,13 +8,13 @@ import { useConsole } from '../session/context.ts';
 import type { Filter } from './hook-search.ts';
 
 const pageSize = 50;
-/** How often the list is read while no stream brings what is new. */
+/** How often the list is read while no stream is open. */
 const pollMs = 3_000;
-/** What came by the stream is drawn so often. */
+/** How often streamed deliveries are drawn. */
 const drawEveryMs = 250;
-/** Beyond that it is read from the list again. */
+/** Beyond that the list is read again. */
 const arrivedMax = 500;
-/** Older than any log. Asked so, the list is by the time of the attempt: by ids, what waited would stand below what it came after. */
+/** Older than any log. With it the list is sorted by time of attempt: by id, deliveries that waited would come below earlier ones. */
 const everSince = '2000-01-01T00:00:00.000Z';
 
 export function useLiveDeliveries(path: string, filter: Filter) {
@@ -27,14 +27,14 @@ export function useLiveDeliveries(path: string, filter: Filter) {
   const newest = useQuery({
     queryKey: ['deliveries', path, first, 'newest'],
     queryFn: ({ signal }) => api.page<Delivery>(first, signal),
-    // Also while it is being opened, which a proxy may draw out.
+    // Also polls while the stream is being opened, which a proxy may draw out.
     refetchInterval: isLive ? false : pollMs,
     // It would be the same page a second time.
     enabled: all.data !== undefined,
   });
   const read = useMemo(() => all.data?.pages.flatMap(({ rows }) => rows), [all.data]);
   const fresh = newest.data?.rows;
-  // More came than a page holds: between that page and those that were read there is what nobody has read.
+  // More arrived than fit on a page, so there is an unread gap between that page and those read before.
   const isTorn =
     read !== undefined && fresh?.length === pageSize && !fresh.some(({ id }) => read.some((known) => known.id === id));
   useEffect(() => {
@@ -47,7 +47,7 @@ export function useLiveDeliveries(path: string, filter: Filter) {
   return { rows, newest, all, isLive };
 }
 
-/** Asks for the first page while what stands above it is being asked for. */
+/** Prefetches the first page while the content above it is loading. */
 export function useFirstPage(path: string, filter: Filter, isWanted: boolean): void {
   const { api } = useConsole();
   const queries = useQueryClient();
@@ -73,7 +73,7 @@ function toQuery({ status, event, action, guid, since = everSince, until, thrott
   return new URLSearchParams([['per_page', String(pageSize)], ...known]);
 }
 
-/** What the stream has brought. */
+/** Deliveries received by the stream. */
 function useArrived(path: string) {
   const { session } = useConsole();
   const queries = useQueryClient();
@@ -120,7 +120,7 @@ function useArrived(path: string) {
 
 const isNewest = ({ queryKey }: { queryKey: readonly unknown[] }) => queryKey.at(-1) === 'newest';
 
-/** As the API means it. */
+/** Filters as the API does. */
 function fits(delivery: Delivery, { status, event, action, guid, since, until, throttled }: Filter): boolean {
   const at = Date.parse(delivery.delivered_at);
   return (
@@ -134,7 +134,7 @@ function fits(delivery: Delivery, { status, event, action, guid, since, until, t
   );
 }
 
-/** Each once, the latest attempt first. */
+/** Without repetition, latest attempt first. */
 function merge(some: Delivery[]): Delivery[] {
   const known = new Map(some.map((delivery) => [delivery.id, delivery]));
   return [...known.values()].sort((a, b) =>

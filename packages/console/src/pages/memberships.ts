@@ -1,4 +1,4 @@
-/** The organizations that one belongs to, and what one may do there. */
+/** The organizations that the person belongs to, and their role there. */
 import { useQuery } from '@tanstack/react-query';
 import { ApiProblem } from '../api/client.ts';
 import type { Membership } from '../api/types.ts';
@@ -22,8 +22,8 @@ export function useMemberships() {
 }
 
 /**
- * Who administers the installation is an admin of each of its organizations, until it is known that there is none of this name.
- * undefined: not known yet; null: no member, or no organization.
+ * An administrator of the installation is an admin of every organization, until it turns out that there is none of this name. undefined: not
+ * known yet; null: not a member, or no such organization.
  */
 export function useRole(owner: string): { role: Membership['role'] | null | undefined; error: Error | null } {
   const { api, isSiteAdmin } = useConsole();

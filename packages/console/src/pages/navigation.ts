@@ -1,4 +1,4 @@
-/** What stands in the navigation. */
+/** The content of the navigation. */
 import type { LinkProps } from '@tanstack/react-router';
 
 export type NavigationItem = { to: NonNullable<LinkProps['to']>; text: string };

@@ -13,7 +13,7 @@ import { LinkToPlace } from './links.tsx';
 import { useMemberships, useRole } from './memberships.ts';
 import { Path } from './shell.tsx';
 
-/** Who is no admin would be refused. */
+/** Anybody but an admin would be refused. */
 export function NewHook({ place }: { place: Place }) {
   useTitle('New hook');
   const { refetch } = useMemberships();

@@ -1,10 +1,10 @@
-/** Numbers as people read them. */
+/** Numbers in readable form. */
 const whole = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
 const parts = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 2 });
 
 export const amount = (value: number): string => (value === 0 || value >= 10 ? whole : parts).format(value);
 
-/** Never "100 %" where one failed. */
+/** Rounded down: never "100 %" if one failed. */
 export const percent = (rate: number): string => `${(Math.floor(rate * 1000) / 10).toLocaleString()} %`;
 
 /** "1 hook", "2 hooks". */

@@ -1,4 +1,4 @@
-/** Of how long a time an overview tells, as its address says it. */
+/** The time range of an overview, as in its address. */
 export const ranges = {
   hour: { text: 'Last hour', minutes: 60, resolution: 'minute' },
   day: { text: 'Last day', minutes: 24 * 60, resolution: 'minute' },

@@ -1,4 +1,4 @@
-/** How the post does: what was delivered, how fast, and what waits; of all, of one account or of one hook. */
+/** How the post is doing: deliveries, their speed, and what waits; for all, for one account or for one hook. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useMemo } from 'react';
@@ -14,7 +14,7 @@ import { Waiting } from './waiting.tsx';
 
 const liveMs = 10_000;
 
-/** Asked for again while it is looked at. `path`: of the statistics. */
+/** Refetched while it is visible. `path`: of the statistics. */
 export function useStats(path: string, range: Range) {
   const { api } = useConsole();
   const { minutes, resolution } = ranges[range];
@@ -39,7 +39,7 @@ export function Overview({
 }: {
   path: string;
   range?: Range | undefined;
-  /** Leads to what failed. */
+  /** Links to failed deliveries. */
   failing?: ReactNode;
   children?: ReactNode;
 }) {
@@ -204,7 +204,7 @@ function linesOf(stats: Stats) {
 
 const sizes = { minute: 1, hour: 60, day: 24 * 60 };
 
-/** What a point counts, as a rate; the last one has not had all of its time yet. */
+/** A point's count as a rate; the last point is not complete yet. */
 export function perMinuteOf({ resolution, until }: Pick<Stats, 'resolution' | 'until'>) {
   const end = Date.parse(until);
   return ({ at }: StatsPoint, count: number | null): number | null =>

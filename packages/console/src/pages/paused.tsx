@@ -1,4 +1,4 @@
-/** Whether the deliveries of an organization or of a hook rest, which an administrator of the installation decides. */
+/** Whether the deliveries of an organization or a hook are paused, which an administrator of the installation decides. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Button } from 'react-aria-components';
 import type { DeliveryStatus } from '../api/types.ts';
@@ -18,13 +18,13 @@ function useDeliveryStatus(owner: string) {
   });
 }
 
-/** What is meant: a hook of the organization, or without it all of the organization. */
+/** A hook of the organization or, without one, the whole organization. */
 type Held = { owner: string; hookId?: string | undefined };
 
 const sinceOf = (status: DeliveryStatus | undefined, { hookId }: Held) =>
   hookId === undefined ? status?.paused_at : status?.paused_hooks.find(({ id }) => String(id) === hookId)?.since;
 
-/** Says so when the hook or its organization is paused; else nothing. */
+/** Shows a notice when the hook or its organization is paused. */
 export function Paused({ owner, hookId }: Held) {
   const { data } = useDeliveryStatus(owner);
   const hook = hookId && sinceOf(data, { owner, hookId });
@@ -38,7 +38,7 @@ export function Paused({ owner, hookId }: Held) {
   );
 }
 
-/** Pauses and resumes: for who administers the installation. */
+/** Pauses and resumes, for administrators of the installation. */
 export function PauseButton({ owner, hookId }: Held) {
   const { api } = useConsole();
   const queries = useQueryClient();

@@ -1,4 +1,4 @@
-/** Delivers those that were chosen once more, a few at a time, and says how far it is and what was refused. */
+/** Redelivers the selected deliveries, a few at a time, showing progress and refusals. */
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button } from 'react-aria-components';
@@ -26,7 +26,7 @@ export function RedeliverChosen({
     mutationFn: async (chosen: Delivery[]) => {
       const now: Progress = { done: 0, total: chosen.length, refused: [] };
       setProgress({ ...now });
-      const left = [...chosen].reverse(); // in the order in which they were tried
+      const left = [...chosen].reverse(); // in the order of their attempts
       const work = async () => {
         for (let one = left.shift(); one; one = left.shift()) {
           const { id, event, guid } = one;

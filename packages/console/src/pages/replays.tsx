@@ -1,4 +1,4 @@
-/** Many deliveries once more: what failed, what the hook missed, or all of a time. */
+/** Replays of many deliveries: failed ones, those the hook missed, or all within a time. */
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button, Form } from 'react-aria-components';

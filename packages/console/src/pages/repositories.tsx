@@ -1,4 +1,4 @@
-/** The repositories of an organization: to their hooks, and to a new one. */
+/** An organization's repositories, with links to their hooks and to a new one. */
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';

@@ -1,4 +1,4 @@
-/** The route that all pages stand below. */
+/** The parent route of all pages. */
 import { createRootRoute, Link, Outlet } from '@tanstack/react-router';
 import { Empty, Problem } from '../ui/states.tsx';
 import { Shell } from './shell.tsx';

@@ -1,4 +1,4 @@
-/** Every page and its address, each page loaded when it is opened. Those of hooks have the paths of the API. */
+/** Every page and its address; each page is loaded when it is opened. The pages of hooks have the API's paths. */
 import { createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
 import { Loading } from '../ui/states.tsx';
 import { validateAccountSearch } from './account-search.ts';

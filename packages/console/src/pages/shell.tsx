@@ -1,4 +1,4 @@
-/** What stands around every page: where one can go, who one is. */
+/** The frame of every page: navigation, and who is signed in. */
 import { Link, useRouterState } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useId, useState } from 'react';
 import { Button } from 'react-aria-components';
@@ -89,7 +89,7 @@ function Part({ title, items }: { title: string; items: NavigationItem[] }) {
   );
 }
 
-/** The way from the top to this page. */
+/** The path from the top to this page. */
 export function Path({ children }: { children: ReactNode }) {
   return (
     <nav className="path" aria-label="Breadcrumb">

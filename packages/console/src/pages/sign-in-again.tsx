@@ -1,4 +1,4 @@
-/** Stands before a page on which something was typed when the session has ended. */
+/** Shown over a page with typed content when the session has ended. */
 import { useState, useSyncExternalStore } from 'react';
 import { Button, Dialog, Heading, Modal, ModalOverlay } from 'react-aria-components';
 import { useConsole } from '../session/context.ts';

@@ -1,4 +1,4 @@
-/** The receivers of docs/receivers.md, which a test runs, by their language. */
+/** The receivers of docs/receivers.md, which a test runs, by language. */
 import page from '../../../../docs/receivers.md?raw';
 
 export const snippets: ReadonlyMap<string, string> = new Map(

@@ -1,4 +1,4 @@
-/** The whole installation, for who administers it. */
+/** The whole installation, for its administrators. */
 import { useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
 import type { AdminStatus } from '../api/types.ts';
@@ -22,7 +22,7 @@ export function SystemOverview() {
   );
 }
 
-/** Of which most waits, and which are paused. */
+/** Accounts with the most waiting deliveries, and paused ones. */
 function Accounts() {
   const { api } = useConsole();
   const { data } = useQuery({

@@ -1,4 +1,4 @@
-/** An event that did not happen, to this hook alone: one of the samples of the command line, changed as one likes. */
+/** A made-up event for this hook alone: one of the command line's samples, freely editable. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button, Form } from 'react-aria-components';
@@ -23,7 +23,7 @@ export function TestEvent({ place, hookId, path, hook }: { place: Place; hookId:
     queryKey: ['sample place', placePath(place)],
     queryFn: async (): Promise<{ of: Where | null }> => {
       const organization = `/orgs/${encodeURIComponent(place.owner)}`;
-      // What samples tell happens in a repository.
+      // Samples take place in a repository.
       const repo = place.repo ?? (await api.get<Repository[]>(`${organization}/repos?per_page=1`))[0]?.name;
       if (repo === undefined) return { of: null };
       const [known, owner, person] = await Promise.all([
@@ -144,7 +144,7 @@ function TestForm({
 
 const isSample = (name: string): name is SampleEvent => (sampleEvents as readonly string[]).includes(name);
 
-/** Of what there is no sample of: what every payload has. */
+/** For events without a sample: what every payload has. */
 function sampleOf(event: string, where: Where | null): object {
   if (!where) return {};
   if (isSample(event)) return makeSample(event, where);

@@ -1,4 +1,4 @@
-/** An account's limit: what came in, what went out and what waits for it, when that ends; and changing it. */
+/** An account's limit: incoming, outgoing and waiting deliveries, when the wait will end; and changing the limit. */
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
@@ -79,7 +79,7 @@ function Course({ stats }: { stats: Stats }) {
     const cameIn = points.map((point) => perMinute(point, point.came_in));
     const wentOut = points.map((point) => perMinute(point, point.delivered + point.failed));
     const limit = (now.limit?.rate ?? Number.POSITIVE_INFINITY) * 60;
-    // A limit that is far away would press the lines down to nothing.
+    // A limit far above the lines would flatten them.
     const isNear = Math.max(...cameIn.map(Number), ...wentOut.map(Number)) > limit / 4;
     return [
       { label: 'Came in', tone: 'soft' as const, values: cameIn },
@@ -182,7 +182,7 @@ function ChangeLimit({ owner, limit }: { owner: string; limit: Limit }) {
   );
 }
 
-/** Each delivery that waits, for whatever reason. */
+/** All waiting deliveries, for whatever reason. */
 function WaitingDeliveries({ owner }: { owner: string }) {
   const { api } = useConsole();
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({

@@ -1,4 +1,4 @@
-/** Code that checks this hook's signatures, and a field that says why a signature does not match. Nothing of it leaves the browser. */
+/** Code that checks this hook's signatures, and a field that explains why a signature does not match. Nothing leaves the browser. */
 import { useState } from 'react';
 import type { Hook } from '../api/types.ts';
 import { Copy } from '../ui/copy.tsx';
@@ -28,7 +28,7 @@ export function Verify({ hook }: { hook: Hook }) {
             </button>
           ))}
         </fieldset>
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard */}
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard */}
         <pre tabIndex={0}>{code}</pre>
       </section>
       <Diagnosis />

@@ -10,7 +10,7 @@ export const waitingTexts: Record<WaitingReason, string> = {
   handed_over: 'On their way',
 };
 
-/** Where no time is known. */
+/** Used where no time is known. */
 const nextTexts: Record<WaitingReason, string> = {
   limit: 'when its turn comes',
   retry: 'each at a time of its own',
@@ -22,7 +22,7 @@ const nextTexts: Record<WaitingReason, string> = {
 export function Waiting({ waiting }: { waiting: Stats['now']['waiting'] }) {
   if (waiting.length === 0) return null;
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard
     <section className="panel scroll" aria-label="What waits" tabIndex={0}>
       <table className="data">
         <thead>

@@ -1,4 +1,4 @@
-/** The session has ended: where something was typed requests wait until somebody has signed in again, and go on. */
+/** Handles an ended session: if something was typed, requests wait until somebody has signed in again, and then continue. */
 import type { UserManager, UserManagerSettings } from 'oidc-client-ts';
 import { isTyped } from '../ui/typed.ts';
 import { signInBeside } from './beside.ts';
@@ -6,9 +6,9 @@ import { signInBeside } from './beside.ts';
 export type Again = {
   /** Whether requests wait for somebody to sign in. */
   isWanted(): boolean;
-  /** Called when that changes; returns how to stop. */
+  /** Calls `listener` when that changes; returns how to stop. */
   subscribe(listener: () => void): () => void;
-  /** Opens a window for it; called by a press. @throws when none is opened, or the gate refuses */
+  /** Opens a window for it; must be called from a press. @throws when none is opened, or the gate refuses */
   signIn(): Promise<void>;
 };
 
@@ -29,7 +29,7 @@ export function openAgain(
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
-    /** Resolves once somebody is signed in again. Where nothing would be lost the page is left for the gate's. */
+    /** Resolves once somebody is signed in again. If nothing would be lost, leaves the page for the gate's. */
     async wait() {
       if (!waiting && !isTyped()) return leave();
       if (!waiting) {
@@ -44,7 +44,7 @@ export function openAgain(
     async signIn() {
       const answer = await signInBeside(settings);
       const user = await manager.signinRedirectCallback(settings.redirect_uri + answer);
-      // What is shown, and was typed, is another person's.
+      // Everything shown and typed belongs to another person.
       if (user.profile.sub !== sub) return location.reload();
       const { end } = waiting ?? {};
       set(undefined);

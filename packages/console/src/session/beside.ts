@@ -1,28 +1,28 @@
 /**
- * A sign-in beside the page, in a window of its own, so that what was typed on the page stays. The gate sends that window to the console's
- * address like any other; there it hands the answer to the page that asked, and closes.
+ * A sign-in in a separate window, so that what was typed on the page stays. The gate sends that window to the console's address like any other;
+ * there it passes the answer to the page that asked, and closes.
  */
 import { OidcClient, type OidcClientSettings } from 'oidc-client-ts';
 
 const channelName = 'gatepost console: signed in beside';
-/** At the end of `state`, behind its id. */
+/** At the end of `state`, after its id. */
 const mark = 'beside';
 
 const stateOf = (search: string) => (new URLSearchParams(search).get('state') ?? '').split(';');
 
-/** Whether a page with this query is such a window's. */
+/** Whether a page with this query is such a window. */
 export const isBeside = (search: string): boolean => stateOf(search)[1] === mark;
 
 export function handOverBeside(search: string): void {
   new BroadcastChannel(channelName).postMessage(search);
-  // A window that a script has opened is closed by one; elsewhere it says what to do.
+  // A script can close a window that a script opened; otherwise it says what to do.
   document.getElementById('root')!.textContent = 'You are signed in again, and can close this window.';
   window.close();
 }
 
 let heard: BroadcastChannel | undefined;
 
-/** Resolves with the query that the window came back with; never, where it is closed before. @throws when none is opened */
+/** Resolves with the query that the window came back with; never, if it is closed before. @throws when none is opened */
 export async function signInBeside(settings: OidcClientSettings): Promise<string> {
   const { url, state } = await new OidcClient(settings).createSigninRequest({ url_state: mark });
   heard?.close();

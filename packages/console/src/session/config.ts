@@ -1,13 +1,13 @@
-/** What the server that serves the console says of itself, in its page. */
+/** Settings that the server puts into the console's page. */
 export type Config = {
-  /** The gate's issuer, with its slash. */
+  /** The gate's issuer, with its trailing slash. */
   issuer: string;
   client_id: string;
-  /** Of the webhook API. */
+  /** Audience of the webhook API. */
   audience: string;
 };
 
-/** @throws Error where the page was not served by the webhook API. */
+/** @throws Error if the page was not served by the webhook API. */
 export function readConfig(): Config {
   const written = document.querySelector<HTMLMetaElement>('meta[name=gatepost]')?.content;
   if (!written) throw new Error('The console’s settings are not in its page: open it at the webhook API.');

@@ -4,15 +4,15 @@ import type { Session } from './session.ts';
 
 export type Console = {
   session: Session;
-  /** The webhook API as the person. */
+  /** The webhook API, used as the signed-in person. */
   api: Api;
-  /** Whether the person administers the installation: all accounts, limits and dead letters. The API refuses it to others anyway. */
+  /** Whether the person administers the installation: all accounts, limits and dead letters. The API refuses others anyway. */
   isSiteAdmin: boolean;
 };
 
 export const ConsoleContext = createContext<Console | null>(null);
 
-/** Who is signed in, and the API as that person. */
+/** The signed-in person, and the API as that person. */
 export function useConsole(): Console {
   const value = use(ConsoleContext);
   if (!value) throw new Error('outside of the console');

@@ -1,4 +1,4 @@
-/** The second audience: by the refresh token of the one sign-in comes a token for the gate's management API, too (RFC 8707). */
+/** The second audience: the refresh token of the single sign-in also gives a token for the gate's management API (RFC 8707). */
 import type { UserManager } from 'oidc-client-ts';
 import { Unreachable } from '../api/client.ts';
 import { SignedOut } from './session.ts';
@@ -6,10 +6,10 @@ import { SignedOut } from './session.ts';
 export type GateToken = { token: string; scopes: ReadonlySet<string> };
 
 const earlyMs = 30_000;
-/** How long nobody asks again for what was refused. */
+/** How long a refused request is not repeated. */
 const refusedMs = 600_000;
 
-/** @param inTurn the refresh token is used by one at a time */
+/** @param inTurn lets only one use the refresh token at a time */
 export function openGateTokens(
   manager: UserManager,
   { issuer, client_id }: { issuer: string; client_id: string },
@@ -40,7 +40,7 @@ export function openGateTokens(
       const given = { token: answer.access_token, scopes: new Set<string>((answer.scope ?? '').split(' ')) };
       known = { given, until: Date.now() + answer.expires_in * 1000 - earlyMs };
     } else if (answer.error === 'invalid_target' || answer.error === 'access_denied') {
-      // The application may ask for none, or nobody but machines administers this gate.
+      // The application may not ask for one, or only machines administer this gate.
       known = { given: undefined, until: Date.now() + refusedMs };
     } else if (response.status >= 500) {
       throw new Unreachable('The gate does not answer.');

@@ -1,6 +1,6 @@
 /**
- * Who is signed in: authorization code with PKCE, tokens and rotating refresh tokens in this page's memory and nowhere else. A page that is
- * loaded anew is led through the gate, whose session is a cookie of its own: where that is good nobody sees more than a moment.
+ * The sign-in: authorization code with PKCE; tokens and rotating refresh tokens only in this page's memory. A reloaded page goes through the
+ * gate, whose session is a cookie of its own: while that is valid nobody sees more than a moment of it.
  */
 import {
   ErrorResponse,
@@ -17,20 +17,20 @@ export type Person = { sub: string; name: string };
 
 export type Session = {
   person: Person;
-  /** Whether the person administers the installation: the scope of that name was given. */
+  /** Whether the person administers the installation: the scope of that name was granted. */
   isSiteAdmin: boolean;
-  /** A good access token of the webhook API. Waits for somebody to sign in again where nobody is signed in any more and something was typed. */
+  /** A valid access token of the webhook API. If the session has ended and something was typed, waits for a new sign-in. */
   token(): Promise<string>;
-  /** Another one, since the API refused this. */
+  /** Another token, since the API refused this one. */
   tokenAfter(refused: string): Promise<string>;
   again: Again;
   gate: {
-    /** With its slash. */
+    /** With its trailing slash. */
     issuer: string;
     clientId: string;
-    /** A good access token of the gate's management API; undefined for whoever may get none. */
+    /** A valid access token of the gate's management API; undefined for people who cannot get one. */
     token(): Promise<GateToken | undefined>;
-    /** The token that is there is not good any more. */
+    /** Discards the current token, which is no longer valid. */
     forget(): void;
   };
   /** Leaves the page for the gate's; comes back to the same place. */
@@ -42,13 +42,13 @@ export class SignedOut extends Error {
   override message = 'Nobody is signed in any more.';
 }
 
-/** Some that a person may use; the API goes by the person's memberships besides (docs/reference/webhooks-api.md). */
+/** Scopes that a person may use; the API also checks the person's memberships (docs/reference/webhooks-api.md). */
 const scope = 'openid profile email offline_access repo admin:repo_hook admin:org_hook admin:org read:org site_admin';
 
-/** What is shown of the person. In the ID token, where it costs no request (OpenID Connect Core 5.5). */
+/** The displayed claims. In the ID token, where they cost no request (OpenID Connect Core 5.5). */
 const shownClaims = { id_token: { name: null, email: null } };
 
-/** Where the person wanted to go, kept while the gate is asked. */
+/** Where the person wanted to go, kept during the visit to the gate. */
 const addressKey = 'gatepost address';
 
 /** Whether this address is the gate's answer. */
@@ -58,14 +58,14 @@ export function hasAnswer(): boolean {
 }
 
 /**
- * Resolves with the session, or leaves the page for the gate's. Where that has answered, the page has the address again that it was opened
- * with as soon as this returns.
+ * Resolves with the session, or leaves the page for the gate's. When the gate has answered, the page has its original address again as soon
+ * as this returns.
  */
 export async function openSession({ issuer, client_id, audience }: Config): Promise<Session> {
   const home = new URL(import.meta.env.BASE_URL, location.href).href;
   const settings: UserManagerSettings = {
     authority: issuer,
-    // They are where Auth0 has them: asking the gate first would be a way to it more with each load.
+    // Where Auth0 has them: asking the gate first would cost a round trip per load.
     metadata: {
       issuer,
       authorization_endpoint: `${issuer}authorize`,
@@ -94,7 +94,7 @@ export async function openSession({ issuer, client_id, audience }: Config): Prom
   const user = await manager.signinRedirectCallback(answer);
   const again = openAgain(manager, settings, { sub: user.profile.sub, leave: signIn });
   const gate = openGateTokens(manager, { issuer, client_id }, inTurn);
-  /** What takes somebody who is signed in, once more when somebody is again. */
+  /** Runs something that needs a session, and runs it once more after a new sign-in. */
   const insist = async <T>(ask: () => Promise<T>): Promise<T> => {
     try {
       return await ask();
@@ -117,7 +117,7 @@ export async function openSession({ issuer, client_id, audience }: Config): Prom
   };
 }
 
-/** Somebody else may have got it meanwhile. */
+/** Another caller may have renewed it meanwhile. */
 function anotherThan(manager: UserManager, refused: string): Promise<string> {
   return inTurn(async () => {
     const good = await goodOne(manager);
@@ -138,7 +138,7 @@ async function goodOne(manager: UserManager): Promise<string | undefined> {
 
 let last: Promise<unknown> = Promise.resolve();
 
-/** One use of the refresh token at a time: one that is used twice ends all of its family. */
+/** Uses the refresh token one at a time: using one twice ends its whole family. */
 function inTurn<T>(work: () => Promise<T>): Promise<T> {
   const result = last.then(work, work);
   last = result.catch(() => {});

@@ -1,4 +1,4 @@
-/** A chart of the course of time by uPlot, with the same as a table for whoever does not see it. Loaded when a page draws one. */
+/** A time series chart by uPlot, with the same data as a table for people who cannot see it. Loaded when a page draws one. */
 import { useEffect, useMemo, useRef, useState } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
@@ -7,21 +7,21 @@ export type Series = {
   label: string;
   values: (number | null)[];
   tone: 'accent' | 'bad' | 'good' | 'soft';
-  /** The area below the line is filled. */
+  /** Fills the area below the line. */
   isArea?: boolean;
   isDashed?: boolean;
 };
 
 export type ChartProps = {
   title: string;
-  /** What it shows, in a sentence: all that some hear of it. */
+  /** Its message in a sentence: all that some people hear of it. */
   summary: string;
-  /** Of each point. */
+  /** One per point. */
   times: string[];
   series: Series[];
-  /** How a value reads, as in a table. */
+  /** How a value is written, as in a table. */
   format: (value: number) => string;
-  /** The largest value that is possible, where there is one. */
+  /** The largest possible value, if there is one. */
   max?: number;
 };
 
@@ -39,7 +39,7 @@ export default function Chart({ title, summary, times, series, format, max }: Ch
   latest.current = { data, series, format, max };
   const shape = series.map(({ label, tone }) => `${label} ${tone}`).join();
 
-  // Made anew when the colours or the lines are others; new values alone go into the one that is there.
+  // Recreated when colours or lines change; new values alone go into the existing one.
   // biome-ignore lint/correctness/useExhaustiveDependencies: `shape` says what of the series matters
   useEffect(() => {
     const element = holder.current!;
@@ -76,7 +76,7 @@ export default function Chart({ title, summary, times, series, format, max }: Ch
 
 function Table({ title, times, series, format }: Omit<ChartProps, 'summary' | 'max'>) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard
     <section className="scroll table" tabIndex={0} aria-label={`${title}, as a table`}>
       <table className="data">
         <thead>
@@ -152,11 +152,11 @@ function optionsOf({ series, format, max }: Drawn, element: HTMLElement): uPlot.
           stroke,
           width: 1.5,
           spanGaps: true,
-          // A line of one point is none.
+          // A line with a single point is invisible.
           points: {
             show: (plot) => Array.from(plot.data[index + 1]!, (value) => value != null).filter(Boolean).length < 20,
           },
-          // Where nothing is pointed at the legend says what the lines are, and no more.
+          // Unless something is pointed at, the legend only names the lines.
           value: (_plot, value, _series, at) => (at === null ? '' : show(value, format)),
           ...(isArea && { fill: `${stroke}33` }),
           ...(isDashed && { dash: [4, 4] }),

@@ -1,4 +1,4 @@
-/** Nothing is destroyed by one press. */
+/** A second press, so that a single one never destroys anything. */
 import type { ReactNode } from 'react';
 import { Button, Dialog, DialogTrigger, Heading, Modal, ModalOverlay } from 'react-aria-components';
 
@@ -15,11 +15,11 @@ export function Confirm({
   label: string;
   title: string;
   children: ReactNode;
-  /** What the second button says: the deed itself, never "OK". */
+  /** The second button's text: the deed itself, never "OK". */
   action: string;
   onConfirm: () => void;
   isDisabled?: boolean;
-  /** What is asked about, and destroys nothing, is `primary`. */
+  /** `primary` for an action that needs confirmation but destroys nothing. */
   kind?: 'danger' | 'primary';
   size?: 'small';
 }) {

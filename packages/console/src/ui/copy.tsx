@@ -12,7 +12,7 @@ export function Copy({
 }) {
   const [said, setSaid] = useState<string>();
   const copy = async () => {
-    // Browsers let pages copy by https and on this machine alone, and ask people at times.
+    // Browsers allow copying only over https or on this machine, and sometimes ask the user.
     const isCopied = await navigator.clipboard?.writeText(text).then(
       () => true,
       () => false,

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'react';
 import { Button } from 'react-aria-components';
 
-/** At the end of a list: reads on when it is scrolled to, and for those who do not scroll there is a button. */
+/** The end of a list: loads more when scrolled into view, with a button for those who do not scroll. */
 export function Endless({
   label,
   hasNextPage,

@@ -1,4 +1,4 @@
-/** Fields with their label, their hint and what is wrong with them, said to everybody in the same way. */
+/** Fields with label, hint and error, announced to everybody in the same way. */
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import {
   Checkbox as AriaCheckbox,
@@ -32,7 +32,7 @@ export function TextField({
       className="field"
       {...rest}
       isInvalid={problem !== undefined}
-      // What the API refused once must not keep the browser from sending it again.
+      // A value that the API refused once must not keep the browser from sending it again.
       validationBehavior={problem === undefined ? 'native' : 'aria'}
     >
       <Label>{label}</Label>
@@ -54,7 +54,7 @@ export function TextField({
   );
 }
 
-/** Says what was typed once nobody types any more, so that not each letter is a question. */
+/** Reports the text once typing has stopped, so that not every letter is a request. */
 export function SearchField({
   value,
   onChange,
@@ -71,7 +71,7 @@ export function SearchField({
   const [typed, setTyped] = useState(value);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => {
-    setTyped(value); // "back", or a link, says another one
+    setTyped(value); // "back", or a link, sets another one
     return () => clearTimeout(timer.current);
   }, [value]);
   const change = (text: string) => {
@@ -123,7 +123,7 @@ export function Checkbox({
   );
 }
 
-/** One of many, in the browser's own list. */
+/** A choice of one, in the browser's own list. */
 export function Select<T extends string>({
   label,
   value,

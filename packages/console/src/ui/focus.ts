@@ -1,21 +1,21 @@
-/** The focus is never lost: of what had it, and went or rests, somebody near takes it; another page begins with its content. */
+/** Never loses the focus: when its element disappears or is disabled, a nearby one takes it; another page begins with its content. */
 import { useEffect, useRef } from 'react';
 
-/** What can be pressed. Fields are left out: on a telephone they would bring up its keyboard. */
+/** Pressable elements. Fields are left out: on a phone they would bring up the keyboard. */
 const pressable =
   'a[href], button:not(:disabled), summary, select:not(:disabled), input[type="checkbox"]:not(:disabled)';
-/** Dialogs give the focus back by themselves, after a moment. */
+/** Dialogs return the focus themselves, after a moment. */
 const graceMs = 150;
-/** A button that rests for longer, since there is nothing to do for it, does not get the focus back. */
+/** A button disabled for longer than this, since there is nothing for it to do, does not get the focus back. */
 const restMs = 1_000;
 
-/** @param address of the page; what changes behind its `?` is no other page */
+/** @param address of the page; a change after its `?` is not another page */
 export function useFocusKept(address: string): void {
   const before = useRef(address);
   useEffect(() => {
     if (before.current === address) return;
     before.current = address;
-    // Not where nobody has done anything: the browser begins with the first link.
+    // Not before the user has done anything: the browser then begins with the first link.
     if (navigator.userActivation?.hasBeenActive !== false) content()?.focus({ preventScroll: true });
   }, [address]);
   useEffect(keepFocus, []);
@@ -23,7 +23,7 @@ export function useFocusKept(address: string): void {
 
 const content = () => document.getElementById('content');
 
-/** Where an element stands: its parents up to the page's content, and the place below each. */
+/** An element's position: its parents up to the page's content, and its index in each. */
 type Place = { parent: Element; at: number }[];
 
 function keepFocus(): () => void {
@@ -37,7 +37,7 @@ function keepFocus(): () => void {
     held = target;
     place = placeOf(target);
   };
-  // Who leaves it on purpose has lost nothing.
+  // Leaving it on purpose is not losing it.
   const leave = () =>
     queueMicrotask(() => {
       if (held?.isConnected && !isResting(held) && document.activeElement === document.body && !isDialogOpen())
@@ -77,7 +77,7 @@ function placeOf(element: Element): Place {
   return place;
 }
 
-/** What can be pressed next to where it stood: what follows, else what was before, else the same further up. */
+/** The nearest pressable element: the following one, else the previous one, else the same further up. */
 function nearest(place: Place): HTMLElement | null | undefined {
   for (const { parent, at } of place) {
     if (!parent.isConnected) continue;

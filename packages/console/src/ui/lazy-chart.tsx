@@ -4,12 +4,12 @@ import type { ChartProps } from './chart.tsx';
 const load = () => import('./chart.tsx');
 const Loaded = lazy(load);
 
-/** Begins to load the library while what is drawn is still being asked for. */
+/** Starts loading the library while the data is still being fetched. */
 export function useCharts(): void {
   useEffect(() => void load(), []);
 }
 
-/** A chart, whose library comes when the first one is drawn. */
+/** A chart whose library loads when the first one is drawn. */
 export function Chart(props: ChartProps) {
   return (
     <Suspense

@@ -1,4 +1,4 @@
-/** Times as `datetime-local` has them: in the reader's zone, by the minute. */
+/** Times in the form of `datetime-local`: in the reader's zone, to the minute. */
 export function toLocal(date: Date): string {
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }

@@ -1,4 +1,4 @@
-/** Headers and body of something that was sent. */
+/** Headers and body of a request or response. */
 import { useState } from 'react';
 import { Button } from 'react-aria-components';
 import { Copy } from './copy.tsx';
@@ -26,7 +26,7 @@ export function Message({ title, headers, body }: { title: string; headers: Reco
           </Fact>
         ))}
       </dl>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard */}
       <pre tabIndex={0}>{body === '' ? 'no body' : isRaw ? body : pretty}</pre>
     </section>
   );

@@ -3,7 +3,7 @@ import { useSyncExternalStore } from 'react';
 import { Button } from 'react-aria-components';
 import { isAway, titleOf } from './states.tsx';
 
-/** Says so while nobody answers; what was read stays on the page, and so does what was typed. */
+/** Shows a notice while nobody answers; the data read and anything typed stay on the page. */
 export function Offline() {
   const queries = useQueryClient();
   const isOnline = useSyncExternalStore(subscribe, () => navigator.onLine);
@@ -15,7 +15,7 @@ export function Offline() {
         You are offline: what you see may be old, and goes on by itself once you are back.
       </p>
     );
-  // A page that has nothing to show says it itself.
+  // A page with nothing to show says it itself.
   if (!reason.isShown) return null;
   return (
     <p className="note" role="status">
@@ -27,14 +27,14 @@ export function Offline() {
   );
 }
 
-/** Why what is looked at was not read just now. A system on this machine answers without a network, too. */
+/** Why the visible data could not be read just now. A system on this machine answers even without a network. */
 function useReason(): { error: Error; isShown: boolean } | undefined {
   const cache = useQueryClient().getQueryCache();
   const told = useSyncExternalStore(
     (listener) => cache.subscribe(notifyManager.batchCalls(listener)),
     () => cache.findAll({ type: 'active' }).find(({ state }) => isAway(state.fetchFailureReason ?? state.error)),
   );
-  // The same query may fail anew: only what is told apart above is compared.
+  // The same query may fail again: only the differences above are compared.
   if (!told) return undefined;
   const { data, error, fetchFailureReason } = told.state;
   return { error: (fetchFailureReason ?? error)!, isShown: data !== undefined };

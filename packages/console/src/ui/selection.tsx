@@ -1,4 +1,4 @@
-/** Which rows of a list are meant, by their ids. */
+/** The selected rows of a list, by their ids. */
 import { useState } from 'react';
 import { Checkbox as AriaCheckbox } from 'react-aria-components';
 
@@ -9,7 +9,7 @@ export type Selection<Id> = {
   set(ids: readonly Id[]): void;
 };
 
-/** What is not in `shown` any more is not selected any more. */
+/** Ids that disappear from `shown` are deselected. */
 export function useSelection<Id>(shown: readonly Id[]): Selection<Id> {
   const [chosen, setChosen] = useState<ReadonlySet<Id>>(new Set());
   return {
@@ -25,7 +25,7 @@ export function useSelection<Id>(shown: readonly Id[]): Selection<Id> {
   };
 }
 
-/** A box before a row. `label`: what it chooses, for those who hear it. */
+/** A row's checkbox. `label`: what it selects, for screen readers. */
 export function Tick({
   label,
   isSelected,
@@ -50,7 +50,7 @@ export function Tick({
   );
 }
 
-/** Chooses all rows that are shown, or none. */
+/** Selects all visible rows, or none. */
 export function TickAll<Id>({
   shown,
   selection,

@@ -1,9 +1,9 @@
-/** What stands where something else would: it loads, there is nothing, it went wrong. */
+/** Placeholders: loading, empty, failed. */
 import { type ReactNode, useEffect, useState } from 'react';
 import { Button } from 'react-aria-components';
 import { ApiProblem, Unreachable } from '../api/client.ts';
 
-/** Shown only after a moment, so that what is quick does not flicker. */
+/** Shown only after a moment, so that fast answers do not flicker. */
 export function Loading({ what }: { what: string }) {
   const [isLate, setLate] = useState(false);
   useEffect(() => {
@@ -42,11 +42,11 @@ export function Problem({ error, onRetry, isPage }: { error: unknown; onRetry?: 
   );
 }
 
-/** Whether an error stands where the data would: where older data is there it stays, and the note above all pages says that nobody answers. */
+/** Whether an error replaces the data: older data stays, and the note above all pages says that nobody answers. */
 export const isInTheWay = (error: unknown, data: unknown): boolean =>
   Boolean(error) && (data === undefined || (error instanceof ApiProblem && !isAway(error)));
 
-/** Nobody answers, or not now. */
+/** There is no answer, or none for now. */
 export const isAway = (error: unknown): boolean =>
   error instanceof Unreachable || (error instanceof ApiProblem && (error.status >= 500 || error.status === 429));
 

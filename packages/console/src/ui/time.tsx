@@ -9,7 +9,7 @@ const units: [Intl.RelativeTimeFormatUnit, number][] = [
   ['second', 1],
 ];
 
-/** A clock for all of them: one timer, not one a row. */
+/** One shared timer, rather than one per row. */
 const listeners = new Set<() => void>();
 let now = Date.now();
 setInterval(() => {

@@ -1,6 +1,6 @@
 import { useEffect } from 'react';
 
-/** What the tab of the browser says while a page is shown. */
+/** The title of the browser tab while a page is shown. */
 export function useTitle(title: string): void {
   useEffect(() => {
     document.title = `${title} · Gatepost`;

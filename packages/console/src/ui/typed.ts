@@ -1,4 +1,4 @@
-/** Whether something was typed on the page that is shown, which would be lost with it. */
+/** Whether something was typed on the current page that would be lost with it. */
 let isSomething = false;
 
 document.addEventListener(
@@ -11,7 +11,7 @@ document.addEventListener(
 
 export const isTyped = (): boolean => isSomething;
 
-/** Another page is shown. */
+/** Called when another page is shown. */
 export function forgetTyped(): void {
   isSomething = false;
 }

@@ -1,4 +1,4 @@
-/** One action: its code, its secrets, a try with an event of one's own, and its versions. */
+/** One action: its code, its secrets, a trial with an event of one's own, and its versions. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -47,7 +47,7 @@ export const ActionPage = gatePage('Action', 'read:actions', ({ actionId }: { ac
   );
 });
 
-/** A secret that is there keeps its value unless another one is typed. */
+/** An existing secret keeps its value unless another is typed. */
 type Secret = { name: string; value: string; isNew: boolean };
 const secretsOf = ({ secrets }: Action): Secret[] => secrets.map(({ name }) => ({ name, value: '', isNew: false }));
 
@@ -131,7 +131,7 @@ function Draft({ action, path }: { action: Action; path: string }) {
   );
 }
 
-/** They are changed by the management API, as the folder that they come from is by the operator. */
+/** Read-only: packages are changed through the management API, and their folder by the operator. */
 function Packages({ action: { dependencies } }: { action: Action }) {
   if (dependencies.length === 0) return null;
   return (
@@ -198,7 +198,7 @@ const sampleEvent = `{
   }
 }`;
 
-/** The draft as it was saved, with an event of one's own. Nothing of what it asks for is done. */
+/** Runs the saved draft with an event of one's own. Nothing it asks for is carried out. */
 function Try({ path }: { path: string }) {
   const { api } = useGate();
   const [payload, setPayload] = useState(sampleEvent);
@@ -227,7 +227,7 @@ function Try({ path }: { path: string }) {
         {run.isPending ? 'Running …' : 'Run'}
       </Button>
       {run.data && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard
         <pre tabIndex={0} role="log" aria-label="What it did">
           {JSON.stringify(run.data.payload, null, 2)}
         </pre>

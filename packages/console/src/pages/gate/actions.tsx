@@ -1,4 +1,4 @@
-/** Actions: the tenant's own code, and where it runs in which order (docs/reference/actions.md). */
+/** Actions: the tenant's own code, and where and in which order it runs (docs/reference/actions.md). */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -10,7 +10,7 @@ import { gatePage, useGate } from './gate-page.tsx';
 
 export const actionsKey = ['gate', 'actions'];
 
-/** In Auth0's words, with the function that an action exports for each. */
+/** In Auth0's words, each with the function that an action exports for it. */
 export const triggers = {
   'post-login': { text: 'Login / Post Login', handler: 'onExecutePostLogin' },
   'credentials-exchange': { text: 'Machine to Machine', handler: 'onExecuteCredentialsExchange' },
@@ -123,7 +123,7 @@ function NewAction() {
   );
 }
 
-/** Which actions run at a trigger, one after the other. */
+/** The actions that run at a trigger, in order. */
 function Flow({ trigger, actions }: { trigger: TriggerId; actions: Action[] }) {
   const { api, may } = useGate();
   const queries = useQueryClient();
@@ -210,7 +210,7 @@ function Flow({ trigger, actions }: { trigger: TriggerId; actions: Action[] }) {
   );
 }
 
-/** When one of the actions of a trigger runs. */
+/** When one of a trigger's actions runs. */
 function Order({
   name,
   at,

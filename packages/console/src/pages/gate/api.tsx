@@ -1,4 +1,4 @@
-/** One API: its scopes, its tokens, and which applications may use it by themselves. */
+/** One API: its scopes, its tokens, and which applications may use it on their own behalf. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -139,7 +139,7 @@ function Scopes({ server, path, mayChange }: { server: ResourceServer; path: str
       {server.scopes.length === 0 && <p className="soft">It has none yet: a token for it opens all of it.</p>}
       <ul
         className={server.is_system ? 'rows catalogue' : 'rows'}
-        // What scrolls is reached by the keyboard, also where nothing in it can be.
+        // Scrollable content must be reachable by keyboard, even if nothing in it can be.
         {...(server.is_system && { tabIndex: 0, 'aria-label': 'Scopes' })}
       >
         {server.scopes.map((scope) => (
@@ -190,7 +190,7 @@ function Scopes({ server, path, mayChange }: { server: ResourceServer; path: str
   );
 }
 
-/** Applications with the grant type for it, those that are authorized first. */
+/** Applications with the required grant type, authorized ones first. */
 function Machines({ server }: { server: ResourceServer }) {
   const { api } = useGate();
   const [search, setSearch] = useState('');

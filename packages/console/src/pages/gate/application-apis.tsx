@@ -1,4 +1,4 @@
-/** Which APIs an application gets tokens for by itself (client credentials), and with which scopes. */
+/** Which APIs an application gets tokens for on its own behalf (client credentials), and with which scopes. */
 import { useQuery } from '@tanstack/react-query';
 import type { Application, ClientGrant, ResourceServer } from '../../api/management-types.ts';
 import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
@@ -7,7 +7,7 @@ import { Grant } from './grant.tsx';
 
 export const grantsKey = ['gate', 'grants'];
 export const apisKey = ['gate', 'apis'];
-/** The built-in one has Auth0's name, by which tools know it. */
+/** The built-in API has Auth0's name, which tools know. */
 export const nameOfApi = ({ is_system: isSystem, name }: Pick<ResourceServer, 'is_system' | 'name'>): string =>
   isSystem ? 'Management API' : name;
 

@@ -1,4 +1,4 @@
-/** The settings of an application, in Auth0's words. Only what was changed is sent. */
+/** An application's settings, in Auth0's words. Only changed ones are sent. */
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Application, AppType } from '../../api/management-types.ts';
@@ -27,7 +27,7 @@ const behaviours = [
 export function ApplicationSettings({ application }: { application: Application }) {
   const { api, may } = useGate();
   const queries = useQueryClient();
-  // What somebody else changes meanwhile stays as it is.
+  // Keeps concurrent changes by others.
   const [before, setBefore] = useState(application);
   const [form, setForm] = useState(() => formOf(application));
   const id = application.client_id;
@@ -84,7 +84,7 @@ export function ApplicationSettings({ application }: { application: Application 
   );
 }
 
-/** What a part of the settings shows, and what it is told that was changed. */
+/** A part of the settings: its values, and the callback for changes. */
 type Part = { form: Values; change(part: Partial<Values>): void };
 
 function Basic({ form, change }: Part) {
@@ -225,7 +225,7 @@ function Advanced({ form, change, application }: Part & { application: Applicati
         legend="Grant Types"
         all={[
           ...grantTypes.map(([value, text]) => ({ value, text })),
-          // Of a plug-in, or what Auth0 has and Gatepost has not.
+          // From a plug-in, or known to Auth0 but not to Gatepost.
           ...application.grant_types
             .filter((value) => !grantTypes.some(([known]) => known === value))
             .map((value) => ({ value, text: <code>{value}</code> })),
@@ -278,7 +278,7 @@ function formOf(application: Application) {
   };
 }
 
-/** What of the form is other than what was read, by the API's names. */
+/** The form's differences from the values read, by the API's names. */
 function changes(application: Application, form: Values): object {
   const before = formOf(application);
   const differs = (...names: (keyof Values)[]) =>

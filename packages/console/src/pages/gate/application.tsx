@@ -1,4 +1,4 @@
-/** One application: what it is set to, code that uses it, how it proves who it is, what it may call, and whether it works. */
+/** One application: its settings, code that uses it, its credentials, what it may call, and whether it works. */
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';

@@ -12,7 +12,7 @@ type Listed = Pick<Application, 'client_id' | 'name' | 'app_type' | 'is_first_pa
 
 export const applicationsKey = ['gate', 'applications'];
 
-/** The names of applications by their ids, for lists that know ids alone. */
+/** Application names by id, for lists that contain only ids. */
 export function useApplications() {
   const { api, may } = useGate();
   return useQuery({

@@ -1,4 +1,4 @@
-/** What the gate does against guessed passwords and floods of sign-ups, in Auth0's words (docs/reference/protection.md). */
+/** The gate's measures against guessed passwords and floods of sign-ups, in Auth0's words (docs/reference/protection.md). */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Checkbox, Select } from '../../ui/fields.tsx';

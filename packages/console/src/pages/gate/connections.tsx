@@ -107,7 +107,7 @@ function Toggle({ text, isOpen, onChange }: { text: string; isOpen: boolean; onC
   );
 }
 
-/** What the gate knows of a provider at which people sign in. Options that are not shown stay as they are. */
+/** The gate's settings for a provider that people sign in at. Options not shown stay as they are. */
 function Provider({ connection }: { connection: Connection }) {
   const { api } = useGate();
   const queries = useQueryClient();
@@ -182,13 +182,13 @@ function textsOf({ strategy, options = {} }: Connection): Texts {
   return Object.fromEntries(known.map(({ name }) => [name, textOf(options[name])]));
 }
 
-/** What is left empty is not set. */
+/** Empty fields are not set. */
 function given(strategy: string, texts: Texts): Record<string, string | null> {
   const known = strategies[strategy]?.options ?? [];
   return Object.fromEntries(known.map(({ name }) => [name, texts[name]?.trim() || null]));
 }
 
-/** At most fifty changes go in one request. */
+/** One request holds at most fifty changes. */
 function Enabled({ connection }: { connection: Connection }) {
   const { api } = useGate();
   const path = `/connections/${encodeURIComponent(connection.id)}/clients`;
@@ -246,7 +246,7 @@ function Enabled({ connection }: { connection: Connection }) {
   );
 }
 
-/** There is one of each, of that name. */
+/** There is exactly one connection of each, with that name. */
 const isCodes = (strategy: string) => strategy === 'email' || strategy === 'sms';
 
 function NewConnection({ known, onMade }: { known: Connection[]; onMade: () => void }) {

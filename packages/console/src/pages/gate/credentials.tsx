@@ -1,4 +1,4 @@
-/** How an application proves who it is. A secret is shown once, when it is made: the gate keeps its hash alone. */
+/** How an application authenticates. A secret is shown once, when it is created: the gate keeps only its hash. */
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Application } from '../../api/management-types.ts';

@@ -1,4 +1,4 @@
-/** The last panel of a page: deletes what the page is about, and goes back to the list of its kind. */
+/** The last panel of a page: deletes the page's subject, and goes back to the list. */
 import { type QueryKey, useMutation, useQueryClient } from '@tanstack/react-query';
 import { type LinkProps, useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
@@ -17,12 +17,12 @@ export function DeletePanel({
   /** Its kind, such as "role". */
   what: string;
   name: string;
-  /** In the management API. */
+  /** Its path in the management API. */
   path: string;
   list: { to: LinkProps['to']; key: QueryKey };
-  /** Where it was kept. */
+  /** Its key in the query cache. */
   itemKey: QueryKey;
-  /** What goes with it. */
+  /** What is deleted along with it. */
   children: ReactNode;
 }) {
   const { api } = useGate();
@@ -31,7 +31,7 @@ export function DeletePanel({
   const remove = useMutation({
     mutationFn: () => api.send('DELETE', path),
     onSuccess: async () => {
-      // Its page first: what was deleted would be asked for once more while that is still shown.
+      // Leaves its page first, which would otherwise ask for the deleted thing once more.
       await navigate({ to: list.to });
       queries.removeQueries({ queryKey: itemKey });
       await queries.invalidateQueries({ queryKey: list.key });

@@ -1,4 +1,4 @@
-/** The mails that people get, in the tenant's own words, each beside itself as it would be. */
+/** The mails sent to people, in the tenant's own words, each with a preview. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ApiProblem } from '../../api/client.ts';
@@ -11,7 +11,7 @@ import { Frame, Language, NoPreview, previewed } from './preview.tsx';
 import { SettingsForm } from './settings-form.tsx';
 import { useSettled } from './settled.ts';
 
-/** Those that are sent, in Auth0's words. What happens without one: docs/reference/mail.md. */
+/** The mails that exist, in Auth0's words. What happens without a template: docs/reference/mail.md. */
 const templates = {
   verify_email: { text: 'Verification Email (using Link)', link: true, off: 'People are not asked to confirm.' },
   welcome_email: { text: 'Welcome Email', link: true, off: 'It is not sent.' },
@@ -188,7 +188,7 @@ function Preview({ name, form }: { name: Name; form: WordsForm }) {
           {kind === 'html' ? (
             <Frame title="The mail as it would be" url={data.url} />
           ) : (
-            // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard
             <pre tabIndex={0}>{data.text}</pre>
           )}
         </>
@@ -199,7 +199,7 @@ function Preview({ name, form }: { name: Name; form: WordsForm }) {
 
 type WordsForm = ReturnType<typeof formOf>;
 
-/** Without a template a welcome is not sent: writing one means to. */
+/** Without a template no welcome mail is sent, so writing one turns it on. */
 function formOf(saved: EmailTemplate | null, name: Name) {
   return {
     enabled: saved ? saved.enabled : name !== 'welcome_email',

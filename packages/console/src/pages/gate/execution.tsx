@@ -1,4 +1,4 @@
-/** What became of the actions that an entry of the log is about: the gate keeps it for a day. */
+/** The results of the actions that a log entry is about; the gate keeps them for a day. */
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ApiProblem } from '../../api/client.ts';
@@ -13,7 +13,7 @@ export function executionsOf({ details }: LogEntry): string[] {
   return Array.isArray(executions) ? executions.filter((id) => typeof id === 'string') : [];
 }
 
-/** Asked for once somebody wants to see it. */
+/** Loaded only when somebody wants to see it. */
 export function Execution({ id }: { id: string }) {
   const { api, may } = useGate();
   const [isOpen, setOpen] = useState(false);

@@ -46,7 +46,7 @@ export const linesOf = (text: string): string[] =>
     .map((line) => line.trim())
     .filter((line) => line !== '');
 
-/** A number, kept as it is typed. */
+/** A number, kept as typed. */
 export function NumberField({
   label,
   hint,
@@ -61,7 +61,7 @@ export function NumberField({
   return <TextField label={label} hint={hint} value={value} onChange={onChange} inputMode="numeric" pattern="[0-9]*" />;
 }
 
-/** Some of a list, by boxes. */
+/** A choice of several from a list, with checkboxes. */
 export function Some({
   legend,
   hint,
@@ -94,10 +94,10 @@ export function Some({
   );
 }
 
-/** What is long and scrolls within itself: reached by the keyboard also while nothing in it can be. */
+/** A long list that scrolls within itself, reachable by keyboard even while nothing in it is. */
 export function Catalogue({ label, children }: { label: string; children: ReactNode }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard
     <section className="catalogue" aria-label={label} tabIndex={0}>
       {children}
     </section>

@@ -1,4 +1,4 @@
-/** Finds somebody by name, address, number or id, to be added to something. */
+/** Finds a person by name, address, number or id, to be added to something. */
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button } from 'react-aria-components';
@@ -17,7 +17,7 @@ export function FindPerson({
   isPending,
 }: {
   label: string;
-  /** Ids of those who are there already. */
+  /** Ids of people already included. */
   known: readonly string[];
   onAdd: (userId: string) => void;
   isPending: boolean;

@@ -1,4 +1,4 @@
-/** What each page of the gate begins with: who may not see it is told so, and the page knows what else the person may do. */
+/** The start of each gate page: tells those who may not see it, and lets the page know what else the person may do. */
 import { useQuery } from '@tanstack/react-query';
 import { type ComponentType, createContext, type ReactNode, use } from 'react';
 import type { Management } from '../../api/management.ts';
@@ -10,7 +10,7 @@ import './gate.css';
 type Gate = { api: Management; may(scope: string): boolean };
 const GateContext = createContext<Gate | null>(null);
 
-/** The management API, and what the person may do there: what one may not do is not shown. */
+/** The management API and the person's permissions there; anything not permitted is not shown. */
 export function useGate(): Gate {
   const gate = use(GateContext);
   if (!gate) throw new Error('outside of the gate’s pages');
@@ -26,7 +26,7 @@ export function gatePage<P extends object>(
     const api = useManagement();
     const { data, error, refetch } = useQuery(scopesQuery(api));
     useTitle(title);
-    // What was known before stays: a page that gave way to an error would take with it what somebody has typed.
+    // Known data stays: replacing the page with an error would discard what somebody has typed.
     if (error && !data) return <Problem error={error} onRetry={refetch} isPage />;
     if (!data) return <Loading what="what you may do" />;
     if (!data.has(scope))

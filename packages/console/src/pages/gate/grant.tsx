@@ -1,4 +1,4 @@
-/** What one application may do at one API by itself; shown from either side. */
+/** What one application may do at one API on its own behalf; shown from either side. */
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button } from 'react-aria-components';

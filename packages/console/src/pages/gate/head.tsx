@@ -1,4 +1,4 @@
-/** What stands above everything on the page of one thing: the way back, what it is called, what marks it, and its id. */
+/** The head of a detail page: the way back, the name, the mark, and the id. */
 import type { ReactNode } from 'react';
 import { Copy } from '../../ui/copy.tsx';
 import { Path } from '../shell.tsx';

@@ -1,4 +1,4 @@
-/** The keys that sign tokens: for each algorithm the current one, at times its successor, and those before it. */
+/** The keys that sign tokens: for each algorithm the current one, sometimes its successor, and previous ones. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { SigningKey } from '../../api/management-types.ts';
 import { Confirm } from '../../ui/confirm.tsx';

@@ -1,6 +1,6 @@
 import type { AppType } from '../../api/management-types.ts';
 
-/** The kinds of applications, in Auth0's words. */
+/** Kinds of applications, in Auth0's words. */
 export const kinds: Record<AppType, { short: string; text: string; about: string }> = {
   regular_web: {
     short: 'Web',
@@ -24,7 +24,7 @@ export const kinds: Record<AppType, { short: string; text: string; about: string
   },
 };
 
-/** Grant types, as Auth0 calls them. */
+/** Grant types by their Auth0 names. */
 export const grantTypes = [
   ['authorization_code', 'Authorization Code'],
   ['implicit', 'Implicit'],

@@ -1,4 +1,4 @@
-/** What the gate's pages speak. */
+/** The languages of the gate's pages. */
 export const languages = [
   { value: 'en', text: 'English' },
   { value: 'de', text: 'Deutsch' },

@@ -1,4 +1,4 @@
-/** All of one kind that the gate has, each a link to its page, found by what it is called, and a form that makes one more. */
+/** All of one kind at the gate, each linked to its page and searchable by name, with a form that creates another. */
 import { type ReactNode, useState } from 'react';
 import { Button } from 'react-aria-components';
 import { TextField } from '../../ui/fields.tsx';
@@ -15,14 +15,14 @@ export function ListPage<T>({
   children,
 }: {
   title: string;
-  /** One of them, with its article: "a role". */
+  /** A single one, with its article: "a role". */
   what: `${'a' | 'an'} ${string}`;
   list: Listed<T>;
-  /** What is searched in. */
+  /** The text to search in. */
   textOf: (one: T) => string;
-  /** What one is for, where there is none yet. */
+  /** What one is for, shown while there is none. */
   none: ReactNode;
-  /** Makes one; without it nobody may. */
+  /** The form that creates one; absent if the person may not. */
   form: ReactNode;
   children: (one: T) => ReactNode;
 }) {

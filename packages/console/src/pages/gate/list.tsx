@@ -1,4 +1,4 @@
-/** A list that belongs to something: it loads, there is nothing, it went wrong, or it has rows. */
+/** A list within a page: loading, empty, failed, or with rows. */
 import type { ReactNode } from 'react';
 import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 
@@ -17,7 +17,7 @@ export function List<T>({
   list: Listed<T>;
   problem: Error | null;
   children: (row: T) => ReactNode;
-  /** What stands below it, such as a form that adds a row. */
+  /** Shown below it, such as a form that adds a row. */
   after?: ReactNode;
 }) {
   return (
@@ -39,7 +39,7 @@ export function List<T>({
   );
 }
 
-/** The API pages no further by numbers. */
+/** The API pages by number no further than this. */
 const reachable = 1_000;
 
 export function Row({ title, text, children }: { title: ReactNode; text?: ReactNode; children?: ReactNode }) {

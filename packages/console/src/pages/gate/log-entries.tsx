@@ -1,4 +1,4 @@
-/** Entries of the gate's log, each with why. */
+/** Entries of the gate's log, each with its reason. */
 import { Link } from '@tanstack/react-router';
 import type { LogEntry } from '../../api/management-types.ts';
 import { Time } from '../../ui/time.tsx';
@@ -13,7 +13,7 @@ export const refusedTypes = [
   ...['pwd_leak', 'signup_pwd_leak', 'reset_pwd_leak', 'actions_execution_failed'],
 ];
 
-/** How somebody proved who they are (`amr`, RFC 8176), in words. */
+/** Authentication methods (`amr`, RFC 8176), in words. */
 const methods: Record<string, string> = {
   pwd: 'password',
   otp: 'one-time code',
@@ -22,10 +22,10 @@ const methods: Record<string, string> = {
   fed: 'another provider',
 };
 
-/** What the others say already: that there were several, that a key knew its holder. */
+/** Implied by the others: that there were several, or that a key verified its holder. */
 const implied = new Set(['mfa', 'user']);
 
-/** The names of reasons, in words. */
+/** Reasons, in words. */
 const reasons: Record<string, string> = {
   wrong_password: 'the password was wrong',
   wrong_code: 'the code was wrong',
@@ -90,7 +90,7 @@ export function Entries({ entries }: { entries: LogEntry[] }) {
                   )}
                 </p>
                 {Object.keys(entry.details).length > 0 && (
-                  // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard
+                  // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard
                   <pre tabIndex={0}>{JSON.stringify(entry.details, null, 2)}</pre>
                 )}
                 {executionsOf(entry).map((id) => (
@@ -105,7 +105,7 @@ export function Entries({ entries }: { entries: LogEntry[] }) {
   );
 }
 
-/** A refused request never came to a login: Auth0's type is the same. */
+/** A refused request never got to a login, though Auth0's type is the same. */
 function titleOf({ type, description, details }: LogEntry): string {
   if (type === 'f' && details.error !== undefined) return 'Refused sign-in request';
   if (type === 'sapi' && typeof details.operation === 'string') return details.operation;

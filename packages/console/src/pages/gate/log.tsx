@@ -1,4 +1,4 @@
-/** The gate's log, as it is written: what was refused says why. */
+/** The gate's log as it is written, with the reason for each refusal. */
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useDeferredValue, useState } from 'react';
@@ -17,7 +17,7 @@ const typesOf: Record<Exclude<LogKind, 'all'>, string[]> = {
   changes: ['sapi', 'consent_granted'],
 };
 const perPage = 50;
-/** More than that is not read by anybody as it passes. */
+/** Nobody reads more than this as it passes. */
 const shownMax = 500;
 
 export const LogPage = gatePage('Log', 'read:logs', ({ search }: { search: LogSearch }) => {
@@ -37,7 +37,7 @@ export const LogPage = gatePage('Log', 'read:logs', ({ search }: { search: LogSe
     gcTime: 0,
   });
   const newest = past.data?.pages[0]?.[0]?.log_id ?? '0';
-  // What came since: each question goes on from the last answer.
+  // New entries: each request continues from the last answer.
   const live = useQuery<LogEntry[]>({
     queryKey: ['gate', 'log', 'live', q, newest],
     queryFn: async ({ signal, client, queryKey }) => {
@@ -59,7 +59,7 @@ export const LogPage = gatePage('Log', 'read:logs', ({ search }: { search: LogSe
     });
   };
   const kind = search.kind ?? 'all';
-  // A page that is read later begins with what had come before: each is shown once.
+  // A page read later begins with entries that had arrived before: each is shown once.
   const entries = [
     ...new Map(
       [...(live.data ?? []), ...(past.data?.pages.flat() ?? [])].map((entry) => [entry.log_id, entry]),

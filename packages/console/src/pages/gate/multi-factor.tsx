@@ -1,4 +1,4 @@
-/** Which second factors people may use, and whether everybody is asked for one. */
+/** Which second factors people may use, and whether everybody needs one. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Factor } from '../../api/management-types.ts';
 import { Checkbox, Choice } from '../../ui/fields.tsx';
@@ -8,7 +8,7 @@ import { gatePage, useGate } from './gate-page.tsx';
 const factorsKey = ['gate', 'factors'];
 const policiesKey = ['gate', 'mfa policies'];
 
-/** In Auth0's words. What the API lists beside them is not in Gatepost. */
+/** In Auth0's words. Gatepost lacks the others that the API lists. */
 const factors: [string, string, string][] = [
   ['otp', 'One-time Password', 'A code of an authenticator app'],
   ['sms', 'Phone Message', 'A code by text message'],

@@ -6,7 +6,7 @@ import type { NavigationItem } from '../navigation.ts';
 
 const opened = new WeakMap<Session, Management>();
 
-/** The gate's management API as the person who is signed in. */
+/** The gate's management API, used as the signed-in person. */
 export function useManagement(): Management {
   const { session } = useConsole();
   const api = opened.get(session) ?? openManagement(session);
@@ -37,7 +37,7 @@ const items = [
   ['read:tenant_settings', { to: '/gate/settings', text: 'Tenant settings' }],
 ] as const satisfies readonly [string, NavigationItem][];
 
-/** What of the gate's side one may open. */
+/** The gate pages that the person may open. */
 export function useGateNavigation(): NavigationItem[] {
   const { data } = useQuery(scopesQuery(useManagement()));
   return items.flatMap(([scope, item]) => (data?.has(scope) ? [item] : []));

@@ -73,7 +73,7 @@ export const NewApplication = gatePage('New application', 'create:clients', () =
   );
 });
 
-/** With what a kind needs to work at once: a page of its own origin, where people come back after a logout. */
+/** Includes what a kind needs to work at once: web origins for a single-page app, and where people return after logout. */
 function newApplication(name: string, kind: AppType, callbacks: string[]) {
   const origins = [...new Set(callbacks.flatMap((url) => originOf(url) ?? []))];
   const grants: Record<AppType, string[]> = {

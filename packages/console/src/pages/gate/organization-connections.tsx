@@ -1,4 +1,4 @@
-/** By which connections the members of an organization sign in. */
+/** The connections through which an organization's members sign in. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button } from 'react-aria-components';
@@ -42,7 +42,7 @@ const options: [Option, string][] = [
   ['show_as_button', 'Shown as a button on the sign-in page'],
   ['is_signup_enabled', 'People may sign up by it'],
 ];
-/** Of an organization a connection of one's own alone can be signed up to, and only what is elsewhere has a button. */
+/** In an organization, only our own database connection can allow sign-ups, and only external ones have a button. */
 const appliesTo = (option: Option, strategy: string) =>
   option === 'is_signup_enabled'
     ? strategy === 'auth0'

@@ -1,4 +1,4 @@
-/** Who was invited into an organization. The link of an invitation is shown once, when it is made: the gate keeps its hash alone. */
+/** Invitations to an organization. An invitation's link is shown once, when it is created: the gate keeps only its hash. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button, Form } from 'react-aria-components';
@@ -64,7 +64,7 @@ export function Invitations({ organization, path }: { organization: Organization
   );
 }
 
-/** Applications that let people sign in to organizations: first those that say where an invitation leads, which it needs. */
+/** Applications that allow signing in to organizations: first those that say where an invitation leads, which it needs. */
 function useDoors() {
   const { api } = useGate();
   type Listed = Pick<Application, 'client_id' | 'name' | 'organization_usage' | 'initiate_login_uri'>;

@@ -1,4 +1,4 @@
-/** Who belongs to an organization, and the roles that they have there alone. */
+/** An organization's members, and the roles that they have only there. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';

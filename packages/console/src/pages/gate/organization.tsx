@@ -1,4 +1,4 @@
-/** One organization: what it is called and looks like, its members, invitations and connections. */
+/** One organization: its name and look, its members, invitations and connections. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';

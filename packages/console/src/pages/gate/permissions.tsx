@@ -1,4 +1,4 @@
-/** Permissions of a role or of a person: scopes of APIs, one API after the other. */
+/** The permissions of a role or a person: scopes of APIs, grouped by API. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button } from 'react-aria-components';
@@ -17,7 +17,7 @@ export function Permissions({
   mayChange,
   none,
 }: {
-  /** Of the role or the person, below `/api/v2`. */
+  /** The role's or person's path below `/api/v2`. */
   path: string;
   queryKey: readonly unknown[];
   mayChange: boolean;
@@ -80,7 +80,7 @@ export function Permissions({
 const isOf = (identifier: string) => (permission: HeldPermission) =>
   permission.resource_server_identifier === identifier;
 
-/** The APIs, and those that only the permissions name: they are gone, or one may not read them. */
+/** The APIs, plus those known only from the permissions, because they are gone or the person may not read them. */
 function serversOf(held: HeldPermission[], apis: ResourceServer[]): Server[] {
   const named = new Map<string, Server>(apis.map((server) => [server.identifier, server]));
   for (const { resource_server_identifier: identifier, resource_server_name: name } of held)
@@ -123,11 +123,11 @@ function OfApi({
       if (taken.length > 0) await api.send('DELETE', `${path}/permissions`, body(taken));
     },
     onSuccess: () => setOpen(false),
-    // One half may have been done.
+    // One half may have succeeded.
     onSettled: () => queries.invalidateQueries({ queryKey: listKey }),
   });
   const offered = [
-    // Nobody gives what they may not do here themselves.
+    // Nobody can grant what they may not do here themselves.
     ...server.scopes.filter(({ value }) => !server.is_system || may(value) || own.includes(value)),
     ...own.filter((name) => !server.scopes.some(({ value }) => value === name)).map((value) => ({ value })),
   ] as Server['scopes'];
@@ -202,7 +202,7 @@ function OfApi({
 const isDirect = ({ sources }: HeldPermission) =>
   sources === undefined || sources.some(({ source_type: type }) => type === 'DIRECT');
 
-/** By where they come from: given, or of which role. */
+/** Where each permission comes from: granted directly, or through which role. */
 function Held({ held }: { held: HeldPermission[] }) {
   const groups = new Map<string, string[]>();
   for (const permission of held) {

@@ -1,9 +1,9 @@
-/** What the gate would show, in a frame that may do nothing, in each of its languages. */
+/** What the gate would show, in a frame without any permissions, in each of its languages. */
 import { Select } from '../../ui/fields.tsx';
 import { Loading, Problem } from '../../ui/states.tsx';
 import { languages } from './languages.ts';
 
-/** The one before it stays until the next is there; what was shown a minute ago is no longer kept. */
+/** The previous one stays until the next arrives; one shown a minute ago is dropped. */
 export const previewed = {
   placeholderData: <T,>(last: T) => last,
   staleTime: 60_000,
@@ -20,7 +20,7 @@ export function Frame({ url, title, width = '' }: { url: string; title: string; 
   return <iframe key={url} className={`preview ${width}`} title={title} src={url} sandbox="" />;
 }
 
-/** Instead of a preview that is not there. */
+/** Shown instead of a missing preview. */
 export function NoPreview({ error, refetch }: { error: Error | null; refetch: () => void }) {
   return error ? <Problem error={error} onRetry={refetch} /> : <Loading what="the preview" />;
 }

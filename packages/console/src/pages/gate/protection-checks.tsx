@@ -1,4 +1,4 @@
-/** Breached passwords and challenges, as attack protection sets them (docs/reference/protection.md). */
+/** Breached passwords and challenges, as configured in attack protection (docs/reference/protection.md). */
 import { Checkbox, Select } from '../../ui/fields.tsx';
 import { Some } from './fields.tsx';
 import { Allowlist, type Fields } from './protection-fields.tsx';

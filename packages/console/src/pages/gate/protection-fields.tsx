@@ -1,11 +1,11 @@
-/** Fields that the parts of attack protection share. */
+/** Fields shared by the parts of attack protection. */
 import { type ReactNode, useState } from 'react';
 import { Area, linesOf, NumberField } from './fields.tsx';
 
-/** Shows a part's settings, and says what of them is changed. */
+/** Renders a part's settings, and reports changes to them. */
 export type Fields<T> = (value: T, change: (part: Partial<T>) => void) => ReactNode;
 
-/** What is no number yet is sent as it is: the API says what is wrong. */
+/** Anything that is not a number yet is sent as it is: the API says what is wrong. */
 export function Amount({
   label,
   hint,
@@ -31,13 +31,13 @@ export function Amount({
   );
 }
 
-/** Kept as it is typed, so that lines can be begun. */
+/** Kept as typed, so that new lines can be started. */
 export function Allowlist({
   of = 'counted',
   value,
   onChange,
 }: {
-  /** What they are not. */
+  /** Completes the hint: addresses that are not … */
   of?: string;
   value: string[];
   onChange: (value: string[]) => void;

@@ -1,4 +1,4 @@
-/** Code that works as it stands: the application's own names are filled in. */
+/** Code that works as shown: the application's own names are filled in. */
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -127,7 +127,7 @@ function Code({ title, code }: { title: string; code: string }) {
         <span className="grow" />
         <Copy text={code} />
       </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard */}
       <pre tabIndex={0}>{code}</pre>
     </section>
   );

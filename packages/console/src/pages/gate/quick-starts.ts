@@ -1,5 +1,5 @@
 /**
- * The quick starts of `examples/`, which `npm run examples` runs with a browser, filled in for one application: what is shown is what was
+ * The quick starts of `examples/`, which `npm run examples` runs with a browser, filled in for one application: the code shown is the code
  * tested, with other names.
  */
 import express from '../../../../../examples/express/server.js?raw';
@@ -31,12 +31,12 @@ export type QuickStart = {
   name: string;
   sdk: string;
   install: string;
-  /** The command that starts it; undefined: as the framework does. */
+  /** The command that starts it; undefined: the framework's usual one. */
   run?: string;
-  /** The origin and the path that the example has, and that are replaced by those of the application. */
+  /** The example's origin and path, to be replaced by those of the application. */
   home: string;
   callback: string;
-  /** The callback stands in the code, and may be any. */
+  /** The callback appears in the code, and may be anything. */
   namesCallback?: true;
   clientId: string;
   files: Snippet[];
@@ -172,7 +172,7 @@ const natives: QuickStart[] = [
   },
 ];
 
-/** A machine asks by itself: no SDK is needed. */
+/** A machine asks on its own behalf: no SDK is needed. */
 const machines: QuickStart[] = [
   {
     name: 'curl',
@@ -253,20 +253,20 @@ export const quickStarts: Record<AppType, QuickStart[]> = {
 export type Filling = {
   issuer: string;
   clientId: string;
-  /** undefined: a place to write it. */
+  /** undefined: leaves a placeholder for it. */
   secret: string | undefined;
-  /** Where the application runs, of its first callback; undefined: as in the example. */
+  /** Where the application runs, from its first callback; undefined: as in the example. */
   home: string | undefined;
   callback: string | undefined;
-  /** What it calls; undefined: as in the example. */
+  /** The API that it calls; undefined: as in the example. */
   api: { identifier: string; scopes: string[] } | undefined;
 };
 
 export function fillIn(start: QuickStart, code: string, { issuer, clientId, secret, ...filling }: Filling): string {
   const replaced = [
-    // First what is short: it could be part of what is filled in later.
+    // Short texts first: they could be part of what is filled in later.
     ...placeOf(start, filling),
-    // The SDK for Next.js takes a host alone by https.
+    // For https, the Next.js SDK takes only a host.
     ...(issuer.startsWith('https:') && start.name === 'Next.js'
       ? [[/ {2}domain: .*\n {2}allowInsecureRequests: true,\n/, `  domain: '${new URL(issuer).host}',\n`] as const]
       : []),
@@ -295,7 +295,7 @@ function placeOf(start: QuickStart, { home, callback }: Pick<Filling, 'home' | '
   ];
 }
 
-/** The example's scope stays where the API has it. */
+/** Keeps the example's scope if the API has it. */
 function apiOf({ api }: Pick<Filling, 'api'>): Replaced {
   if (api === undefined) return [];
   const scopeFor = (scope: string) => (api.scopes.includes(scope) ? scope : (api.scopes[0] ?? 'openid'));

@@ -1,4 +1,4 @@
-/** One role: what it is called, what it allows, and who has it. */
+/** One role: its name, its permissions, and the people who have it. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';

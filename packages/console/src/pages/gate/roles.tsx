@@ -1,4 +1,4 @@
-/** Roles: what people may do, bundled under a name. */
+/** Roles: named bundles of permissions. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';

@@ -1,4 +1,4 @@
-/** What the addresses of the gate's pages hold beyond their paths. */
+/** What the addresses of the gate's pages contain besides their paths. */
 export const applicationTabs = {
   settings: 'Settings',
   start: 'Quick start',

@@ -1,4 +1,4 @@
-/** Secrets that were just made, until the page is left: the gate keeps hashes alone, and quick starts are filled in with them. */
+/** Newly created secrets, until the page is left: the gate keeps only hashes, and quick starts are filled in with them. */
 const known = new Map<string, string>();
 
 export const rememberSecret = (clientId: string, secret: string | undefined): void => {

@@ -1,9 +1,9 @@
-/** A form of settings that are there: they are saved together, and it says so. Whoever may not change them only reads. */
+/** A form for existing settings: saves all together, and confirms it. Read-only for people who may not change them. */
 import type { ReactNode } from 'react';
 import { Button, Form } from 'react-aria-components';
 import { Problem } from '../../ui/states.tsx';
 
-/** `isPage`: its fields are panels of their own. */
+/** `isPage`: its fields are separate panels. */
 export function SettingsForm({
   label,
   isPage = false,
@@ -23,9 +23,9 @@ export function SettingsForm({
   onSave(): void;
   mayChange?: boolean;
   saved?: string;
-  /** Beside "Save". */
+  /** Shown beside "Save". */
   buttons?: ReactNode;
-  /** Behind what says that it was saved. */
+  /** Shown after the confirmation that it was saved. */
   note?: ReactNode;
   children: ReactNode;
 }) {

@@ -1,4 +1,4 @@
-/** How the gate's pages look, with each of them beside it as it would be. */
+/** The look of the gate's pages, with a preview of each. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ApiProblem } from '../../api/client.ts';
@@ -146,7 +146,7 @@ function Editor({ branding, template }: { branding: Branding; template: string |
 
 type Template = string | null;
 
-/** Nobody turns off what they may not delete. */
+/** A template can be turned off only by those who may delete it. */
 function PageTemplate({ now, before, onChange }: { now: Template; before: Template; onChange(now: Template): void }) {
   const { may } = useGate();
   return (
@@ -174,7 +174,7 @@ function PageTemplate({ now, before, onChange }: { now: Template; before: Templa
   );
 }
 
-/** `reset-password` as people read it. */
+/** `reset-password` in a form for people. */
 const titleOf = (page: string) => page.charAt(0).toUpperCase() + page.slice(1).replaceAll('-', ' ');
 
 function Preview({ look, branding }: { look: Look; branding: Branding }) {
@@ -252,7 +252,7 @@ function lookOf({ logo_url, favicon_url, font, colors }: Branding, template: str
   };
 }
 
-/** A gradient that was set by the API stays. */
+/** Keeps a gradient set through the API. */
 function brandingOf({ logo, favicon, font, primary, background }: Look, { colors }: Branding) {
   return {
     logo_url: logo,

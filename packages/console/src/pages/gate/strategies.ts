@@ -1,4 +1,4 @@
-/** How people sign in by a connection, in the words of people, and what each kind wants to know of a provider (Auth0's options). */
+/** The strategies of connections in plain words, and the settings that each needs for a provider (Auth0's options). */
 export type Option = {
   name: string;
   label: string;

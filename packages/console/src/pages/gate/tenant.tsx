@@ -71,7 +71,7 @@ function Settings({ before: read }: { before: TenantSettings }) {
   );
 }
 
-/** What a part of the settings shows, and what it is told that was changed. */
+/** A part of the settings: its values, and the callback for changes. */
 type Part = { form: TenantSettings; change(part: Partial<TenantSettings>): void };
 
 function WhatPeopleRead({ form, change }: Part) {

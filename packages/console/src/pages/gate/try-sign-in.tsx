@@ -1,4 +1,4 @@
-/** Signs in to an application as a person would, in a window of its own, and shows what the application would have got. */
+/** Signs in to an application as a person would, in a separate window, and shows what the application would have received. */
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
@@ -159,11 +159,11 @@ function Shown({ result, clientId }: { result: Result; clientId: string }) {
 }
 
 function Json({ value }: { value: unknown }) {
-  // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard
   return <pre tabIndex={0}>{typeof value === 'string' ? value : JSON.stringify(value, null, 2)}</pre>;
 }
 
-/** Both lists without the console's, or with it. */
+/** Both lists with or without the console's address. */
 function withAnswer({ callbacks, web_origins }: Application, origin: string, is: boolean) {
   const without = (list: string[], each: string) => list.filter((other) => other !== each);
   return {

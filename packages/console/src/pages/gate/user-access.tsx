@@ -1,4 +1,4 @@
-/** Where a person is signed in, and what acts for them: each to be ended. */
+/** A person's sessions and the access given to applications: each can be ended. */
 import { type UseMutationResult, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Consent, RefreshToken, UserSession } from '../../api/management-types.ts';
 import { Confirm } from '../../ui/confirm.tsx';

@@ -1,4 +1,4 @@
-/** What a person proves who they are by, beside a password: second factors, passkeys and recovery codes. */
+/** A person's means of authentication besides a password: second factors, passkeys and recovery codes. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Button } from 'react-aria-components';
 import type { AuthenticationMethod, User } from '../../api/management-types.ts';

@@ -1,4 +1,4 @@
-/** The roles that a person was given, and the organizations that they belong to. */
+/** A person's roles, and the organizations that they belong to. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -21,7 +21,7 @@ export function UserRoles({ user, path }: { user: User; path: string }) {
   const change = useMutation({
     mutationFn: ({ method, role }: { method: 'POST' | 'DELETE'; role: string }) =>
       api.send(method, `${path}/roles`, { roles: [role] }),
-    // What the roles allow stands in the permissions.
+    // The permissions include those of the roles.
     onSuccess: () => queries.invalidateQueries({ queryKey: userKey(user.user_id) }),
   });
   return (

@@ -1,4 +1,4 @@
-/** One person: who it is, where they are signed in, what acts for them, and what happened. */
+/** One person: profile, sessions, applications acting for them, and history. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Button } from 'react-aria-components';

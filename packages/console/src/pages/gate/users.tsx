@@ -1,4 +1,4 @@
-/** People: found by what is known of them, and made. */
+/** People: search, and creation. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useDeferredValue, useState } from 'react';
@@ -119,7 +119,7 @@ function NewUser() {
   const connections = useQuery({
     queryKey: ['gate', 'connections'],
     queryFn: ({ signal }) => api.all<Connection>('/connections', signal),
-    // Who signs in at a provider is made there.
+    // People who sign in at a provider are created there.
     select: (all) => all.filter(({ strategy }) => ['auth0', 'email', 'sms'].includes(strategy)),
     enabled: may('read:connections'),
   });
