@@ -1,5 +1,5 @@
 /**
- * Makes `lib/`, what others install: the program in a few files, of which each command loads what it needs. `npm pack` runs it.
+ * Builds `lib/`, the published package: the program in a few files, of which each command loads only what it needs. `npm pack` runs it.
  */
 import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { build } from 'esbuild';

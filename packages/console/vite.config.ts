@@ -18,7 +18,7 @@ export default defineConfig({
   clearScreen: false,
 });
 
-/** Beside each file the same compressed, which is served to whoever takes it. */
+/** Writes a compressed copy beside each file, served to browsers that accept it. */
 function compressed(): Plugin {
   return {
     name: 'compressed',

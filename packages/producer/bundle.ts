@@ -1,6 +1,6 @@
 /**
- * Makes `lib/`, what others install: our packages in one file, with its types and the licence. `npm pack` runs it. Of what the workspace has
- * only amqplib and uuid are installed beside it.
+ * Builds `lib/`, the published package: our packages in one file, with its types and the licence. `npm pack` runs it. Of the workspace's
+ * dependencies, only amqplib and uuid are installed beside it.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -33,7 +33,7 @@ writeTypes('publish-error', '../producer/dist');
 writeTypes('dead-reason', '../contracts/dist');
 cpSync(`${folder}/../../LICENSE`, `${folder}/lib/LICENSE`);
 
-/** A declaration as the compiler wrote it, whose imports lead to its neighbours in `lib`. */
+/** A declaration as written by the compiler, with its imports leading to its neighbours in `lib`. */
 function writeTypes(name: string, from: string, head = ''): void {
   const text = readFileSync(`${folder}/${from}/${name}.d.ts`, 'utf8')
     .replaceAll(/(?<=from ')(?:@gatepost\/contracts|\.)\/([\w-]+)(?:\.ts)?(?=')/g, './$1.js')

@@ -1,4 +1,4 @@
-/** Makes `lib/`, what others install: one file, its types and the licence. `npm pack` runs it. */
+/** Builds `lib/`, the published package: one file, its types and the licence. `npm pack` runs it. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';

@@ -181,8 +181,8 @@ async function openChannel(model: ChannelModel): Promise<Channel> {
 }
 
 /**
- * Declares a queue. A queue that an earlier version declared with other arguments is kept, because it holds messages and its
- * arguments cannot be changed; if it is ever deleted, it is declared anew. @returns whether the channel is still open.
+ * Declares a queue. One that an earlier version declared with other arguments is kept, because it holds messages and its arguments cannot be
+ * changed; if it is ever deleted, it is declared again. @returns whether the channel is still open.
  */
 async function declareQueue(
   channel: Channel,

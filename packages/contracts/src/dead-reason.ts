@@ -1,4 +1,4 @@
-/** Why a message cannot be taken; also the value of its `x-reason` header and never anything else. */
+/** Why a message cannot be accepted; also the only possible values of its header `x-reason`. */
 export const deadReasons = [
   'too_large',
   'not_json',

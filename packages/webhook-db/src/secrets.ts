@@ -2,7 +2,7 @@ import { Misconfigured } from '@gatepost/runtime/misconfigured';
 import type { Seal } from '@gatepost/runtime/seal';
 import type { Pool } from './pool.ts';
 
-/** What a hook's sealed columns are sealed for (`Seal` of `@gatepost/runtime/seal`): webhook-api seals, both open. */
+/** The purposes that a hook's columns are sealed for (`Seal` of `@gatepost/runtime/seal`): webhook-api seals, both open. */
 
 /** `hooks.secret`: the webhook secret as the user gave it. */
 export const hookSecretPurpose = 'hook secret';

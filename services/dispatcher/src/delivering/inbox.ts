@@ -164,7 +164,7 @@ function makeTurn(parts: InboxParts, stopped: AbortSignal) {
         throw new GivenUp('stopped before the moment of a job');
       });
   };
-  /** Asks the account's limit of a job whose publisher has not. */
+  /** Asks the account's limit for a job whose publisher has not. */
   const admitted = async (job: DeliveryJob): Promise<{ job: DeliveryJob } | { parking: Parking }> => {
     const account = await parts.persist('look up an account', () => parts.accounts.ofId(job.accountId), job);
     if (!account) return { job }; // to be cancelled
@@ -180,12 +180,12 @@ function makeTurn(parts: InboxParts, stopped: AbortSignal) {
   };
 }
 
-/** Whoever RabbitMQ hands the message to next makes the attempt: we must not. */
+/** The dispatcher that RabbitMQ hands the message to next makes the attempt: we must not. */
 function checkOurs(message: Incoming): void {
   if (message.isLost()) throw new GivenUp('lost the connection that brought a job', 'connection_lost');
 }
 
-/** Pumped jobs come at most so much ahead of their time; a clock that is wrong must not hold one longer. */
+/** Pumped jobs arrive at most this early; a wrong clock must not hold one any longer. */
 const holdMaxMs = 1_000;
 
 const parkedAtOnce = 200;

@@ -43,7 +43,7 @@ const idleMs = 15_000;
 export function makePost(options: {
   timeoutMs: number;
   guard: Guard;
-  /** PEM roots trusted beside Node's own. */
+  /** PEM roots trusted in addition to Node's own. */
   extraRoots?: string | undefined;
   proxyUrl?: string | undefined;
 }): Post {

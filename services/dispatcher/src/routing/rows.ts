@@ -14,7 +14,7 @@ export type Routed = {
   account: Account | undefined;
   hasBacklog: boolean;
   match: Match;
-  /** Its only delivery is to be made by this dispatcher. */
+  /** This dispatcher is to make its only delivery. */
   takes: boolean;
 };
 
@@ -59,7 +59,7 @@ export function toRow(routed: Routed, taker: number): NewEvent {
   const { message, event, key, account, hasBacklog, match: found, takes } = routed;
   const guid = eventGuid(event);
   const hookIds = found.kind === 'matched' ? found.hooks.map((hook) => hook.id) : [];
-  // A hook that is made later may ask for what it missed, and the API's `tests` send a repository's latest push.
+  // Hooks created later may ask for what they missed, and the API's `tests` send a repository's latest push.
   const isMissed = found.kind === 'unmatched' && found.reason === 'no_hook';
   const isAskedFor = hookIds.length > 0 || isMissed || (event.type === 'push' && found.repositoryId !== null);
   return {
@@ -76,7 +76,7 @@ export function toRow(routed: Routed, taker: number): NewEvent {
     hookIds,
     unmatched: found.kind === 'matched' ? null : { reason: reasonOf(found), subject: subjectOf(event) },
     payload: isAskedFor ? event.payload : null,
-    // Nothing of an account overtakes what waits for its limit, so there is nothing to ask.
+    // Nothing of an account may overtake its deliveries that wait for the limit, so the limit need not be asked.
     waitingJob:
       account && hasBacklog && hookIds.length > 0
         ? JSON.stringify({ ...jobOf(routed, account, { key, guid }), throttledAt: new Date().toISOString() })

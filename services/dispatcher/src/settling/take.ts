@@ -23,7 +23,7 @@ export function makeTake(options: {
   settle: Settle;
   log: Log;
   decide: (message: Incoming) => Promise<Verdict>;
-  /** What a trace calls the work. */
+  /** The name of the work in traces. */
   name: string;
   onSettled?: (message: Incoming) => void;
 }): Take {
