@@ -1,4 +1,4 @@
-/** What actions have decided goes with what the library keeps between two requests, and into its ID tokens. */
+/** Stores what actions decided with the library’s own models, so that it survives between requests, and puts it into ID tokens. */
 import Provider, { type Provider as ProviderType } from 'oidc-provider';
 import { outcomeFor, outcomeNow, pauseNow } from '../actions/outcomes.ts';
 import { keepProperty } from './seam.ts';
@@ -10,7 +10,7 @@ export function keepActionOutcomes(provider: ProviderType): void {
   keepProperty(provider.Interaction, 'actionPause');
   for (const model of [provider.AuthorizationCode, provider.DeviceCode, provider.Interaction]) {
     keepProperty(model, 'actions');
-    // The property is ours, and the typings lack what keeps it.
+    // The property is ours; the typings do not know the method that stores it.
     const prototype = model.prototype as unknown as Kept;
     const { save } = prototype;
     prototype.save = function (...given) {
@@ -22,7 +22,7 @@ export function keepActionOutcomes(provider: ProviderType): void {
       return save.apply(this, given);
     };
   }
-  // The typings have no prototype of it.
+  // Its prototype is missing in the typings.
   const prototype = provider.IdToken.prototype as unknown as IdToken;
   const { issue } = prototype;
   prototype.issue = function (options) {

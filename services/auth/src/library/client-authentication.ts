@@ -1,11 +1,11 @@
-/** Limits failed client authentications (clients/throttle.ts); the library only refuses each. */
+/** Limits failed client authentications (clients/throttle.ts); the library refuses each one but never counts them. */
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type { ClientThrottle } from '../clients/throttle.ts';
 import { addressOf } from '../http/head.ts';
 import { RetryLater } from '../stores-away.ts';
 import { checkClientSecrets } from './seam.ts';
 
-/** Refuses requests from a closed pair, even with the right secret, and counts every failure, whatever its reason. */
+/** Refuses requests from a closed pair, even with the right secret, and counts every failure, whatever its cause. */
 export function throttleClientAuthentication(provider: Provider, throttle: ClientThrottle): void {
   checkClientSecrets(provider, (ctx, clientId, isRight) => {
     const address = addressOf(ctx.req);
@@ -34,7 +34,7 @@ const tooManyFailures = (retryAfterSeconds: number) =>
     { retryAfterSeconds },
   );
 
-/** The client that the request claims to be. A client that does not exist is counted like any other, and so is indistinguishable. */
+/** The client that the request claims to be. An unknown client is counted like any other, which makes the two indistinguishable. */
 function presentedId(ctx: KoaContextWithOIDC): string {
   const known = ctx.oidc.client?.clientId ?? (ctx.oidc.params as { client_id?: string } | undefined)?.client_id;
   if (known !== undefined) return known;

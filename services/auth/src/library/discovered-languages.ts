@@ -1,8 +1,8 @@
-/** Discovery names the languages that the pages speak, as the tenant has them. */
+/** Lists the tenant’s languages in discovery. */
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type { SettingsStore } from '../settings/store.ts';
 
-/** Without the store the answer stays as the library made it, with all languages there are. */
+/** If the store is unavailable, the library’s own answer stands, which lists every language we have. */
 export function discoverLanguages(provider: Provider, settings: SettingsStore): void {
   provider.use(async (ctx, next) => {
     await next();

@@ -34,6 +34,6 @@ declare module 'oidc-provider/lib/helpers/lru.js' {
 declare module 'oidc-provider/lib/helpers/revoke.js' {
   import type { KoaContextWithOIDC } from 'oidc-provider';
 
-  /** Destroys the grant, where `revokeGrantPolicy` allows, and what hangs on it. */
+  /** Destroys the grant, where `revokeGrantPolicy` allows it, and everything that depends on it. */
   export default function revoke(ctx: KoaContextWithOIDC, grantId: string): Promise<void>;
 }

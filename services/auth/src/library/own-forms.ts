@@ -1,12 +1,12 @@
-/** Puts our page in place of the library’s own forms. */
+/** Replaces the library’s own forms with our page. */
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import { answerPage } from '../http/page.ts';
 import { returnUri, sessionSecret } from '../provider-pages.ts';
 
 /**
- * The library has self-submitting forms of its own: it logs out without asking if nobody is logged in, and when somebody else is,
- * on the way back from a login; and it takes a device code from the URL. They get our page and headers in place of the library’s,
- * which anybody could frame.
+ * The library submits some forms by itself: it logs out without asking if nobody is logged in, or if somebody else is, on the way
+ * back from a login; and it takes a device code from the URL. These forms get our page and headers, because the library’s could be
+ * framed by any site.
  */
 export function dressOwnForms(provider: Provider): void {
   provider.use(async (context, next) => {

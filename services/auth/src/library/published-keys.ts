@@ -1,4 +1,4 @@
-/** The library publishes all keys that it has; some of ours are not in use (keys/published.ts). */
+/** The library publishes every key it has, including ours that are not in use (keys/published.ts). */
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type { PublishedAlgs } from '../keys/published.ts';
 
@@ -9,7 +9,7 @@ export function publishUsedKeys(provider: Provider, publishedAlgs: PublishedAlgs
     const algs = await publishedAlgs();
     const { keys } = ctx.body as { keys: { alg: string }[] };
     const published = keys.filter(({ alg }) => algs?.has(alg) ?? true);
-    // Some Auth0 clients read only the first.
+    // Some Auth0 clients read only the first key.
     ctx.body = { keys: published.sort((a, b) => Number(b.alg === 'RS256') - Number(a.alg === 'RS256')) };
   });
 }

@@ -17,7 +17,7 @@ const modes: Record<string, ResponseMode> = { query, fragment, form_post: formPo
 export function registerResponseModes(provider: Provider): void {
   for (const [name, mode] of Object.entries(modes))
     setResponseMode(provider, name, (ctx, redirectUri, response) => mode(ctx, redirectUri, withoutLongState(response)));
-  // RFC 9207: also beside an ID token, where the library leaves it out.
+  // RFC 9207 also applies beside an ID token, where the library leaves `iss` out.
   provider.on('authorization.success', (ctx, out) => {
     const response = out as Record<string, unknown> | undefined;
     if (response && !String(ctx.oidc.params?.response_mode ?? '').includes('jwt')) response.iss = provider.issuer;
@@ -30,7 +30,7 @@ export function registerResponseModes(provider: Provider): void {
   });
 }
 
-/** 303 is for answers to a POST (RFC 9700 section 4.12); the library also uses it for a GET on the way to a page of ours. */
+/** 303 is for answers to a POST (RFC 9700 section 4.12); the library also sends it for a GET that leads to one of our pages. */
 export function answerGetsWithFound(provider: Provider): void {
   provider.use(async (ctx, next) => {
     await next();
@@ -38,7 +38,7 @@ export function answerGetsWithFound(provider: Provider): void {
   });
 }
 
-/** A state that is too long to be kept is refused and not echoed: proxies and clients do not accept headers of 50 kB. */
+/** A state too long to be stored is refused and not echoed: proxies and clients do not accept headers of 50 kB. */
 function withoutLongState({ state, ...response }: Record<string, string | number>): Record<string, string | number> {
   return state === undefined || tooLong({ state }) !== undefined ? response : { ...response, state };
 }

@@ -1,7 +1,7 @@
 /**
  * The only file that imports what oidc-provider does not export. Its version is pinned exactly; test/seam.test.ts fails when an
- * upgrade moves a part that this folder changes, or makes a change needless. Each function says what the public configuration
- * lacks. One thing is patched (patches/): it warned, once and past every log, of the bodies that http/well-formed.ts reads before it.
+ * upgrade moves a part that this folder changes, or makes a change unnecessary. Each function says what the public configuration
+ * lacks. One thing is patched (patches/): a warning, logged once and outside our log, about bodies that http/well-formed.ts reads first.
  */
 import Provider, {
   type Client,
@@ -23,7 +23,7 @@ import type { PrivateJwk } from '../keys/signing-keys.ts';
 import type { StoredUpstream } from '../upstream/session.ts';
 import { followClientKeys, type RemoteKeys } from './client-keys.ts';
 
-// Meant for custom grants, typed, but outside of semantic versioning.
+// Typed and meant for custom grants, but not covered by semantic versioning.
 export * as grantKit from 'oidc-provider/lib/helpers/grants.js';
 
 /** Client properties that only oidc-provider’s prototypes have; missing in the typings. */
@@ -37,25 +37,25 @@ type ClientPrototype = {
   secret_hashes?: string[];
 };
 
-/** With what the typings leave out, and our own. */
+/** With the members that the typings leave out, and our own. */
 const clientPrototype = (provider: Provider) => provider.Client.prototype as unknown as ClientPrototype;
 
-/** Applies what each of our providers needs. Before the first client is loaded. */
+/** Applies the changes that each of our providers needs. Call it before the first client is loaded. */
 export function applySeam(provider: Provider): void {
   keepCompiledClients(provider);
   hashClientSecrets(provider);
   refuseGrantsAsUnauthorized(provider);
 }
 
-/** What `find` reads of the model that it is called on; missing in the typings. */
+/** What `find` reads from its own model; missing in the typings. */
 type ClientModel = {
   adapter: { find(id: string): Promise<object | undefined> };
   find(this: Pick<ClientModel, 'adapter'>, id: string): Promise<Client | undefined>;
 };
 
 /**
- * The library caches compiled clients by the hash of their metadata’s JSON: a hundred of them, which is too few for a busy gate,
- * and it makes that JSON and hash on every request. Neither is needed while the metadata are the same object.
+ * The library caches compiled clients by a hash of their metadata’s JSON. It keeps a hundred, too few for a busy gate, and computes
+ * JSON and hash on every request. Neither is needed while the metadata is the same object.
  */
 function keepCompiledClients(provider: Provider): void {
   instance(provider).dynamicClients = new LRU({ maxSize: 2_000 });
@@ -69,13 +69,13 @@ function keepCompiledClients(provider: Provider): void {
     if (known) return known;
     const client = await find.call({ adapter: { find: async () => metadata } }, id);
     if (client) compiled.set(metadata, client);
-    // Missing in the typings, too.
+    // Also missing in the typings.
     if (client?.jwksUri) followClientKeys((client as unknown as { asymmetricKeyStore: RemoteKeys }).asymmetricKeyStore);
     return client;
   };
 }
 
-/** Secrets are stored as SHA-256, and several may be live; the library compares one in plain text. */
+/** Secrets are stored as SHA-256 and several may be live; the library compares a single one in plain text. */
 function hashClientSecrets(provider: Provider): void {
   const prototype = clientPrototype(provider);
   prototype.compareClientSecret = function (actual) {
@@ -115,7 +115,7 @@ function refuseGrantsAsUnauthorized(provider: Provider): void {
   };
 }
 
-/** Replaces the signing keys of a running provider, which otherwise takes them only at creation; for each algorithm the first one signs. */
+/** Replaces the signing keys of a running provider, which otherwise takes them only at creation. The first key of each algorithm signs. */
 export function replaceSigningKeys(provider: Provider, keys: PrivateJwk[]): void {
   const state = instance(provider);
   state.keystore.clear();
@@ -154,7 +154,7 @@ function publicPart({ d: _d, p: _p, q: _q, dp: _dp, dq: _dq, qi: _qi, ...rest }:
   return rest;
 }
 
-/** The library keeps its own mode if one with that name is registered. */
+/** The library keeps its own mode if one of that name is already registered. */
 export function setResponseMode(
   provider: Provider,
   name: string,
@@ -173,7 +173,7 @@ export function allowBareToken(provider: Provider): void {
  * other http redirect URIs for codes (authorization/front-channel.ts sends no token there); self-registered ones may not.
  */
 export function allowLocalImplicit(provider: Provider): void {
-  // What checks a client's metadata; missing in the typings.
+  // Checks a client's metadata; missing in the typings.
   type Schema = { redirect_uris: string[]; invalidate(message: string, code?: string): void };
   const { prototype } = (provider.Client as unknown as { Schema: { prototype: Schema } }).Schema;
   const { invalidate } = prototype;
@@ -184,12 +184,12 @@ export function allowLocalImplicit(provider: Provider): void {
   };
 }
 
-/** Auth0 puts `sid` into every ID token; the library only for clients with back-channel logout. */
+/** Auth0 puts `sid` into every ID token; the library does so only for clients with back-channel logout. */
 export function alwaysIncludeSid(provider: Provider): void {
   clientPrototype(provider).includeSid = () => true;
 }
 
-/** Called before a response mode is used, which the library checks only against the client’s list; may throw what the error page shows. */
+/** Called before a response mode is used, which the library checks only against the client’s list. May throw the error for the error page. */
 export function checkResponseModes(
   provider: Provider,
   check: (ctx: KoaContextWithOIDC, mode: string, client: Client) => void,
@@ -206,20 +206,20 @@ export function checkResponseModes(
 type BoundSession = {
   accountId?: string;
   incarnation?: string | undefined;
-  /** A remembered browser has spared the second factor (factors/remembered.ts). */
+  /** A remembered browser was spared the second factor (factors/remembered.ts). */
   isRemembered?: boolean | undefined;
   upstream?: StoredUpstream | undefined;
-  /** By which the person has signed in: the account's own, or that of an identity linked to it. */
+  /** The connection the person signed in by: the account's own, or that of a linked identity. */
   connection?: string | undefined;
   device?: SessionDevice | undefined;
   continuedAt?: number | undefined;
-  /** When an action ends it; it may be used until then. */
+  /** When an action ends the session, which may be used until then. */
   endsAt?: number | undefined;
   isAdmitted?: boolean | undefined;
   authTime(): number | undefined;
 };
 
-/** Where a session was begun, and where it was used last. */
+/** Where a session began and where it was last used. */
 export type SessionDevice = {
   initial_user_agent: string;
   initial_ip: string;
@@ -228,10 +228,10 @@ export type SessionDevice = {
 };
 
 /**
- * Sessions remember the account itself and not only its id, so that a later account with the same id does not inherit them. Whoever
- * logs somebody in states it beside `accountId`; a session without it belongs to nobody. Sessions also remember their acr, and the
- * provider that they were begun at, if it was another one (upstream/session.ts), the connection, the browser that has them, and whether `/account` was open
- * to them when they asked for it.
+ * Sessions remember the account itself, not only its id, so that a later account with the same id does not inherit them. Code that
+ * logs somebody in states it beside `accountId`; a session without it belongs to nobody. Sessions also remember their acr, the
+ * provider where they began if it was another one (upstream/session.ts), the connection, the browser, and whether `/account` was
+ * open to them when they asked for it.
  */
 export function bindSessions(provider: Provider): void {
   keepProperty(provider.Session, 'incarnation');
@@ -260,13 +260,13 @@ export function bindSessions(provider: Provider): void {
     this.isRemembered = result?.login?.isRemembered;
     this.upstream = [interaction?.upstream, this.upstream].find((each) => each?.accountId === this.accountId);
     this.device = undefined;
-    // A second factor is a login at the first one's time: what spared the session counts still.
+    // A second factor counts as a login at the time of the first, so whatever spared the session still applies.
     if (this.accountId !== before) this.continuedAt = undefined;
-    // The actions say it anew, or what they have said is kept (actions/outcomes.ts).
+    // The actions set these again, or their earlier decision is kept (actions/outcomes.ts).
     this.endsAt = undefined;
     this.isAdmitted = undefined;
   };
-  // Nothing has refused it, and nothing is missing.
+  // Nothing refused the request, and nothing is missing.
   provider.on('authorization.accepted', ({ oidc: { client, session } }) => {
     if (client?.clientId === accountClientId && session) (session as BoundSession).isAdmitted = true;
   });
@@ -276,7 +276,7 @@ export function bindSessions(provider: Provider): void {
   };
 }
 
-/** A session is read with each request: what a browser says of itself is cut short. */
+/** A session is read on every request, so the user agent is cut short. */
 const userAgentMax = 256;
 
 function deviceOf({ req }: KoaContextWithOIDC, before: SessionDevice | undefined): SessionDevice {
@@ -289,8 +289,8 @@ function deviceOf({ req }: KoaContextWithOIDC, before: SessionDevice | undefined
 type BoundInteraction = { result?: { login?: Partial<BoundSession> }; upstream?: StoredUpstream };
 
 /**
- * From when a session counts, where the account ends its sessions up to some moment (accounts/store.ts): from its login, or from when its owner ended
- * all others and spared it. That makes no login of it: how fresh it is, `loginOf` says.
+ * When a session counts from, if the account ends its sessions up to some moment (accounts/store.ts): its login, or the time when its
+ * owner ended all others and spared it. Being spared is not a login: `loginOf` says how fresh the session is.
  */
 export function countedFrom({
   loginTs,
@@ -304,19 +304,19 @@ export function countedFrom({
   return { from: loginTs === undefined ? undefined : Math.max(loginTs, continuedAt), incarnation };
 }
 
-/** By which connection the owner of a session has signed in. Undefined for one that was begun by a release that did not note it. */
+/** The connection by which the session's owner signed in. Undefined if an older release began the session without noting it. */
 export function connectionOfSession(session: object): string | undefined {
   const { connection, upstream, accountId } = session as BoundSession;
   return connection ?? (upstream?.accountId === accountId ? upstream?.connection : undefined);
 }
 
-/** When the login of a session happened, and of which account. */
+/** When the login of a session happened, and for which account. */
 export function loginOf(session: object): { from: number | undefined; incarnation: string | undefined } {
   const bound = session as BoundSession;
   return { from: bound.authTime(), incarnation: bound.incarnation };
 }
 
-/** Lets a model carry a property of ours: the library stores only those that it lists. Before the first instance of the model. */
+/** Lets a model carry a property of ours: the library stores only those that it lists. Call it before the model's first instance. */
 export function keepProperty(model: object, property: string): void {
   const { IN_PAYLOAD } = model as { IN_PAYLOAD: string[] };
   Object.defineProperty(model, 'IN_PAYLOAD', { value: [...IN_PAYLOAD, property] });

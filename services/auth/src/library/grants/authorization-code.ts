@@ -1,4 +1,4 @@
-/** oidc-provider’s own grant with one more rule: a try with a wrong redirect URI or verifier spends the code. */
+/** oidc-provider’s own grant with one more rule: an attempt with a wrong redirect URI or verifier spends the code. */
 import { errors, type Provider } from 'oidc-provider';
 import { aroundGrant } from '../seam.ts';
 
@@ -10,7 +10,7 @@ export function registerAuthorizationCode(provider: Provider): void {
       if (error instanceof errors.InvalidGrant) {
         const { code } = ctx.oidc.params as { code?: string };
         const found = await provider.AuthorizationCode.find(String(code), { ignoreExpiration: true });
-        // Only the code’s own client can spend it, not another client’s guess.
+        // Only the code’s own client can spend it; another client’s guess cannot.
         if (found && found.clientId === ctx.oidc.client?.clientId) await found.consume().catch(ignoreSpent);
       }
       throw error;

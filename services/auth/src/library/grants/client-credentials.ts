@@ -26,7 +26,7 @@ export function registerClientCredentials(provider: Provider, actions: Credentia
   });
 }
 
-/** Auth0's refusal, with its status. The library would give an opaque token, which opens nothing for a machine. */
+/** Auth0's refusal, with its status. The library would issue an opaque token, which is useless to a machine. */
 class NoAudience extends errors.AccessDenied {
   constructor() {
     super('No audience parameter was provided, and no default audience has been configured');
@@ -34,7 +34,7 @@ class NoAudience extends errors.AccessDenied {
   }
 }
 
-/** The requested scopes, or all that the client may have if it requests none; each once. */
+/** The requested scopes, or all that the client may have if it requests none; no duplicates. */
 export function grantedScopes(server: { scope: string }, wanted?: string): { granted: string[]; refused: string[] } {
   const allowed = server.scope.split(' ').filter(Boolean);
   if (!wanted) return { granted: allowed, refused: [] };

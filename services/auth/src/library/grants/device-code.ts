@@ -5,7 +5,7 @@ import { hashId } from '../../adapter/hashed.ts';
 import { aroundGrant } from '../seam.ts';
 
 const intervalSeconds = 5;
-/** Tolerates a clock that runs slightly fast. */
+/** Tolerates a client clock that runs slightly fast. */
 const toleranceMs = 500;
 
 export function registerDeviceCode(provider: Provider, redis: Redis, prefix: string): void {

@@ -14,7 +14,7 @@ import { audienceOf, openidScopes, requestedAudience, resourceOf } from '../../r
 import type { ResourceStore } from '../../resources/store.ts';
 import { aroundGrant, grantKit as kit } from '../seam.ts';
 
-/** The API that the present request may have a token for by a policy of its client, and with which scopes. */
+/** The API that a policy of the client lets this request have a token for, and the scopes. */
 type Allowed = { resource: string; scopes: string[] };
 const allowedBy = new WeakMap<object, Allowed>();
 
@@ -39,7 +39,7 @@ export function registerRefreshToken(provider: ProviderType, resources: Resource
   });
 }
 
-/** As at Auth0 only of first-party clients, and only for APIs for which people need not be asked; what a person may do at ours decides for itself. */
+/** As at Auth0, for first-party clients only, and only for APIs that skip consent; our own APIs check for themselves what a person may do. */
 async function byPolicy(
   client: Client & OwnMetadata,
   resource: unknown,
@@ -61,7 +61,7 @@ type Found = {
   isExpired: boolean;
 };
 
-/** A token that is used under a policy is one for that API too, while the request lasts: what is stored of it does not change. */
+/** For this request, a token used under a policy is also valid for that API; what is stored does not change. */
 function widenTokens(provider: ProviderType): void {
   // The typings have neither its prototype's properties nor what `find` takes.
   const model = provider.RefreshToken as unknown as {
@@ -77,7 +77,7 @@ function widenTokens(provider: ProviderType): void {
         return new Set([...resourcesOf(this), ...present((allowed) => [allowed.resource])]);
       },
     },
-    // The scopes of one API say nothing of another's.
+    // The scopes of one API do not apply to another.
     scopes: {
       get(this: Token) {
         const own = scopesOf(this);
@@ -97,7 +97,7 @@ function widenTokens(provider: ProviderType): void {
     const { resource } = params;
     if (isGood && typeof resource === 'string' && !token.resourceIndicators.has(resource))
       throw new errors.InvalidTarget(`the refresh token is not for ${audienceOf(resource)}`);
-    // Auth0's SDKs ask for the scopes of all their APIs at once; those of this one count.
+    // Auth0's SDKs ask for the scopes of all their APIs at once; only those of this API count.
     if (params.scope && present(({ scopes }) => scopes).length > 0) {
       const known = params.scope.split(' ').filter((scope) => token.scopes.has(scope));
       if (known.length > 0) params.scope = known.join(' ');
@@ -106,7 +106,7 @@ function widenTokens(provider: ProviderType): void {
   };
 }
 
-/** So is its grant. */
+/** The same for its grant. */
 function widenGrants(provider: ProviderType): void {
   // As above.
   const model = provider.Grant as unknown as { find(...given: unknown[]): Promise<Grant | undefined> };

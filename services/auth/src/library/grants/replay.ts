@@ -1,8 +1,8 @@
 /**
  * A second use revokes everything that belongs to the grant (RFC 6749 section 4.1.2, RFC 9700 sections 2.1.1 and 4.14.2). The
- * library does so when it finds a code or refresh token already used. But of many requests that arrive at once it finds none used,
- * and all but one lose the race to use it: those count as second uses as well. The grant itself is deleted, and every check of a
- * token looks for its grant; so it does not matter that the winner may store its tokens after the losers have revoked.
+ * library does so when it finds a code or refresh token already used. But when many requests arrive at once, none of them finds it
+ * used and all but one lose the race to use it: the losers count as second uses too. The grant itself is deleted, and every check
+ * of a token looks for its grant, so it does not matter if the winner stores its tokens after the losers have revoked.
  */
 import type { Provider } from 'oidc-provider';
 import { AlreadyConsumed } from '../../adapter/consumed.ts';
@@ -28,7 +28,7 @@ export function revokeOnReplay(provider: Provider): void {
           const value = (ctx.oidc.params as Record<string, string>)[parameter]!;
           // Its options are missing in the typings.
           const used = await (provider[model] as unknown as Model).find(value, { ignoreExpiration: true });
-          // Something that is gone was revoked, together with its grant, by another late request.
+          // A missing one was revoked by another late request, together with its grant.
           if (used?.grantId) await revokeGrant(ctx, used.grantId);
         }
         throw error;

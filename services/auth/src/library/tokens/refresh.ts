@@ -1,8 +1,8 @@
 /**
  * Refresh tokens that several tabs use at once. Within a client’s leeway a token that was just rotated may be used again, and all
  * uses get the same successor. After the leeway, or one generation later, its family is revoked (as the library does for any
- * consumed token). With a leeway the successor’s value is an HMAC of its predecessor’s, under a key derived from SECRETS_KEY, so
- * that it can be issued twice although only hashes are stored. Without one it is random.
+ * consumed token). With a leeway, the successor’s value is an HMAC of its predecessor’s under a key derived from SECRETS_KEY, so
+ * that it can be issued twice although only hashes are stored. Without a leeway it is random.
  */
 import { createHmac } from 'node:crypto';
 import Provider, { type Client, errors, type Provider as ProviderType } from 'oidc-provider';
@@ -15,14 +15,14 @@ type RefreshToken = {
   consumed?: number | undefined;
   consume(): Promise<void>;
 };
-/** What we change of the library's model; the typings have its `find` without the token's own methods, and no prototype. */
+/** The parts of the library's model that we change; the typings give its `find` no methods of the token, and no prototype. */
 type Model = {
   find(value: string, options?: object): Promise<RefreshToken | undefined>;
   prototype: { generateTokenId(): string };
 };
 
 export function shareSuccessors(provider: ProviderType, key: Buffer): void {
-  // What is put in place here is missing in the typings.
+  // The members set here are missing in the typings.
   const model = provider.RefreshToken as unknown as Model;
   const { find } = model;
   const { generateTokenId } = model.prototype;
@@ -61,7 +61,7 @@ export function shareSuccessors(provider: ProviderType, key: Buffer): void {
   };
 }
 
-/** For the current refresh request; 0 outside of one. */
+/** For the current refresh request; 0 outside of a refresh. */
 function leewaySeconds(): number {
   if (!isRefresh()) return 0;
   return (Provider.ctx?.oidc.client as (Client & OwnMetadata) | undefined)?.refresh_token?.leeway ?? 0;

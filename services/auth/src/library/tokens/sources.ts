@@ -1,7 +1,7 @@
 /**
- * A token made from other tokens (RFC 8693) is revoked with each of them, with the grants they belong to and with its client, along
- * a whole chain of exchanges. Its own grant records its sources and is found only while all of them are alive. So everything that
- * looks up a token’s grant (introspection, userinfo, the next exchange) needs no knowledge of this.
+ * A token made from other tokens (RFC 8693) is revoked with each of them, with their grants and with its client, along a whole
+ * chain of exchanges. Its own grant records its sources and is found only while all of them are alive. So code that looks up a
+ * token’s grant (introspection, userinfo, the next exchange) needs no knowledge of this.
  */
 import type { Redis } from 'ioredis';
 import type { Grant, Provider } from 'oidc-provider';
@@ -11,7 +11,7 @@ import { keepProperty } from '../seam.ts';
 import { structuredToken } from './spelling.ts';
 import type { RevokedTokens } from './structured.ts';
 
-/** A source token. Of an opaque one, whose id is itself the secret, only the hash is kept. */
+/** A source token. For an opaque one, whose id is itself the secret, only the hash is kept. */
 export type Source = {
   model: 'AccessToken' | 'ClientCredentials';
   id: string;
@@ -21,7 +21,7 @@ export type Source = {
 };
 
 type Sourced = Grant & { sources?: Source[]; isExpired: boolean };
-/** The library's model, with what it finds as we keep it. */
+/** The library's model, whose `find` returns our form of a grant. */
 type GrantModel = { find(id: string, options?: object): Promise<Sourced | undefined> };
 
 /** Makes the provider’s grants end with their sources. */
@@ -31,7 +31,7 @@ export function endWithSources(
 ): void {
   const { redis, prefix, revoked } = stores;
   keepProperty(provider.Grant, 'sources');
-  // With the property that was just added, and what the typings leave out.
+  // With the property just added, and what the typings leave out.
   const model = provider.Grant as unknown as GrantModel;
   const { find } = model;
   model.find = async function (id, options) {

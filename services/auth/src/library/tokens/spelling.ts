@@ -1,6 +1,6 @@
 /**
- * The library refuses JWTs at revocation and introspection without looking for them. So such a token is given another spelling,
- * which our own `find` (structured.ts) recognizes.
+ * The library refuses JWTs at revocation and introspection without looking for them. So they are spelled differently, in a way
+ * that our own `find` (structured.ts) recognizes.
  */
 import type { NextFunction, Request, Response } from 'express';
 
@@ -12,7 +12,7 @@ export function aliasStructuredTokens(request: Request, _response: Response, nex
   next();
 }
 
-/** The same for the fields of a form. */
+/** The same for form fields. */
 export function aliasStructuredToken(fields: Record<string, unknown>): void {
   // Without dots it no longer looks like a JWT.
   if (typeof fields.token === 'string' && jwt.test(fields.token)) fields.token = fields.token.replaceAll('.', '~');

@@ -1,6 +1,6 @@
 /**
- * JWT access tokens are not stored, so the provider cannot find them. Here they are found by verifying them: then userinfo,
- * introspection and revocation work as for opaque tokens, including the rules of DPoP and clients.
+ * JWT access tokens are not stored, so the provider cannot find them. Here they are found by verifying them: userinfo,
+ * introspection and revocation then work as for opaque tokens, including the rules for DPoP and clients.
  */
 import { baseUrlOf } from '@gatepost/runtime/issuer';
 import type { Redis } from 'ioredis';
@@ -14,19 +14,19 @@ import { verifyAccessToken } from '../../resources/token-dialect.ts';
 import { publicKeys } from '../seam.ts';
 import { structuredToken } from './spelling.ts';
 
-/** What three of the library's models have in common here; the typings have a constructor and a `find` for each. */
+/** What three of the library's models have in common here; the typings give each its own constructor and `find`. */
 type Model = {
   find(value: string, options?: object): Promise<unknown>;
   new (payload: object): Record<string, unknown>;
 };
 
-/** How many tokens a process remembers something of; the oldest is dropped first. */
+/** How many tokens a process remembers; the oldest is dropped first. */
 const rememberedMax = 5_000;
 
 export type RevokedTokens = {
   add(jti: string, exp: number): Promise<void>;
   has(jti: string): Promise<boolean>;
-  /** As it was at most two seconds ago, if another process has revoked it; our own revocations are known at once. */
+  /** May be up to two seconds behind revocations by another process; our own are known at once. */
   hadLately(jti: string): Promise<boolean>;
 };
 
@@ -48,10 +48,10 @@ export function makeRevokedTokens(redis: Redis, prefix: string): RevokedTokens {
   };
 }
 
-/** Makes the provider’s token models find JWTs. @param issuers all of ours: a token of one is good at each */
+/** Makes the provider’s token models find JWTs. @param issuers all of ours: a token from one is valid at each */
 export function findStructuredTokens(provider: ProviderType, issuers: string[], revoked: RevokedTokens): void {
   const verify = makeVerifier(provider, issuers);
-  // `find` of the library's models says less in the typings than it takes.
+  // The library's `find` accepts more than its typings say.
   const [ofPeople, ofMachines, refreshTokens] = [
     provider.AccessToken,
     provider.ClientCredentials,
@@ -70,7 +70,7 @@ export function findStructuredTokens(provider: ProviderType, issuers: string[], 
       return instantiate(this, payload, issuers, revoked);
     };
   }
-  // Introspection asks each model, and PostgreSQL need not be asked for what can only be a JWT.
+  // Introspection asks each model; PostgreSQL need not be asked about a token that can only be a JWT.
   const { find } = refreshTokens;
   refreshTokens.find = async function (value, options) {
     const isJwt = typeof value === 'string' && structuredToken(value) !== undefined;
@@ -79,8 +79,8 @@ export function findStructuredTokens(provider: ProviderType, issuers: string[], 
 }
 
 /**
- * Remembers, by their hashes, the tokens that it has verified, for as long as the keys are the same: whether a token has expired, was
- * revoked or has lost its grant is asked each time.
+ * Remembers verified tokens by their hashes for as long as the keys stay the same. Whether a token has expired, was revoked or has
+ * lost its grant is checked each time.
  * @returns the claims of a live access token of ours, or undefined
  */
 export function makeVerifier(
@@ -94,7 +94,7 @@ export function makeVerifier(
     try {
       return (await verifyAccessToken(token, keySet, { issuer: issuers })).payload;
     } catch {
-      return undefined; // whatever is wrong with it, it is no token of ours
+      return undefined; // whatever is wrong with it, it is not one of our tokens
     }
   };
   return async (token) => {
@@ -143,7 +143,7 @@ function instantiate(Token: Model, payload: JWTPayload, issuers: string[], revok
   return token;
 }
 
-/** What was recorded when the token was exchanged (grants/token-exchange.ts). */
+/** Recorded when the token was exchanged (grants/token-exchange.ts). */
 function extraOf({ act, first_party }: JWTPayload): { extra?: object } {
   const extra = { ...(act ? { act } : {}), ...(first_party === false ? { first_party } : {}) };
   return Object.keys(extra).length > 0 ? { extra } : {};
