@@ -1,4 +1,4 @@
-/** Model → store: where oidc-provider’s artefacts are kept. */
+/** Which store keeps which of oidc-provider’s models. */
 import { tracing } from '@gatepost/runtime/tracing';
 import type { Redis } from 'ioredis';
 import type { Adapter, AdapterFactory } from 'oidc-provider';

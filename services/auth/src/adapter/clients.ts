@@ -5,10 +5,10 @@ import { registeredClient } from '../clients/registration.ts';
 import type { ClientStore, RegisteredClient } from '../clients/store.ts';
 import { isStorable } from '../http/well-formed.ts';
 
-/** A client that stands in no table, while it is there. */
+/** A client without a database row, and whether it is currently available. */
 export type BuiltInClient = { client: RegisteredClient; isOpen(): Promise<boolean> };
 
-/** @param builtIn go before those of the store */
+/** @param builtIn take precedence over clients in the store */
 export function makeClientAdapter(clients: ClientStore, builtIn: readonly BuiltInClient[] = []): Adapter {
   const never = (operation: string) => async () => {
     throw new Error(`clients are never ${operation}`);
@@ -18,7 +18,7 @@ export function makeClientAdapter(clients: ClientStore, builtIn: readonly BuiltI
   const known = new WeakMap<object, { metadata: AdapterPayload; until: number }>();
   return {
     async find(id) {
-      // A header or an assertion may hold anything; an id that cannot be stored belongs to nobody.
+      // A header or an assertion may hold anything; an id that cannot be stored matches no client.
       const ours = builtIn.find(({ client }) => client.clientId === id);
       if (ours && !(await ours.isOpen())) return undefined;
       const client = ours?.client ?? (isStorable(id) ? await clients.find(id) : undefined);
@@ -40,7 +40,7 @@ export function makeClientAdapter(clients: ClientStore, builtIn: readonly BuiltI
   };
 }
 
-/** When one of its keys ends. */
+/** When the first of its keys expires. */
 function nextExpiry({ credentials }: RegisteredClient): number {
   const ends = credentials.map(({ expiresAt }) => expiresAt?.getTime() ?? Infinity);
   return Math.min(Infinity, ...ends.filter((end) => end > Date.now()));

@@ -1,10 +1,10 @@
-/** An adapter whose ids are secrets and are only stored as hashes: a copy of the store opens nothing. */
+/** Stores ids that are secrets only as hashes, so that a copy of the store gives no access. */
 import { hash } from 'node:crypto';
 import type { Adapter } from 'oidc-provider';
 
 export function hashIds(adapter: Adapter): Adapter {
   return {
-    // The payload repeats the id as `jti`; that is left out, and put back when somebody asks with the id.
+    // The payload repeats the id as `jti`; it is left out, and restored when the caller presents the id.
     upsert: (id, { jti: _, ...payload }, expiresIn) => adapter.upsert(hashId(id), payload, expiresIn),
     async find(id) {
       const payload = await adapter.find(hashId(id));

@@ -1,7 +1,7 @@
 /**
- * Grants with their accounts as they were at most two seconds ago, for the endpoints where a token is only looked at: userinfo and
- * introspection. Whatever this process writes of accounts and grants is known here at once, what another one writes by a notification,
- * and were that lost, after those two seconds. Everything that issues tokens reads them fresh.
+ * Grants with their accounts, at most two seconds old, for the endpoints that only look at a token: userinfo and introspection.
+ * Writes by this process are known here at once; those of other processes arrive by a notification or, if it is lost, after those
+ * two seconds. Everything that issues tokens reads them fresh.
  */
 import Provider, { type AdapterPayload } from 'oidc-provider';
 import { type AccountForTokens, accountColumns } from '../accounts/for-tokens.ts';
@@ -13,7 +13,7 @@ import { setAside } from './side-by-side.ts';
 export type GrantRow = { payload: AdapterPayload; consumed_at: Date | null } & AccountForTokens;
 export type KnownGrants = Cache<GrantRow | undefined>;
 
-/** How old what is known of a token may be, where it is only looked at. */
+/** How old our knowledge of a token may be where the token is only looked at. */
 export const knownForMs = 2_000;
 const knownMax = 5_000;
 
@@ -33,13 +33,13 @@ export function makeKnownGrants({
   return known;
 }
 
-/** Whether the present request does no more than look at a token. */
+/** Whether the current request only looks at a token. */
 export function isOnlyLookedAt(): boolean {
   const route = Provider.ctx?.oidc?.route;
   return route === 'userinfo' || route === 'introspection';
 }
 
-/** Where a token is only looked at, the account that its grant knows is the next that is found. */
+/** Where a token is only looked at, sets its grant's account aside for the next account lookup. */
 export async function bringAccount(known: KnownGrants, token: { grantId?: string }): Promise<void> {
   const row = token.grantId !== undefined && isOnlyLookedAt() ? await known.get(token.grantId) : undefined;
   if (row?.userId) setAside({ kind: 'account', id: row.userId, row });

@@ -1,4 +1,4 @@
-/** Which store keeps which model of oidc-provider, and how. */
+/** Which store keeps which of oidc-provider’s models, and how. */
 
 export type Rule = {
   store: 'clients' | 'postgres' | 'redis';
@@ -9,9 +9,8 @@ export type Rule = {
 };
 
 /**
- * PostgreSQL holds what must survive the loss of Redis: what a refresh token needs, and registrations. Session and DeviceCode are
- * also found by a second key, which answers with an id, so their ids cannot be hashed: the library calls `findByUid` and
- * `findByUserCode`.
+ * PostgreSQL holds what must survive the loss of Redis: everything a refresh token needs, and registrations. Session and DeviceCode
+ * are also looked up by a second key (`findByUid`, `findByUserCode`), which leads to an id, so their ids cannot be hashed.
  */
 // biome-ignore format: a table
 export const rules: Record<string, Rule> = {
@@ -30,7 +29,7 @@ export const rules: Record<string, Rule> = {
   Interaction:                { store: 'redis',    hashed: false, grantable: false },
 };
 
-/** @throws for the model of a feature that is switched off here */
+/** @throws for the model of a disabled feature */
 export function ruleOf(model: string): Rule {
   const rule = rules[model];
   if (!rule) throw new Error(`no store is chosen for the model ${model}`);

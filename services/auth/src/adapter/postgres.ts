@@ -1,4 +1,4 @@
-/** Durable artefacts in PostgreSQL, by plain SQL: one statement an operation. */
+/** Durable artefacts in PostgreSQL, in plain SQL: one statement per operation. */
 import Provider, { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import { accountColumns } from '../accounts/for-tokens.ts';
 import type { TokenAccount } from '../accounts/store.ts';
@@ -22,9 +22,9 @@ const upsert = `INSERT INTO artefacts (model, id, grant_id, account_id, client_i
     client_id = excluded.client_id, payload = excluded.payload, expires_at = excluded.expires_at
   WHERE artefacts.expires_at > now()`;
 /**
- * A grant is written while what shows whose it is still counts ($9, epoch seconds): a password that changes at this moment either waits for
- * the grant, and then ends it, or is waited for. Otherwise a request that was under way would keep a way in past the change. The same
- * goes for the membership of an organization that it is for.
+ * A grant is written only while the login behind it still counts ($9, epoch seconds): a concurrent password change either waits for
+ * the grant and then ends it, or makes the grant wait. Otherwise a request in progress would keep access past the change. The same
+ * holds for membership of the grant's organization.
  */
 const upsertGrant = `WITH owner AS MATERIALIZED (
     SELECT user_id FROM accounts
@@ -40,10 +40,10 @@ const upsertGrant = `WITH owner AS MATERIALIZED (
     client_id = excluded.client_id, payload = excluded.payload, expires_at = excluded.expires_at
   WHERE artefacts.expires_at > now()`;
 const consume = 'UPDATE artefacts SET consumed_at = now() WHERE model = $1 AND id = $2 AND consumed_at IS NULL';
-/** The column holds milliseconds: `now()` might be rounded up, and the grant live until then. */
+/** The column holds milliseconds: `now()` might be rounded up and keep the grant alive until then. */
 const end = "UPDATE artefacts SET expires_at = date_trunc('milliseconds', now()) WHERE model = $1 AND id = $2";
 
-/** @param known the grants that are remembered for looking at tokens; it hears of what is written here */
+/** @param known grants remembered for looking at tokens; it is told of everything written here */
 export function makePostgresAdapter(pool: Pool, model: string, known?: KnownGrants): Adapter {
   const query = async (name: string, text: string, values: unknown[]) => {
     if (model !== 'Grant') return pool.query<Row>({ name: `artefact ${name}`, text, values });
@@ -76,7 +76,7 @@ export function makePostgresAdapter(pool: Pool, model: string, known?: KnownGran
     async find(id) {
       const row = await findRow(id);
       if (!row) return undefined;
-      // A token consumed after it was written has that in a column of its own, not in the payload.
+      // A token that was consumed after it was written has this in a column of its own, not in the payload.
       const consumed = row.consumed_at ? { consumed: Math.floor(row.consumed_at.getTime() / 1000) } : {};
       return { ...row.payload, ...consumed };
     },
@@ -86,7 +86,7 @@ export function makePostgresAdapter(pool: Pool, model: string, known?: KnownGran
       if (rowCount !== 1) throw new AlreadyConsumed(model);
     },
     async destroy(id) {
-      // A grant that is being extended right now must not come back: an expired row stays until it is purged, and nothing revives it.
+      // A grant that is being extended right now must not come back: the expired row stays until it is purged, and nothing revives it.
       if (model === 'Grant') await query('end', end, [model, id]);
       else await query('destroy', 'DELETE FROM artefacts WHERE model = $1 AND id = $2', [model, id]);
     },
@@ -99,22 +99,22 @@ export function makePostgresAdapter(pool: Pool, model: string, known?: KnownGran
   };
 }
 
-/** What a row belongs to is gone: none was written. */
+/** The row's parent is gone, so nothing was written. */
 function noneIfGone(error: unknown): { rowCount: number } {
   if ((error as { code?: unknown }).code === foreignKeyViolation) return { rowCount: 0 };
   throw error;
 }
 
 /**
- * The account that the grant belongs to, if the request knows it; otherwise PostgreSQL looks its mark up. No grant is written for an
- * account that is gone.
+ * The account that the grant belongs to, if the request knows it; otherwise PostgreSQL looks up its mark. No grant is written for a
+ * deleted account.
  */
 function ownerOf({ accountId }: AdapterPayload): TokenAccount | undefined {
   const account = Provider.ctx?.oidc?.account as TokenAccount | undefined;
   return account?.accountId === accountId ? account : undefined;
 }
 
-/** A grant together with its account, which is needed next when codes and refresh tokens are exchanged. */
+/** A grant with its account, which is needed next when codes and refresh tokens are exchanged. */
 async function findGrant(pool: Pool, id: string, known: KnownGrants | undefined): Promise<Row | undefined> {
   const aside = takeAside<Row>('grant', id);
   if (aside) return aside;
@@ -124,7 +124,7 @@ async function findGrant(pool: Pool, id: string, known: KnownGrants | undefined)
   return row;
 }
 
-/** A refresh token with its grant and account, which are asked for next. */
+/** A refresh token with its grant and account, which are needed next. */
 async function findRefreshToken(pool: Pool, id: string): Promise<Row | undefined> {
   const { rows } = await pool.query<
     GrantRow & { token: AdapterPayload; token_consumed_at: Date | null; grant_id: string }

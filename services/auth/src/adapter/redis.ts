@@ -1,6 +1,6 @@
 /**
- * Short-lived artefacts in Redis: one hash each (`payload`, and `consumed` once it has been used), removed by its expiry in any
- * case. Using one up is one script, so single use holds across any number of processes. No command names two of them, which may lie on
+ * Short-lived artefacts in Redis: one hash each (`payload`, and `consumed` once it has been used), always with an expiry. A single
+ * script consumes one, so single use holds across any number of processes. No command names two artefacts, which may lie on
  * different nodes of a Cluster.
  */
 import type { Redis } from 'ioredis';
@@ -25,13 +25,13 @@ const consume = `
 if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
 return redis.call('HSETNX', KEYS[1], 'consumed', ARGV[1])`;
 
-// Every model kept here has a lifetime; this bounds one that forgot to set it.
+// Every model kept here has a lifetime; this is a bound in case one is missing.
 const lifetimeMaxSeconds = 86_400;
 
 /** The key of an artefact; `id` as it is stored, hashed or not. */
 export const artefactKey = (prefix: string, model: string, id: string): string => `${prefix}${model}:${id}`;
 
-/** What makes the adapter of each model; once per connection, at the start. */
+/** Returns the function that makes each model's adapter. Call it once per connection, at startup. */
 export function redisAdapters(redis: Redis, prefix: string): (model: string, grantable: boolean) => Adapter {
   const artefactUpsert = defineScript<number>(redis, 'artefactUpsert', upsert, 1);
   const grantAdd = defineScript<number>(redis, 'grantAdd', addToGrant, 1);
@@ -78,7 +78,7 @@ export function redisAdapters(redis: Redis, prefix: string): (model: string, gra
       async revokeByGrantId(grantId) {
         const members = await redis.smembers(grantKey(grantId));
         if (members.length === 0) return;
-        // One by one: they may lie on several nodes. What is added to the set meanwhile stays in it.
+        // One by one: they may lie on several nodes. Members added meanwhile stay in the set.
         await Promise.all(members.map((member) => redis.del(member)));
         await redis.srem(grantKey(grantId), ...members);
       },

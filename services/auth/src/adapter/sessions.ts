@@ -1,6 +1,6 @@
 /**
- * Whose sessions there are. The library finds a session by its cookie alone; beside it lies, for each account, the set of its
- * sessions' uids, which open nothing. A session that was ended from outside is not written again by a request that had it in hand.
+ * Indexes sessions by account. The library finds a session only by its cookie; beside it, each account has a set of its sessions'
+ * uids, which give no access. A session ended from outside is not written again by a request still holding it.
  */
 import type { Redis } from 'ioredis';
 import type { AdapterPayload } from 'oidc-provider';
@@ -13,22 +13,22 @@ export type StoredSession = AdapterPayload & {
   uid: string;
   accountId: string;
   loginTs: number;
-  /** When an action ends it, in epoch seconds (actions/post-login.ts). */
+  /** When an action ends the session, in epoch seconds (actions/post-login.ts). */
   endsAt?: number;
-  /** When its owner ended all others (library/seam.ts). */
+  /** When its owner ended all other sessions (library/seam.ts). */
   continuedAt?: number;
   incarnation?: string;
   device?: SessionDevice;
 };
 
 export type Sessions = {
-  /** The newest thousand, by what is stored; some may be over all the same (accounts/store.ts). */
+  /** The newest thousand as stored; some may be over nevertheless (accounts/store.ts). */
   ofAccount(accountId: string): Promise<StoredSession[]>;
   find(uid: string): Promise<StoredSession | undefined>;
   end(uid: string): Promise<void>;
 };
 
-/** Longer than any request has a session in hand. */
+/** Longer than any request holds a session. */
 const endedSeconds = 120;
 const perAccountMax = 1_000;
 
@@ -64,7 +64,7 @@ export function makeUpsertSession(
       redis.set(at.uid(uid), id, 'EX', seconds),
       accountId && sessionAdd(at.account(accountId), uid, now, seconds),
     ]);
-    // Asked once all is written: `end` says so before it looks for what to delete, so one of the two finds it.
+    // Checked after all writes: `end` sets its mark before it looks for what to delete, so one of the two finds the session.
     if (await redis.exists(at.ended(uid))) await Promise.all([redis.del(at.session(id)), redis.del(at.uid(uid))]);
   };
 }
@@ -75,7 +75,7 @@ export function makeSessions(redis: Redis, prefix: string): Sessions {
     const id = await redis.get(at.uid(uid));
     const payload = id && (await redis.hget(at.session(id), 'payload'));
     const session = payload ? (JSON.parse(payload) as StoredSession) : undefined;
-    // Its uid outlives it for a while, and may have been given a later one.
+    // The uid outlives its session for a while, and the session id may have a newer uid.
     return session?.uid === uid && session.accountId ? session : undefined;
   };
   return {
@@ -83,7 +83,7 @@ export function makeSessions(redis: Redis, prefix: string): Sessions {
     async ofAccount(accountId) {
       const uids = await redis.zrevrange(at.account(accountId), 0, perAccountMax - 1);
       const sessions = await Promise.all(uids.map(find));
-      // Somebody else may have logged in there since.
+      // Somebody else may have logged in with that session since.
       return sessions.filter((session) => session?.accountId === accountId) as StoredSession[];
     },
     async end(uid) {

@@ -1,9 +1,9 @@
 /**
- * Every sign-in and every exchange of a code or refresh token asks for a grant and for its account, one shortly after the other and
- * in either order. Whichever is asked for first brings the other along in the same statement; a refresh token brings both. It is kept for the same request only
- * and handed out once, so that a second look sees what was written since, and a blocked account or revoked grant takes effect at
- * once. This saves two of four statements per flow; `npm run bench -- tokens` counts them. If the library changed its order of
- * questions, that would cost statements, not correctness.
+ * Every sign-in and every exchange of a code or refresh token needs a grant and its account, in quick succession and in either
+ * order. Whichever is asked for first brings the other along in the same statement; a refresh token brings both. The row is kept
+ * for the same request only and handed out once, so that a second look sees later writes, and blocking an account or revoking a
+ * grant takes effect at once. This saves two of four statements per flow; `npm run bench -- tokens` counts them. If the library
+ * changed the order of its lookups, that would cost statements, not correctness.
  */
 import Provider from 'oidc-provider';
 
@@ -11,7 +11,7 @@ export type Waiting = {
   kind: 'grant' | 'account';
   id: string;
   row: object;
-  /** What came with the same statement and is asked for after this. */
+  /** Came with the same statement and is needed after this row. */
   next?: Waiting;
 };
 
@@ -23,7 +23,7 @@ export function setAside(found: Waiting): void {
   if (ctx) waiting.set(ctx, found);
 }
 
-/** The row, if this request brought it along and has not taken it yet. */
+/** The row, if this request has one and has not taken it yet. */
 export function takeAside<Row extends object>(kind: Waiting['kind'], id: string): Row | undefined {
   const ctx = Provider.ctx;
   const found = ctx && waiting.get(ctx);
@@ -36,22 +36,22 @@ export function takeAside<Row extends object>(kind: Waiting['kind'], id: string)
 const rotations = new WeakMap<object, { consumed?: string }>();
 
 /**
- * For the current request: a refresh token that is consumed is consumed by the statement that stores its successor, so that there is
- * one of them, and one wait for the disk. A token whose successor is never stored stays as it was.
+ * For the current request: the statement that stores a refresh token's successor also consumes the token, so that there is one
+ * statement and one wait for the disk. A token whose successor is never stored stays unconsumed.
  */
 export function consumeWithSuccessor(): void {
   const ctx = Provider.ctx;
   if (ctx) rotations.set(ctx, {});
 }
 
-/** Whether the token is to be consumed with its successor; then that is remembered. */
+/** Whether the token is to be consumed with its successor; if so, remembers it. */
 export function isConsumedLater(id: string): boolean {
   const rotation = Provider.ctx && rotations.get(Provider.ctx);
   if (rotation) rotation.consumed = id;
   return rotation !== undefined;
 }
 
-/** The token to consume with the one that is stored now, if any; once. */
+/** The token to consume with the one being stored now, if any; returned once. */
 export function takeConsumed(): string | undefined {
   const rotation = Provider.ctx && rotations.get(Provider.ctx);
   const id = rotation?.consumed;

@@ -1,11 +1,11 @@
 /**
- * Carries a trace over the requests of one sign-in: what one of them stores for the next also says to which trace it belongs. Used only
- * while traces are on.
+ * Carries a trace across the requests of one sign-in: what one request stores for the next also names its trace. Used only while
+ * tracing is on.
  */
 import type { Tracing } from '@gatepost/runtime/tracing';
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 
-/** From a pushed request or a device's over the pages to the code, and from that to the tokens. */
+/** From a pushed or device request through the pages to the code, and from there to the tokens. */
 export const carriers: ReadonlySet<string> = new Set([
   'PushedAuthorizationRequest',
   'Interaction',
