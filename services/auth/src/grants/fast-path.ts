@@ -1,8 +1,8 @@
 /**
- * Most token requests come from machines in one plain form (or JSON): client_credentials with a secret, for one API. Such a request is
- * answered here, without Express and Koa, at a third of their cost. The fast path only ever says yes, and only where the library
- * would: any request that is unusual or wrong takes the common path, which alone knows how to refuse it. The library still makes
- * the token. test/fast-path.test.ts compares the answers of both paths.
+ * Most token requests come from machines in one plain form (or JSON): client_credentials with a secret, for one API. They are
+ * answered here, without Express and Koa, at a third of the cost. The fast path only ever says yes, and only where the library
+ * would: an unusual or invalid request takes the common path, which alone knows how to refuse it. The library still makes the
+ * token. test/fast-path.test.ts compares the answers of both paths.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -45,7 +45,7 @@ export function makeFastPath(parts: FastPathParts): FastPath {
       return;
     }
     answerOf(parts, request, body)
-      .catch(() => undefined) // what fails here will also fail on the common path, and is answered there
+      .catch(() => undefined) // anything that fails here also fails on the common path, which answers it
       .then((answer) => {
         if (answer === undefined) {
           next();
@@ -58,14 +58,14 @@ export function makeFastPath(parts: FastPathParts): FastPath {
   };
 }
 
-/** Headers that ask for more than a bearer token, or show that the request comes from a page. */
+/** Headers that ask for more than a bearer token, or show that a web page sent the request. */
 const notPlain = ['origin', 'dpop', 'oauth-client-attestation', 'oauth-client-attestation-pop'];
 
 function isPlain({ url, headers }: IncomingMessage): boolean {
   return url === '/oauth/token' && !notPlain.some((name) => headers[name] !== undefined);
 }
 
-// As the library answers requests without an Origin (shared/cors.js, shared/no_cache.js).
+// As the library answers requests without an Origin header (shared/cors.js, shared/no_cache.js).
 const answerHeaders = Object.entries({
   'Cache-Control': 'no-store',
   Vary: 'Origin',
@@ -86,7 +86,7 @@ async function answerOf(parts: FastPathParts, request: IncomingMessage, body: st
 
   const client = (await provider.Client.find(credentials.clientId)) as MachineClient | undefined;
   if (!client || !mayPass(client) || !secretMatches(credentials.clientSecret, client.secret_hashes)) return undefined;
-  // A network that has guessed at the secret is refused even with the right one (clients/throttle.ts).
+  // A network that guessed at the secret is refused even with the right one (clients/throttle.ts).
   const address = addressOf(request);
   if (clientThrottle.closedFor(client.clientId, address) !== undefined) return undefined;
   clientThrottle.succeeded(client.clientId, address);
@@ -150,7 +150,7 @@ function plainForm(body: string): PlainForm | undefined {
 
 const isJson = ({ headers }: IncomingMessage) => headers['content-type']?.toLowerCase().startsWith('application/json');
 
-/** The same of JSON, if it has only these parameters, each a text. @throws for what is no JSON, or names something twice */
+/** The same for JSON: only these parameters, each a string. @throws if it is not JSON or names a parameter twice */
 function plainJson(body: string): PlainForm | undefined {
   const json = readJson(body) as PlainForm;
   const isPlainText = ([name, value]: [string, unknown]) =>
@@ -171,14 +171,14 @@ function decoded(value: string): string | undefined {
     const text = decodeURIComponent(value.replaceAll('+', ' '));
     return text.includes('\0') ? undefined : text;
   } catch {
-    return undefined; // the common way says what is wrong with it
+    return undefined; // the common path reports the error
   }
 }
 
 type Credentials = { clientId: string; clientSecret: string };
 
 /**
- * The credentials from the form or the Authorization header, if only one of them has any; from the header only if they are
+ * The credentials, from the form or the Authorization header if exactly one of them has any. Those from the header must be
  * unambiguous, without escapes or padding.
  */
 function credentialsOf(form: PlainForm, authorization: string | undefined): Credentials | undefined {

@@ -48,7 +48,7 @@ export type GrantParts = {
 } & FactorParts &
   AccessParts;
 
-/** Before the first client is loaded: a client with an unknown grant type is refused. */
+/** Call it before the first client is loaded: a client with an unknown grant type is refused. */
 export function registerGrants(parts: GrantParts): void {
   const { provider } = parts;
   registerAuthorizationCode(provider);
@@ -62,7 +62,7 @@ export function registerGrants(parts: GrantParts): void {
     registerPersonGrant(provider, plugin, parts);
 }
 
-/** @throws naming the module that cannot be loaded or is not a grant plug-in */
+/** @throws an error that names the module if it cannot be loaded or is not a grant plug-in */
 export async function loadGrantPlugins(
   names: string[],
   services: Parameters<GrantPluginModule>[0],

@@ -32,7 +32,7 @@ export function passwordGrants(parts: {
       if (connection?.strategy !== 'auth0') throw new errors.InvalidRequest('unknown connection');
       const isAuthenticated = client.clientAuthMethod !== 'none';
       const address = personAddress(ctx.req, { client, isAuthenticated, report });
-      // A client that has shown its secret has pages of its own, and answers for them.
+      // A client that authenticated has login pages of its own and is responsible for challenges there.
       const asking = { stage: 'login', ip: address, clientId, login: username } as const;
       const person = isAuthenticated ? 'passed' : await parts.bots.check(asking, captcha);
       if (person !== 'passed') throw challengeRefused(person);

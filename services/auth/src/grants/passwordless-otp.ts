@@ -70,7 +70,7 @@ function wrongCode(detail: string): Error {
   return error;
 }
 
-/** The code was right, and an action does not want the account. Its refusal is in the log already. */
+/** The code was right, but an action rejected the account. The refusal is already in the log. */
 function signUpDenied(said: string): Error {
   const error = new errors.AccessDenied(said);
   error.error_description = said;

@@ -40,7 +40,7 @@ async function issueTokens(
 ): Promise<void> {
   const client = ctx.oidc.client!;
   const begunAt = Math.floor(Date.now() / 1000);
-  // As at Auth0, whose organizations have no part in these grants.
+  // As at Auth0, where organizations do not apply to these grants.
   if ((client as Client & OwnMetadata).organization_usage === 'require')
     throw new errors.UnauthorizedClient('parameter organization is required for this client');
   const dPoP = await kit.validateDpop(provider, ctx);
@@ -54,7 +54,7 @@ async function issueTokens(
   const subject = await plugin.authenticate(ctx, client);
   const account = await kit.findAccount(provider, ctx, subject.accountId);
   if (!account) throw new errors.InvalidGrant('account not found');
-  // Proven was the password of then, and another may be set by now.
+  // The proof is of the password at that time; it may have changed since.
   ctx.oidc.entity('Account', Object.assign(account, { from: subject.authTime ?? begunAt }));
   const protocol = protocolOf(plugin.grantType);
   await postLogin.atGrant(ctx, { amr: undefined, ...subject, protocol }, requireSecondFactor);
@@ -66,7 +66,7 @@ async function issueTokens(
   const grantId = await grant.save();
   ctx.oidc.entity('Grant', grant);
 
-  // The properties of an authorization code that the library’s token building reads.
+  // The properties of an authorization code that the library reads when it builds tokens.
   const { amr, acr, authTime = Math.floor(Date.now() / 1000) } = subject;
   const common = { accountId: account.accountId, grantId, gty: plugin.grantType };
   const source = { ...common, amr, authTime, claims: {}, ...(acr !== undefined && { acr }) };
@@ -100,7 +100,7 @@ async function issueTokens(
   });
 }
 
-/** What actions are told of it, in Auth0's words. */
+/** The protocol as actions see it, in Auth0's words. */
 function protocolOf(grantType: string): string {
   return grantType.includes('password') && !grantType.includes('passwordless') ? 'oauth2-password' : grantType;
 }

@@ -1,6 +1,6 @@
 /**
- * The shape of a grant type that proves who a person is and gets tokens for that person. Built-in ones and those named by
- * GRANT_PLUGINS have the same shape. By then oidc-provider has authenticated the client and checked its grant types.
+ * A grant type that proves who a person is and gets tokens for that person. Built-in ones and those named by GRANT_PLUGINS have the
+ * same shape. When they run, oidc-provider has already authenticated the client and checked its grant types.
  */
 import type { Client, KoaContextWithOIDC } from 'oidc-provider';
 
@@ -19,7 +19,7 @@ export type GrantPlugin = {
   grantType: string;
   /** Names of the request’s own parameters; all others except `scope`, `audience` and `resource` are dropped. */
   parameters: readonly string[];
-  /** Completes `scope`, `audience` and `resource` from what the request continues; before they are read. */
+  /** Fills in `scope`, `audience` and `resource` from the earlier request that this one continues; runs before they are read. */
   prepare?(ctx: KoaContextWithOIDC, client: Client): Promise<void>;
   /**
    * Proves who the subject is. Runs last, after all cheaper checks.

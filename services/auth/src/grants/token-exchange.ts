@@ -1,11 +1,11 @@
 /**
- * Token exchange (RFC 8693). A client that holds a person’s access token of ours gets another one for that person. With
+ * Token exchange (RFC 8693). A client that holds one of our access tokens for a person gets another one for that person. With
  * `actor_token` the new token names who acts (`act`, delegation); without it, the client acts as the person (impersonation).
  *
  * A token can be exchanged by the client it was issued to, and by the API it was issued for (`resource_server_identifier`). The new
- * token is never worth more than what it was made from: its scopes are among the subject token’s, and for another API also among
- * those of the client’s own grant; it is first-party only if all that took part are; it expires with the first of them, and is
- * revoked with any of them (library/tokens/sources.ts).
+ * token never grants more than its sources: its scopes are among the subject token’s, and for another API also among those of the
+ * client’s own grant; it is first-party only if all its sources are; it expires with the first of them, and is revoked with any of
+ * them (library/tokens/sources.ts).
  */
 import {
   type Client,
@@ -42,7 +42,7 @@ type Presented = Found & { isFirstParty: boolean; sources: Source[]; organizatio
 /** Exchanging an exchanged token makes this grow by one or two. */
 const sourcesMax = 20;
 
-/** RFC 8693 section 4.1: who acts, and on whose behalf that one acts. */
+/** RFC 8693 section 4.1: who acts, and on whose behalf. */
 export type Act = { sub: string; act?: Act };
 
 const tokenExchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange';
@@ -111,7 +111,7 @@ async function exchange(ctx: TokenEndpointGrantContext, provider: Provider, post
   });
 }
 
-/** What is asked for, or all that may be, but for `offline_access`. */
+/** The requested scopes, or else all allowed ones except `offline_access`. */
 function grantedScopes(
   ctx: TokenEndpointGrantContext,
   client: Client & OwnMetadata,
@@ -125,7 +125,7 @@ function grantedScopes(
   return requested.length > 0 ? requested : [...allowed].filter((scope) => scope !== 'offline_access');
 }
 
-/** The grant ends with the first of the tokens that it is made from, and with theirs. */
+/** The grant ends with the first of its source tokens, and with their grants. */
 async function makeExchangeGrant(
   ctx: TokenEndpointGrantContext,
   provider: Provider,
@@ -153,7 +153,7 @@ async function makeExchangeGrant(
   return { grantId, accountId: account.accountId, end };
 }
 
-// The origin of the token that is being made; the library asks for its further claims while saving it.
+// Where the token being made comes from; the library asks for its extra claims while saving it.
 const exchanged = new WeakMap<object, { act?: Act; first_party?: false }>();
 
 /** `extraTokenClaims` of the configuration. */
@@ -168,7 +168,7 @@ async function present(provider: Provider, which: string, value: string, type: s
     | (Found & { isExpired: boolean })
     | undefined;
   if (!found || found.isExpired) throw new errors.InvalidGrant(`the ${which} token is not valid`);
-  // A sender-constrained token proves nothing for somebody who merely holds it.
+  // A sender-constrained token proves nothing when presented by a mere holder.
   if (found.jkt) throw new errors.InvalidGrant(`the ${which} token is sender-constrained`);
   const grant = found.grantId ? await provider.Grant.find(found.grantId) : undefined;
   const client = (await provider.Client.find(found.clientId)) as (Client & OwnMetadata) | undefined;
@@ -190,7 +190,7 @@ async function actingParty(
   return present(provider, 'actor', params.actor_token, params.actor_token_type);
 }
 
-/** Who acts now, and on whose behalf: who acted by the subject token before (RFC 8693 section 4.1). */
+/** Who acts now; whoever acted by the subject token before is nested inside (RFC 8693 section 4.1). */
 function actedBy(actor: Presented, subject: Presented): Act {
   const earlier = subject.extra?.act;
   return { sub: actor.accountId ?? actor.clientId, ...(earlier && { act: earlier }) };
