@@ -1,7 +1,7 @@
 /**
  * `acr`: the assurance of a sign-in. A password or a code alone is level 1 of ISO/IEC 29115 in OpenID Connect Core’s notation (section 2):
- * it is the same person as before, whoever that is. With several factors it has the name that Auth0 gives it (factors/policy.ts), which a
- * request may ask for. One that requires what nobody can reach here is refused at once, since no sign-in would help (Core 5.5.1.1).
+ * the same person as before, whoever that is. With several factors it has Auth0's name (factors/policy.ts), which a request may ask
+ * for. A request that requires a value nobody can reach here is refused at once, since no sign-in would help (Core 5.5.1.1).
  */
 import { errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import { essentialAcrs, hasSecondFactors, multiFactorAcr } from '../factors/policy.ts';

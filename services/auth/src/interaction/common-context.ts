@@ -47,7 +47,7 @@ export function makeCommonContextMaker(stores: {
         ...(settings.supportUrl ? { support_url: settings.supportUrl } : {}),
       },
       branding: organization ? brandingWithin(settings, organization) : brandingOf(settings),
-      // That one is the tenant's own pages: it has no other name.
+      // The account client stands for the tenant's own pages, which have no other name.
       ...(client && client.clientId !== accountClientId ? { application: application(client) } : {}),
       ...(organization && { within: organizationForTemplates(organization) }),
       ...(account ? { user: user(account) } : {}),
@@ -66,7 +66,7 @@ function application(client: Client) {
   return {
     id: client.clientId,
     name: client.clientName ?? client.clientId,
-    // Nobody has looked at what registered itself (it has the time of that): its logo could be another's, or lead into the person's own network.
+    // Nobody has reviewed a self-registered client (only those have an issue time): its logo could be another's, or point into the person's network.
     ...(client.logoUri && client.clientIdIssuedAt === undefined ? { logo_url: client.logoUri } : {}),
     metadata: client_metadata ?? {},
   };

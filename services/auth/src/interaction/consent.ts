@@ -29,7 +29,7 @@ export async function allowConsent(interaction: Interaction): Promise<void> {
   const asked = (details.prompt.details as { missingOIDCClaims?: string[] }).missingOIDCClaims;
   if (asked) grant.addOIDCClaims(asked);
   const [grantId] = await Promise.all([grant.save(), parts.consents.add(accountId, client.clientId, consent)]);
-  // Their password may have changed at this moment: what was granted before ended with it, and this does now.
+  // The password may change at this very moment: that ended all earlier grants, and must end this one too.
   await accountOf(interaction).catch(async (error: unknown) => {
     await grant.destroy();
     throw error;
@@ -57,7 +57,7 @@ export async function denyConsent(interaction: Interaction): Promise<void> {
   );
 }
 
-/** "Not you?": somebody else logs in before this is asked again. Which page is next follows from the interaction's prompt. */
+/** "Not you?": lets somebody else log in before this is asked again. The interaction's prompt decides which page comes next. */
 export async function changeAccount(interaction: Interaction): Promise<void> {
   const { details } = interaction;
   details.prompt = { name: 'login', reasons: ['another_account'], details: {} };
@@ -90,7 +90,7 @@ function scopesOfClaims({ details }: Interaction): string[] {
     .map(([scope]) => scope);
 }
 
-/** The same for display: each API with the descriptions of its scopes; OpenID’s scopes as an entry of their own. */
+/** The requested scopes for display: each API with its scopes' descriptions; OpenID’s scopes as an entry of their own. */
 async function consentApis(interaction: Interaction): Promise<ConsentApi[]> {
   const consent = await requestedConsent(interaction);
   const apis: ConsentApi[] = [];
@@ -121,7 +121,7 @@ function resourcesOf(params: Record<string, unknown>): string[] {
   return typeof resource === 'string' && resource !== '' ? [resource] : [];
 }
 
-/** Where the answer goes, in a form that a person can judge: host and port, or the scheme of a native application. */
+/** Where the answer goes, in a form a person can judge: host and port, or the scheme of a native application. */
 function redirectHost(redirectUri: string): string {
   const url = URL.parse(redirectUri);
   if (!url) return '';

@@ -1,6 +1,6 @@
 /**
- * A sign-in that an action has sent elsewhere (actions/pauses.ts): its page leads there, `/continue` leads back to it, Auth0's address, and
- * from it the authorization request goes on with what the browser has brought.
+ * A sign-in that an action has sent elsewhere (actions/pauses.ts). Its page leads there, and `/continue` (Auth0's address) leads back;
+ * the authorization request then goes on with what the browser brought.
  *
  *   /interaction/{uid} ──► elsewhere ──► /continue?state= ──► /interaction/{uid}/continue/{answer} ──► the actions that follow
  */
@@ -14,7 +14,7 @@ import { seeOther } from '../http/page.ts';
 import { setRoute } from '../http/route.ts';
 import type { Interaction } from './interaction.ts';
 
-/** The page of such an interaction: it shows nothing. */
+/** The page of such an interaction, which only redirects. */
 export async function leaveForAction({ parts, details, uid, leave }: Interaction): Promise<void> {
   const { actionPause } = details as KeptPause;
   const address = actionPause && (await parts.pauses.addressOf(actionPause, uid));
@@ -22,17 +22,17 @@ export async function leaveForAction({ parts, details, uid, leave }: Interaction
   leave(address);
 }
 
-/** The browser that left is back. */
+/** The browser that left has come back. */
 export async function comeBackToAction({ parts, uid, finish }: Interaction, request: Request): Promise<void> {
   const continued = await parts.pauses.acceptAnswer(String(request.params.answer), uid);
   if (continued === undefined) throw over();
-  // The library hands on what it does not know.
+  // The library passes on properties that it does not know.
   await finish({ continued } satisfies Continued as never);
 }
 
 const over = () => new errors.SessionNotFound('no sign-in waits for this answer');
 
-/** No interaction's own address: whoever sends people back knows only this one. It is asked by GET, or by the form of another site. */
+/** Not below an interaction's own address: the other site knows only this one. Requested by GET, or by a form on another site. */
 export function makeContinueRoutes({ pauses }: { pauses: Pauses }): Router {
   const router = express.Router();
   const take = async (request: Request, response: Response): Promise<void> => {
@@ -42,7 +42,7 @@ export function makeContinueRoutes({ pauses }: { pauses: Pauses }): Router {
     const state = query.state ?? body.state ?? '';
     const uid = await pauses.interactionOf(state);
     if (uid === undefined) throw over();
-    // A form of another site comes without our cookies; the GET that follows has them. What was sent appears in no address of ours.
+    // A form on another site comes without our cookies; the GET that follows has them. The answer itself appears in none of our addresses.
     const answer: Answer = { state, method: request.method, query, body };
     const name = await pauses.keepAnswer(answer);
     if (name === undefined) throw over();

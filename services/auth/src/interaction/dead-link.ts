@@ -1,6 +1,6 @@
 /**
  * The page behind a link from a mail that no longer works: it says why, sends another link, and leads back to the application.
- * Whoever holds an old link learns no address from it, and can make us mail nobody but its owner, as often as anybody could.
+ * An old link reveals no address, and can only make us mail its owner, no more often than anybody could.
  */
 import express, { type Request, type Response, type Router } from 'express';
 import type { Client, Provider } from 'oidc-provider';
@@ -27,25 +27,25 @@ export type DeadLinkParts = {
   commonContext: MakeCommonContext;
 };
 
-/** What is still known of a link. */
+/** What is still known about a link. */
 export type Known = { email: string; clientId?: string; isUsed: boolean; uiLocales?: string };
 
-/** Who asks for another link. */
+/** The person asking for another link. */
 export type Asker = { ip: string; languages: Languages };
 
 export type Renewal<Link extends Known> = {
-  /** Of the page that the links of this kind lead to. */
+  /** The path of the page that this kind of link leads to. */
   path: string;
   sentPage: 'password-mail-sent' | 'login-mail-sent' | 'verification-mail-sent';
   find(value: string): Promise<Link | undefined>;
-  /** Sends another link, given what is known of the old one. Absent where that is not enough. */
+  /** Sends another link, based on what is known of the old one; undefined if that is not enough. */
   renew(link: Link, asker: Asker): (() => Promise<'sent' | 'too_many'>) | undefined;
-  /** Sends a link to an address that was typed, where nothing is known of the old one. */
+  /** Sends a link to a typed address when nothing is known of the old link. */
   sendTo?(email: string, client: Client | undefined, asker: Asker): Promise<'sent' | 'too_many'>;
 };
 
 export type DeadLinks = {
-  /** For a GET. */
+  /** Answers a GET. */
   show(request: Request, response: Response, value: string): Promise<void>;
   router: Router;
 };
@@ -62,7 +62,7 @@ export function makeDeadLinks<Link extends Known>(parts: DeadLinkParts, renewal:
   return { show: (request, response, value) => showDead(kit, request, response, value), router };
 }
 
-/** What the three pages share. */
+/** The parts that the three pages share. */
 function makeKit<Link extends Known>(parts: DeadLinkParts, renewal: Renewal<Link>) {
   const { path } = renewal;
   const { csrf, provider } = parts;
@@ -74,7 +74,7 @@ function makeKit<Link extends Known>(parts: DeadLinkParts, renewal: Renewal<Link
   });
   const addressFor = (value: string) => `${path}?${new URLSearchParams({ ticket: value })}`;
 
-  /** The application that the link was for, or else the one that this browser was last with. */
+  /** The application that the link was for, or else the last one used in this browser. */
   const clientOf = async (request: Request, response: Response, link: Link | undefined) =>
     (link?.clientId ? await provider.Client.find(link.clientId) : undefined) ??
     rememberedClient(provider, provider.createContext(request, response));

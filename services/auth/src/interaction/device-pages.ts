@@ -1,6 +1,6 @@
 /**
- * The pages on which somebody enters and confirms the code that a device shows. The library reads the forms; each is answered by a
- * redirect to the page that follows, which `step` in its address names.
+ * The pages on which somebody enters and confirms a device's code. The library reads the forms; each is answered by a redirect to
+ * the next page, which `step` in the address names.
  */
 import type { Client, KoaContextWithOIDC } from 'oidc-provider';
 import { answerPage } from '../http/page.ts';
@@ -23,10 +23,10 @@ export type DevicePages = {
   successSource(ctx: KoaContextWithOIDC): Promise<void>;
 };
 
-/** Whose pages they are, for their memory. */
+/** The key under which page memory stores these pages. */
 export const deviceOwner = (sessionUid: string) => `device ${sessionUid}`;
 
-/** Answers a form: the browser GETs that page. */
+/** Answers a form by sending the browser to a GET of the next page. */
 export function turnToDevicePage(ctx: KoaContextWithOIDC, step?: Step): void {
   ctx.set({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' });
   ctx.status = 303;
@@ -46,7 +46,7 @@ export function makeDevicePages(pageMemory: PageMemory, commonContext: MakeConte
       if (error.name === 'AbortedError') return turnToDevicePage(ctx, 'denied');
       (ctx.state as { refused?: boolean }).refused = true;
       const problem = problemOf(error);
-      // A form that is none of ours is refused where it is.
+      // A form that did not come from our page is refused in place.
       if (problem === 'refused') return showEntry(ctx, [problem]);
       const { userCode = '' } = error as { userCode?: string };
       await pageMemory.note(ownerOf(ctx), { userCode: userCode.slice(0, 40) }, { step: path, problems: [problem] });
@@ -64,7 +64,7 @@ export function makeDevicePages(pageMemory: PageMemory, commonContext: MakeConte
 
 const ownerOf = ({ oidc }: KoaContextWithOIDC) => deviceOwner(oidc.session!.uid);
 
-/** What is shown for a GET, by its step and by what is remembered. */
+/** Chooses the page for a GET from its step and what is remembered. */
 function makeShow(pageMemory: PageMemory, commonContext: MakeContext) {
   const formOf = (ctx: KoaContextWithOIDC, hidden: Record<string, string> = {}) => ({
     action: path,
@@ -76,10 +76,10 @@ function makeShow(pageMemory: PageMemory, commonContext: MakeContext) {
     answerPage(ctx, 'device-code', { ...(await commonContext(ctx)), ...page }, problems.length > 0 ? 400 : 200);
   };
 
-  /** False when there is no such code, or no longer. */
+  /** False when the code does not exist (any more). */
   const showConfirmation = async (ctx: KoaContextWithOIDC, { userCode = '' }: Facts): Promise<boolean> => {
     const { DeviceCode, Client } = ctx.oidc.provider;
-    // As the library reads a code that was typed.
+    // Normalized as the library does it for a typed code.
     const code = await DeviceCode.findByUserCode(userCode.toUpperCase().replace(/\W/g, ''), {});
     const client = code && !code.error && !code.accountId && !code.inFlight && (await Client.find(code.clientId!));
     if (!client) return false;
@@ -88,7 +88,7 @@ function makeShow(pageMemory: PageMemory, commonContext: MakeContext) {
     return true;
   };
 
-  /** False when it is over. */
+  /** False when the pause is over. */
   const showPause = async (ctx: KoaContextWithOIDC, { pause }: Facts): Promise<boolean> => {
     const seconds = Math.ceil(((pause?.until ?? 0) - Date.now()) / 1000);
     if (seconds <= 0) return false;

@@ -10,7 +10,7 @@ const mails = { max: 6, windowSeconds: 600 };
 
 export async function showForgotPassword(interaction: Interaction): Promise<void> {
   const { typed, outcome } = await interaction.recall('forgot-password');
-  // What was typed elsewhere may be a number or a username.
+  // A login typed on another page may be a number or a username.
   const email = typed.includes('@') || outcome.problems ? typed : '';
   return interaction.show(
     'forgot-password',
@@ -26,7 +26,7 @@ export async function requestPasswordMail(interaction: Interaction, request: Req
   if (!isEmail(email)) return interaction.turnTo('forgot-password', facts, { problems: ['email_invalid'] });
   const { parts, client, uid, languages, address: ip } = interaction;
   const resent = action === 'again';
-  // Where one was sent from here already, the challenge is solved.
+  // If a mail was already sent from here, the challenge has been solved.
   const isFurther = resent && (await interaction.recall('password-mail')).mailTo === email;
   if (!isFurther && !(await isPerson(interaction, request, { stage: 'password-reset' })))
     return interaction.turnTo('forgot-password', facts, { problems: ['captcha_failed'] });
@@ -42,7 +42,7 @@ export async function requestPasswordMail(interaction: Interaction, request: Req
   return interaction.turnTo('password-mail', { identifier: email, mailTo: email }, { resent });
 }
 
-/** The mail is on its way, if there is somebody to get it. */
+/** Says that the mail is on its way, if there is an account to get it. */
 export async function showPasswordMail(interaction: Interaction): Promise<void> {
   const { mailTo: email, outcome } = await interaction.recall('password-mail');
   if (!email) return interaction.turnTo('forgot-password');

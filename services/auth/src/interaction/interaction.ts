@@ -77,34 +77,34 @@ export type Interaction = {
   client: Client;
   /** The client's address. */
   address: string;
-  /** When this request came, in epoch seconds: before anything was read of whoever is signed in by it. */
+  /** When this request arrived, in epoch seconds: before anything was read about the person it signs in. */
   begunAt: number;
-  /** What its pages and mails are asked to speak. */
+  /** The languages requested for its pages and mails. */
   languages: Languages;
-  /** `/interaction/{uid}/{step}`, or without a step its first page. */
+  /** `/interaction/{uid}/{step}`; without a step, the first page. */
   path(step?: string): string;
   checkCsrf(token: unknown): void;
-  /** Somebody has answered: from now on the interaction lives its full time. */
+  /** Somebody has answered: from now on the interaction has its full lifetime. */
   keep(): Promise<void>;
   /** What earlier POSTs left for the page of this step. */
   recall(step: string): Promise<Recalled>;
-  /** Shows a page of this interaction; a form's action, hidden fields and common context are filled in. */
+  /** Shows a page of this interaction; fills in the form's action, hidden fields and the common context. */
   show<Name extends PageName>(
     name: Name,
     page: Omit<Pages[Name], keyof Form> & { step?: string; hidden?: Record<string, string> },
     outcome?: Omit<Outcome, 'step'>,
   ): Promise<void>;
-  /** Answers a POST: the browser GETs the page of that step, which recalls what is noted here. */
+  /** Answers a POST by sending the browser to a GET of that step's page, which recalls what is noted here. */
   turnTo(step: string, facts?: Facts, outcome?: Omit<Outcome, 'step'>): Promise<void>;
   finish(result: InteractionResults, merge?: boolean): Promise<void>;
   /** Sends the browser to another provider. */
   leave(address: string): void;
 };
 
-/** `typed`: what somebody named themselves by, here or in the application. `outcome`: of the last POST, if this page is to show it. */
+/** `typed`: the login somebody entered, here or in the application. `outcome`: of the last POST, if this page is to show it. */
 export type Recalled = Facts & { typed: string; outcome: Omit<Outcome, 'step'> };
 
-/** @throws errors.SessionNotFound when the browser has no such interaction, or no longer has it */
+/** @throws errors.SessionNotFound when the browser does not have this interaction (any more) */
 export async function openInteraction(
   parts: InteractionParts,
   request: Request,
@@ -157,7 +157,7 @@ export async function openInteraction(
       };
       const context = { ...(await commonContext()), ...form, ...page };
       if (retryAfterSeconds !== undefined) response.set('retry-after', String(retryAfterSeconds));
-      // The type of `show` has checked what this page needs; here the compiler no longer knows which page it is.
+      // The type of `show` has checked what this page needs; the compiler cannot tell here which page it is.
       sendPage(response, name, context as never, status ?? (problems.length > 0 ? 400 : 200));
     },
     async turnTo(step, facts = {}, outcome) {
@@ -181,7 +181,7 @@ async function keepAnswered(
   const { answered } = interactionLifetime;
   if (exp - iat >= answered) return;
   await details.save(answered);
-  // The cookies are removed with the interaction; they have the attributes that the library set.
+  // The cookies end with the interaction; these are the attributes that the library set.
   const { cookies } = provider.createContext(request, response);
   const options = { signed: true, httpOnly: true, sameSite: 'lax', secure, maxAge: answered * 1000 } as const;
   for (const [name, where] of [
@@ -191,7 +191,7 @@ async function keepAnswered(
     cookies.set(provider.cookieName(name), details.uid, { ...options, path: where });
 }
 
-/** The account of the session, unless it is gone: a later account with the same id is somebody else. */
+/** The session's account, unless it is gone: a later account with the same id is somebody else. */
 async function sessionOwner(
   { provider, accounts }: InteractionParts,
   begun: { accountId: string; uid: string } | undefined,

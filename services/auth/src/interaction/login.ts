@@ -1,6 +1,6 @@
 /**
- * Logging in on the hosted pages. Known and unknown people see the same pages in the same time. Every `check…` answers a POST by a
- * redirect to the page that follows or, with what was wrong, to its own; every `show…` answers a GET and may be repeated.
+ * Logging in on the hosted pages. Known and unknown people see the same pages in the same time. Every `check…` answers a POST with a
+ * redirect to the next page or, with the problems found, back to its own; every `show…` answers a GET and may be repeated.
  */
 import type { Request } from 'express';
 import { parseIdentifier } from '../accounts/identifier.ts';
@@ -31,7 +31,7 @@ export async function showFirstPage(interaction: Interaction): Promise<void> {
     : showIdentifier(interaction);
 }
 
-/** Who are you? Classic login asks for the password on the same page. */
+/** Asks who the person is. Classic login asks for the password on the same page. */
 export async function showIdentifier(interaction: Interaction): Promise<void> {
   const ways = await waysOf(interaction);
   if (isClassic(ways)) return showClassic(interaction, ways, await interaction.recall('password'));
@@ -98,7 +98,7 @@ export async function checkPassword(interaction: Interaction, request: Request):
   const { parts } = interaction;
   const ways = await waysOf(interaction);
   if (action === 'code') return startCode(interaction, ways, { identifier, request, page: 'password' });
-  // Whose address is a company's signs in there, whatever was typed beside it.
+  // Somebody with a company's address signs in there, whatever else they typed.
   const home = isClassic(ways) ? homeOf(ways.upstream, identifier) : undefined;
   if (home) return goHome(interaction, home, identifier);
   const missing: ProblemName[] = [
@@ -134,7 +134,7 @@ export async function checkPassword(interaction: Interaction, request: Request):
   }
 }
 
-/** The same page again, with what was typed and what was wrong with it. */
+/** The same page again, with the typed values and the problems found. */
 function again(
   interaction: Interaction,
   step: string,
@@ -153,7 +153,7 @@ function again(
 
 const typedMax = 320;
 
-/** Too many attempts. A new password helps where wrong ones have led here. */
+/** Too many attempts. Offers a new password where wrong ones are the cause. */
 function pause(
   interaction: Interaction,
   { seconds, subject, reason }: { seconds: number; subject: Subject; reason: Closed['reason'] },
@@ -167,7 +167,7 @@ function pause(
   });
 }
 
-/** As long as it lasts. */
+/** Shown while the pause lasts. */
 export async function showPause(interaction: Interaction): Promise<void> {
   const { pause: paused } = await interaction.recall('too-many-attempts');
   const seconds = paused?.until === undefined ? undefined : Math.ceil((paused.until - Date.now()) / 1000);
@@ -210,7 +210,7 @@ export async function checkCode(interaction: Interaction, request: Request): Pro
   if (!target) return again(interaction, 'identifier', identifier, ['identifier_unusable']);
   if (action === 'resend') {
     const { codeTo } = await interaction.recall('code');
-    // Where one was sent from here already, the challenge is solved.
+    // If a code was already sent from here, the challenge has been solved.
     return startCode(interaction, ways, { identifier, ...(codeTo !== target.recipient && { request }), resent: true });
   }
   const { channel, connection, recipient } = target;
@@ -242,7 +242,7 @@ export async function showSignup(interaction: Interaction): Promise<void> {
   const ways = await waysOf(interaction);
   if (!ways.signup) return showIdentifier(interaction);
   const { typed, outcome } = await interaction.recall('signup');
-  // What was typed elsewhere may be a number or a username.
+  // A login typed on another page may be a number or a username.
   const email = typed.includes('@') || outcome.problems ? typed : undefined;
   const page = {
     step: 'signup',
@@ -274,7 +274,7 @@ export async function checkSignup(interaction: Interaction, request: Request): P
   return finishLogin(interaction, result.account, { amr: ['pwd'], connection: ways.database.name });
 }
 
-/** Continues the authorization request as this account, after a second factor if one is due. */
+/** Continues the authorization request with this account, after a second factor if one is due. */
 export async function finishLogin(
   interaction: Interaction,
   account: AccountModel,
@@ -285,12 +285,12 @@ export async function finishLogin(
   if (!isDue) await completeLogin(interaction, { ...proven, account: stateOf(account), at, isRemembered });
 }
 
-/** The provider that leads straight there: it was asked for, or there is no other way. */
+/** The provider to go to directly, because it was requested or is the only way. */
 function onlyElsewhere({ database, email, sms, upstream }: Ways): ConnectionModel | undefined {
   return !database && !email && !sms && upstream.length === 1 ? upstream[0] : undefined;
 }
 
-/** To the provider of an address, which it hears of. */
+/** Goes to the provider of an address, and passes the address on. */
 function goHome(interaction: Interaction, { name }: ConnectionModel, typed: string): Promise<void> {
   const identifier = typed.trim().slice(0, typedMax);
   return interaction.turnTo(`connection/${encodeURIComponent(name)}`, { identifier });
@@ -310,7 +310,7 @@ function kindsOf(ways: Ways): IdentifierKind[] {
 
 function identifierField({ path }: Interaction, ways: Ways, identifier: string) {
   return {
-    // A phone number finds an account too, but nobody is asked for one if no text message can be sent.
+    // A phone number finds an account too, but is not asked for if no text message can be sent.
     kinds: kindsOf(ways).filter((kind) => kind !== 'phone' || ways.sms !== undefined),
     ...(identifier ? { identifier } : {}),
     signup: ways.signup,
@@ -324,10 +324,10 @@ async function showClassic(interaction: Interaction, ways: Ways, { typed, outcom
   return interaction.show('login', { step: 'password', forgot: true, ...fields }, outcome);
 }
 
-/** What a code that is offered beside the password asks for. */
+/** The stage of the challenge for a code offered beside the password. */
 const offered = (ways: Ways, identifier: string) => (codeTarget(ways, identifier) ? (['passwordless'] as const) : []);
 
-/** @param asked `request`: whose challenge is to be solved first; `page`: which showed it */
+/** @param asked `request`: its challenge must be solved first; `page`: the page that showed it */
 async function startCode(
   interaction: Interaction,
   ways: Ways,

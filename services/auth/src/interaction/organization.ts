@@ -1,4 +1,4 @@
-/** The pages that ask in which organization somebody signs in (organizations/prompts.ts). */
+/** The pages that ask which organization somebody signs in to (organizations/prompts.ts). */
 import type { Request } from 'express';
 import type { OwnMetadata } from '../clients/metadata.ts';
 import type { AccountModel } from '../generated/models.ts';
@@ -11,7 +11,7 @@ import type { Interaction } from './interaction.ts';
 
 const step = 'organization';
 
-/** Before the login a field; after it the organizations of whoever has logged in, unless there is but one and they need one. */
+/** Before the login, a field; after it, the person's organizations, unless there is only one and one is required. */
 export async function showOrganization(interaction: Interaction): Promise<void> {
   const without = goesWithout(interaction);
   if (interaction.prompt === 'organization') {
@@ -54,20 +54,20 @@ export async function checkOrganizationForm(interaction: Interaction, request: R
 const goesWithout = ({ client }: Interaction) => mayGoWithout(client as typeof client & OwnMetadata);
 const goneWithout: WithoutOrganization = { withoutOrganization: true };
 
-/** As if the application had named it. */
+/** Continues as if the application had named the organization. */
 async function goOn({ details, finish }: Interaction, { id }: Organization, isSignedIn = true): Promise<void> {
   (details.params as Record<string, unknown>).organization = id;
   await details.persist();
   return finish({}, isSignedIn);
 }
 
-/** Who has signed in by a connection that it does not take is asked to sign in by one of its own, instead of being refused. */
+/** Somebody who signed in by a connection the organization does not take is asked to use one of its own, rather than refused. */
 async function goInto(interaction: Interaction, found: Organization, { connection }: AccountModel): Promise<void> {
   const signedInBy = (await connectionOfThis(interaction)) ?? connection;
   return goOn(interaction, found, connectionOf(found, signedInBy) !== undefined);
 }
 
-/** By which the session that asks was begun; undefined where there is none, or it does not know. */
+/** The connection that began the current session; undefined without a session, or if the session does not know. */
 async function connectionOfThis({ details, parts }: Interaction): Promise<string | undefined> {
   const session = details.session && (await parts.provider.Session.findByUid(details.session.uid));
   return session && connectionOfSession(session);
@@ -78,7 +78,7 @@ async function signedIn({ details, parts }: Interaction): Promise<AccountModel |
   return accountId === undefined ? undefined : parts.accounts.find(accountId);
 }
 
-/** Where the person is a member and may sign in by one of their connections: their own, that of this session, or one of a linked identity. */
+/** The person's organizations that accept one of their connections: the account's own, this session's, or a linked identity's. */
 async function organizationsOf(
   interaction: Interaction,
   { userId, connection }: AccountModel,

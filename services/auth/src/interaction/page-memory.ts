@@ -1,7 +1,7 @@
 /**
- * What pages remember from a POST to the GET that follows it. Each form is answered by a redirect (303) to a page that GET shows, so
- * that a reload repeats nothing. What came of the POST is shown once; what somebody typed to name themselves stays in the fields of
- * the pages that follow. Never a password; sealed, since people do type one into the wrong field.
+ * What pages remember from a POST to the GET that follows it. Each form is answered by a redirect (303) to a page shown by GET, so
+ * that a reload repeats nothing. The outcome of a POST is shown once; the login somebody typed stays in the fields of the next
+ * pages. Passwords are never stored; all is sealed, since people do type a password into the wrong field.
  */
 import type { Seal } from '@gatepost/runtime/seal';
 import type { Redis } from 'ioredis';
@@ -10,7 +10,7 @@ import { interactionLifetime } from '../clients/lifetimes.ts';
 import type { NoticeName, ProblemName } from '../pages/strings/en.ts';
 
 export type Facts = {
-  /** What somebody typed to name themselves, as it was typed. */
+  /** The login, as it was typed. */
   identifier?: string;
   /** A device's code, as it was typed. */
   userCode?: string;
@@ -20,7 +20,7 @@ export type Facts = {
   mailTo?: string;
   /** The link from a mail that no longer worked. */
   link?: string;
-  /** Too many attempts: when they may go on (epoch milliseconds) if that is known, and whether a new password would help. */
+  /** Too many attempts: when they may go on (epoch milliseconds) if known, and whether a new password would help. */
   pause?: { until?: number; reset?: boolean };
 };
 
@@ -34,15 +34,15 @@ export type Outcome = {
   resent?: boolean;
   /** What was done. */
   notice?: NoticeName;
-  /** Of the page: 400 for a problem unless it says otherwise. */
+  /** The page's HTTP status; by default 400 for a problem. */
   status?: number;
   retryAfterSeconds?: number;
 };
 
-/** `owner` is an interaction, a link or a browser, with which kind it is. */
+/** `owner` is an interaction, a link or a browser, prefixed with its kind. */
 export type PageMemory = {
   note(owner: string, facts: Facts, outcome?: Outcome): Promise<void>;
-  /** The outcome is given once. */
+  /** Returns the outcome only once. */
   recall(owner: string): Promise<Facts & { outcome?: Outcome }>;
 };
 

@@ -5,7 +5,7 @@ import type { Asking } from '../protection/bots.ts';
 import type { ChallengeStage } from '../protection/challenge.ts';
 import type { Interaction } from './interaction.ts';
 
-/** For `interaction.show`. Of several stages the page has the challenge of the first, for whichever asks for one. */
+/** Context for `interaction.show`. For several stages the page has one challenge, of the first stage, if any stage needs one. */
 export async function challengeFor(
   interaction: Interaction,
   stages: readonly ChallengeStage[],
@@ -18,7 +18,7 @@ export async function challengeFor(
   return {};
 }
 
-/** @param also whose challenges count too, since the page had but one */
+/** @param also stages whose challenges count too, since the page had only one */
 export async function isPerson(
   interaction: Interaction,
   request: Request,

@@ -28,12 +28,12 @@ export function makePolicy({
   const policy = base();
   const login = policy.get('login')!;
   login.checks.add(essentialAcrWeLack(settings), 0);
-  // Another acr than the session's is no reason to log in anew: the prompt below asks for what is missing.
+  // A different acr from the session's is no reason to log in again: the prompt below asks for what is missing.
   login.checks.remove('essential_acr');
   login.checks.remove('essential_acrs');
   login.checks.add(needsFreshLogin(settings));
-  // A passwordless connection never reuses the session (as at Auth0): requesting one leads to its code page. One of another provider
-  // reuses a session that was begun there.
+  // A passwordless connection never reuses the session (as at Auth0): requesting one leads to its code page. A connection to another
+  // provider reuses a session that began there.
   login.checks.add(
     new Check('passwordless_connection', 'End-User authentication is required', 'login_required', (ctx) => {
       const { connection } = ctx.oidc.params as { connection?: string };
@@ -48,7 +48,7 @@ export function makePolicy({
       ctx.oidc.params?.login_ticket !== undefined && !loginResult(ctx) ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT,
     ),
   );
-  // A session ends in time, however often it is used; sooner where an action says so.
+  // A session ends eventually, however often it is used; sooner if an action says so.
   login.checks.add(
     new Check('session_lifetime', 'End-User authentication is required', 'login_required', (ctx) => {
       const { session } = ctx.oidc;
@@ -65,7 +65,7 @@ export function makePolicy({
     ),
   );
   login.checks.add(admissionCheck(admission));
-  // For native applications consent is remembered only where it is certain which application asks.
+  // For native applications consent is remembered only if the application's identity is certain.
   const consent = policy.get('consent')!;
   consent.checks.remove('native_client_prompt');
   consent.checks.add(

@@ -1,9 +1,9 @@
 /**
- * The hosted login and consent. Every form posts back here and is answered by a redirect: to the next page, or back to its own with
- * what was wrong, or out of the interaction, which sends the browser back into the authorization request. So every address answers
- * GET, and a reload repeats nothing. The interaction's cookie binds it to one browser, the CSRF token each form to the interaction.
+ * The hosted login and consent. Every form posts back here and is answered by a redirect: to the next page, back to its own with the
+ * problems found, or out of the interaction, which sends the browser back to the authorization request. So every address answers
+ * GET, and a reload repeats nothing. A cookie binds the interaction to one browser; a CSRF token binds each form to the interaction.
  *
- *   organization (of some applications: before the login by its name, or after it among one's own)
+ *   organization (some applications: by name before the login, or chosen from one's own after it)
  *   identifier ──► password ──────┐
  *       └────────► code ──────────┤
  *   login (classic) ──────────────┼──► second factor ──► logged in ──► consent ──► client
@@ -43,7 +43,7 @@ import { answerSignInAs, showSignInAs } from './sign-in-as.ts';
 
 type Handler = (interaction: Interaction, request: Request) => Promise<void>;
 
-/** Buttons that lead to another page without sending the form: what was typed goes along. */
+/** Buttons that lead to another page without sending the form; the typed login goes along. */
 const leads: Record<string, string> = { signup: 'signup', login: 'identifier', forgot: 'forgot-password' };
 
 export function makeInteractionRoutes(parts: InteractionParts): Router {
@@ -106,7 +106,7 @@ export function makeInteractionRoutes(parts: InteractionParts): Router {
   return router;
 }
 
-/** The page that the interaction begins with, or has come to. */
+/** The interaction's first page, or the one it has reached. */
 function showCurrent(interaction: Interaction, _request?: Request): Promise<void> {
   if (interaction.prompt === 'actions') return leaveForAction(interaction);
   if (interaction.prompt === 'consent') return showConsent(interaction);
@@ -118,7 +118,7 @@ function showCurrent(interaction: Interaction, _request?: Request): Promise<void
 const asksOrganization = ({ prompt }: Pick<Interaction, 'prompt'>) =>
   prompt === 'organization' || prompt === 'organization_choice';
 
-/** Whether the page belongs to what is being asked. A second factor is part of a login, or asked for by itself. */
+/** Whether the page belongs to the current prompt. A second factor is part of a login, or a prompt of its own. */
 function isOf({ prompt }: Interaction, path: string): boolean {
   const isContinued = path.endsWith('/continue/:answer');
   if (prompt === 'actions' || isContinued) return prompt === 'actions' && isContinued;
@@ -129,7 +129,7 @@ function isOf({ prompt }: Interaction, path: string): boolean {
   return path.includes('/mfa') ? prompt !== 'consent' : prompt === 'login' || prompt === 'select_account';
 }
 
-/** The interaction of a form; undefined when it is over, which the page that GET shows says. */
+/** The interaction of a form; undefined when it is over, which the page shown by GET explains. */
 async function openForm(
   parts: InteractionParts,
   request: Request,

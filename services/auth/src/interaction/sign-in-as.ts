@@ -1,6 +1,6 @@
 /**
- * "Sign in as …?": asked when an authorization request brings along a login that was not proven in this browser. Otherwise the
- * sender of such a request could make somebody work, pay or confide in the sender’s own account (login CSRF, RFC 9700 4.7).
+ * "Sign in as …?": asked when an authorization request brings along a login that was not proven in this browser. Otherwise the sender
+ * of such a request could trick somebody into working, paying or confiding in the sender’s account (login CSRF, RFC 9700 4.7).
  */
 import type { Request } from 'express';
 import type { Ticket } from '../authorization/login-ticket.ts';
@@ -9,7 +9,7 @@ import { fieldsOf } from '../http/form-fields.ts';
 import type { Interaction } from './interaction.ts';
 import { finishLogin, showFirstPage } from './login.ts';
 
-/** The page that asks, or the login page if that login does not exist or has expired. */
+/** Shows the question, or the login page if that login does not exist or has expired. */
 export async function showSignInAs(interaction: Interaction): Promise<void> {
   const ticket = await interaction.parts.tickets.find(ticketOf(interaction));
   const account = await ownerOf(interaction, ticket);
@@ -18,7 +18,7 @@ export async function showSignInAs(interaction: Interaction): Promise<void> {
   return interaction.show('sign-in-as', { step: 'sign-in-as', identifier });
 }
 
-/** Whatever the answer, the ticket is spent. */
+/** The ticket is spent whatever the answer. */
 export async function answerSignInAs(interaction: Interaction, request: Request): Promise<void> {
   const ticket = await interaction.parts.tickets.redeem(ticketOf(interaction));
   const account = await ownerOf(interaction, ticket);

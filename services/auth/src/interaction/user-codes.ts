@@ -1,11 +1,11 @@
 /**
- * Limits guesses at device codes (RFC 8628 section 5.1): ten wrong ones in ten minutes from one network, and from one session, then
- * 429. A code has eight of twenty letters: with a thousand devices waiting at once a network hits one of them with a probability of
+ * Limits guesses at device codes (RFC 8628 section 5.1): after ten wrong ones in ten minutes from one network or one session, 429. A
+ * code has eight of twenty letters: with a thousand devices waiting at once, a network hits one of them with a probability of
  * 10 x 1000 / 20^8, four in ten million, every ten minutes. A right code does not reset the count, since an attacker has a device
- * of their own.
+ * too.
  *
- * A code that somebody has confirmed stays taken until it expires, even if the login was not finished: if it were released, two
- * people could finish it, and the second one’s account would end up on the first one’s device.
+ * A confirmed code stays taken until it expires, even if the login was not finished: if it were released, two people could finish
+ * it, and the second one’s account would end up on the first one’s device.
  */
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type { Attempt, Lockout } from '../accounts/lockout.ts';
@@ -22,7 +22,7 @@ export function guardUserCodes(provider: Provider, lockout: Lockout, pageMemory:
   provider.use(async (context, next) => {
     const ctx = context as KoaContextWithOIDC;
     if (ctx.method !== 'POST' || !isPath.test(ctx.path)) return next();
-    // Without a session the form is shown again (app.ts), so there is one here.
+    // Without a session the form is shown again (app.ts), so a session exists here.
     const { uid } = (await provider.Session.get(ctx)) as { uid?: string };
     const network = await lockout.begin('user codes', networkOf(addressOf(ctx.req)));
     const session = await lockout.begin('user codes of a session', uid ?? '');

@@ -29,7 +29,7 @@ export async function rememberedClient(provider: Provider, { cookies }: Cookies)
   return value ? provider.Client.find(Buffer.from(value, 'base64url').toString()) : undefined;
 }
 
-/** Where the application starts a login itself, or else its origin. Undefined for an application without a web address. */
+/** The address where the application starts a login, or else its origin. Undefined for an application without a web address. */
 export function linkBack(client: Client | undefined): string | undefined {
   if (client?.clientId === accountClientId) return '/account';
   const initiate = (client as { initiateLoginUri?: string } | undefined)?.initiateLoginUri;

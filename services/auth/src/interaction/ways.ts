@@ -1,4 +1,4 @@
-/** The ways to log in that a request offers: what its application, its organization and its `connection` leave of all connections. */
+/** The ways to log in that a request offers: the connections allowed by its application, its organization and its `connection`. */
 import { parseIdentifier } from '../accounts/identifier.ts';
 import type { ConnectionModel } from '../generated/models.ts';
 import type { OrganizationStore } from '../organizations/store.ts';
@@ -12,7 +12,7 @@ export type Ways = {
   email: ConnectionModel | undefined;
   sms: ConnectionModel | undefined;
   signup: boolean;
-  /** Where people sign in elsewhere. */
+  /** Providers at which people sign in elsewhere. */
   upstream: ConnectionModel[];
 };
 
@@ -35,7 +35,7 @@ export async function waysOf({ parts, params, client }: Interaction): Promise<Wa
   };
 }
 
-/** Where the request names an organization: its connections, and whether signing up there leads anywhere. */
+/** For a request that names an organization: its connections, and whether signing up there leads anywhere. */
 async function waysInto(organizations: OrganizationStore, { organization: id, invitation }: Interaction['params']) {
   const organization = typeof id === 'string' ? await organizations.find(id) : undefined;
   const named = organization?.connections ?? [];
@@ -51,7 +51,7 @@ async function waysInto(organizations: OrganizationStore, { organization: id, in
 
 type CodeTarget = { channel: Channel; connection: string; recipient: string };
 
-/** Where a code for this identifier would be sent, if any connection sends codes there. */
+/** Where a code for this login would be sent, if any connection sends codes there. */
 export function codeTarget(ways: Ways, typed: string): CodeTarget | undefined {
   const identifier = parseIdentifier(typed);
   if (identifier?.kind === 'email' && ways.email)
