@@ -1,16 +1,16 @@
-/** What is wanted of a client's assertion (RFC 7523 section 3) beyond the library's own checks. */
+/** What a client's assertion (RFC 7523 section 3) must satisfy beyond the library's own checks. */
 import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { checkFapiAssertion } from './fapi.ts';
 import { hour, minute } from './lifetimes.ts';
 
-/** How long an assertion may still live when it comes, in seconds: some libraries make them for an hour. */
+/** The longest an assertion may still be valid when it arrives, in seconds: some libraries make them for an hour. */
 const lifetimeMax = hour;
 /** How far the client's clock may be ahead, in seconds. */
 const skew = minute;
 
 /**
- * `assertJwtClientAuthClaimsAndHeader`. Each assertion is remembered until it ends, so that it counts once; one that ends in years would be
- * remembered for years.
+ * `assertJwtClientAuthClaimsAndHeader`. Each assertion is remembered until it expires, so that it counts once; one that expires in
+ * years would be remembered for years.
  * @throws InvalidClientAuth
  */
 export async function checkAssertion(
@@ -19,12 +19,12 @@ export async function checkAssertion(
   header: Record<string, unknown>,
   client: Client,
 ): Promise<void> {
-  // It is a number by now.
+  // The library has checked that it is a number.
   if ((claims.exp as number) > Date.now() / 1000 + lifetimeMax + skew) throw tooLong();
   checkFapiAssertion(ctx, claims, header, client);
 }
 
-/** The signature is right by now, so the client may be told what is wrong. */
+/** The signature has been verified, so the client may be told what is wrong. */
 function tooLong(): Error {
   const error_description = 'the client assertion must expire (exp) within an hour';
   return Object.assign(new errors.InvalidClientAuth(error_description), { error_description });

@@ -1,7 +1,6 @@
 /**
  * The FAPI 2.0 Security Profile (https://openid.net/specs/fapi-security-profile-2_0-final.html) for clients whose `compliance_level`
- * names it. What it wants of everybody holds for all clients; here is what it wants beyond that. Clause by clause:
- * docs/reference/fapi.md.
+ * names it. This file holds only what does not already apply to all clients. Clause by clause: docs/reference/fapi.md.
  */
 import { type Client, type ClientMetadata, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { isInTheClear } from '../http/loopback.ts';
@@ -9,8 +8,8 @@ import type { OwnMetadata } from './metadata.ts';
 import type { RegisteredClient } from './store.ts';
 
 /**
- * By Auth0's names: how the client authenticates (`pkj`: private_key_jwt), and what its tokens are bound by. Those of Auth0's that
- * want mutual TLS are refused, for this server has none; the one with DPoP is ours.
+ * Auth0's names: how the client authenticates (`pkj`: private_key_jwt), and what its tokens are bound to. Auth0's levels with mutual
+ * TLS are refused, since this server does not support it; the one with DPoP is ours.
  */
 export const complianceLevels = ['none', 'fapi2_sp_pkj_dpop'] as const;
 export type ComplianceLevel = (typeof complianceLevels)[number];
@@ -25,9 +24,9 @@ const algFields = [
   'request_object_signing_alg',
   'token_endpoint_auth_signing_alg',
 ];
-/** No others: the profile's tokens come by codes that were asked for with PAR, and to machines. */
+/** No others: the profile issues tokens for codes requested with PAR, and to machines. */
 const grantTypes = ['authorization_code', 'refresh_token', 'client_credentials'];
-/** 5.3.2.1, 13: how far in the future a JWT may have been made. */
+/** 5.3.2.1, 13: how far in the future a JWT may have been issued. */
 const skewSeconds = 60;
 
 type Leveled = { compliance_level?: unknown };
@@ -36,7 +35,7 @@ export function isFapi(client: object | undefined): boolean {
   return String((client as Leveled | undefined)?.compliance_level).startsWith('fapi2_sp_');
 }
 
-/** What the profile makes of a client's metadata. */
+/** The client metadata that the profile imposes. */
 export function fapiMetadata(client: RegisteredClient): Partial<ClientMetadata> {
   const oidc = client.oidcMetadata as Record<string, string | undefined>;
   return {
@@ -49,7 +48,7 @@ export function fapiMetadata(client: RegisteredClient): Partial<ClientMetadata> 
   };
 }
 
-/** Why a client cannot have the compliance level that it is set to. */
+/** Why a client cannot have its compliance level. */
 export function fapiProblem(
   client: Pick<RegisteredClient, 'tokenEndpointAuthMethod' | 'callbacks' | 'appType'> & { oidcMetadata: unknown },
 ): string | undefined {
@@ -65,7 +64,7 @@ export function fapiProblem(
   return field && `compliance_level ${oidc.compliance_level} wants ${field} to be one of ${algs.join(', ')}`;
 }
 
-/** Of a client's assertion, beyond the library's own checks. */
+/** Checks a FAPI client's assertion, beyond the library's own checks. */
 export function checkFapiAssertion(
   ctx: KoaContextWithOIDC,
   claims: Record<string, unknown>,
@@ -79,13 +78,13 @@ export function checkFapiAssertion(
   if (problem) throw new errors.InvalidClientAuth(problem);
 }
 
-/** Of a signed request of a FAPI client. */
+/** Checks a FAPI client's signed request. */
 export function checkRequestObject(
   ctx: KoaContextWithOIDC,
   claims: Record<string, unknown>,
   header: Record<string, unknown>,
 ): void {
-  // One that was pushed is the library's own by then, and was looked at when it came.
+  // A pushed request is the library's own by now, and was checked when it came.
   if (!isFapi(ctx.oidc.client as Client & OwnMetadata) || ctx.oidc.entities.PushedAuthorizationRequest) return;
   const { nbf, exp } = claims as { nbf?: number; exp?: number };
   const problem =

@@ -1,17 +1,17 @@
-/** How long what a client gets is valid, in seconds; Auth0’s defaults where the client sets nothing. */
+/** Lifetimes of what a client is issued, in seconds; Auth0’s defaults where the client sets nothing. */
 import type { OwnMetadata } from './metadata.ts';
 
 export const minute = 60;
 export const hour = 60 * minute;
 export const day = 24 * hour;
 
-/** A session ends when it has not been used for this long, and in any case this long after the login. */
+/** A session ends when unused for `idle`, and in any case `absolute` after the login. */
 export const sessionLifetime = { idle: 3 * day, absolute: 7 * day };
 
-/** A login page from which nothing has been posted is dropped soon: anybody can open any number of them. */
+/** A login page is dropped soon if nothing was posted from it: anybody can open any number of them. */
 export const interactionLifetime = { unanswered: 10 * minute, answered: hour };
 
-/** How much longer a grant lives than its refresh tokens, which are issued as long as the session lasts. */
+/** How much longer a grant lives than its refresh tokens, which are issued for as long as the session lasts. */
 export const grantLifetimeMargin = sessionLifetime.absolute + day;
 
 /** Means "never" where the library needs a number. */

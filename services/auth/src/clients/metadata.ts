@@ -4,14 +4,14 @@ import type { MfaPolicy } from '../factors/types.ts';
 import { type ComplianceLevel, fapiMetadata, isFapi } from './fapi.ts';
 import type { RegisteredClient } from './store.ts';
 
-/** In seconds, under Auth0’s names; what is missing takes the gate’s default. */
+/** In seconds, under Auth0’s names; missing values take the gate’s default. */
 export type RefreshTokenPolicy = {
   rotation_type?: 'rotating' | 'non-rotating';
   expiration_type?: 'expiring' | 'non-expiring';
   token_lifetime?: number;
   idle_token_lifetime?: number;
   leeway?: number;
-  /** For which other APIs it gets tokens (library/grants/refresh-token.ts). */
+  /** The other APIs it may get tokens for (library/grants/refresh-token.ts). */
   policies?: { audience: string; scope: string[] }[] | null;
 };
 
@@ -22,7 +22,7 @@ export type OwnMetadata = {
   /** Null: the tenant’s setting applies. */
   oidc_conformant_claims: boolean | null;
   compliance_level: ComplianceLevel | null;
-  /** When its people are asked for a second factor; null: as the tenant has it. */
+  /** When its users are asked for a second factor; null: the tenant's policy. */
   mfa_policy: MfaPolicy | null;
   secret_hashes: string[];
   web_origins: string[];
@@ -34,9 +34,9 @@ export type OwnMetadata = {
   client_metadata: Record<string, unknown>;
   /** Whether it may state a person’s network address (`auth0-forwarded-for`); Auth0’s "Trust Token Endpoint IP Header". */
   is_token_endpoint_ip_header_trusted: boolean;
-  /** Whether people sign in to it in an organization; null is Auth0's default, `deny`. */
+  /** Whether people sign in to it within an organization; null is Auth0's default, `deny`. */
   organization_usage: 'deny' | 'allow' | 'require' | null;
-  /** What happens where one is required and the request names none; null is Auth0's default, `no_prompt`. */
+  /** What happens when one is required and the request names none; null is Auth0's default, `no_prompt`. */
   organization_require_behavior: 'no_prompt' | 'pre_login_prompt' | 'post_login_prompt' | null;
 };
 
@@ -104,8 +104,8 @@ export function clientMetadata(client: RegisteredClient): ClientMetadata & OwnMe
 }
 
 /**
- * Auth0’s `backchannel_logout_initiators`. Of those only `rp-logout` exists here, a logout at `oidc/logout` or `v2/logout`; it is
- * on by default.
+ * Auth0’s `backchannel_logout_initiators`. Only `rp-logout` exists here, a logout at `oidc/logout` or `v2/logout`; it is on by
+ * default.
  */
 function hearsOfLogouts(oidc: object): boolean {
   const { backchannel_logout_initiators: chosen } = oidc as {
@@ -114,11 +114,11 @@ function hearsOfLogouts(oidc: object): boolean {
   return chosen?.mode !== 'custom' || (chosen.selected_initiators?.includes('rp-logout') ?? true);
 }
 
-/** What it signs with: its credentials that have not expired, or where it has none, its `jwks`. */
+/** The keys it signs with: its unexpired credentials, or its `jwks` if it has none. */
 function keysOf({ credentials, jwks }: RegisteredClient): NonNullable<ClientMetadata['jwks']> | undefined {
   if (credentials.length === 0) return (jwks ?? undefined) as NonNullable<ClientMetadata['jwks']> | undefined;
   const live = credentials.filter(({ expiresAt }) => expiresAt === null || expiresAt.getTime() > Date.now());
-  // Checked as JWKs before they were stored.
+  // They were checked as JWKs before they were stored.
   return { keys: live.map(({ jwk }) => jwk) } as unknown as NonNullable<ClientMetadata['jwks']>;
 }
 

@@ -1,7 +1,7 @@
 /**
  * The network address of the person on whose behalf an application asks. The application may state it in Auth0’s header
  * `auth0-forwarded-for` if it has authenticated and is trusted with it (`is_token_endpoint_ip_header_trusted`). In all other cases
- * the header is ignored: it would give every guess a limit of its own.
+ * the header is ignored: otherwise every guess could claim an address, and so a limit, of its own.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Client } from 'oidc-provider';

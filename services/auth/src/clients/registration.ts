@@ -1,6 +1,6 @@
 /**
- * Dynamic registration (RFC 7591): what somebody with an initial access token may set on a client. Never what only an administrator
- * grants: first-party privileges, grants without a person’s consent, origins, APIs.
+ * Dynamic registration (RFC 7591): what somebody with an initial access token may set on a client. Excluded is what only an
+ * administrator grants: first-party privileges, grants without a person’s consent, origins, APIs.
  */
 import { type ClientMetadata, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { Prisma } from '../database.ts';
@@ -14,7 +14,7 @@ const openGrantTypes = [
   'urn:ietf:params:oauth:grant-type:device_code',
 ];
 
-/** Refuses our own metadata in a registration; a client of ours gets it from its record. `extraClientMetadata.validator`. */
+/** Refuses our own metadata in a registration; our clients get it from their records. `extraClientMetadata.validator`. */
 export function refuseOwnMetadata(ctx: KoaContextWithOIDC | undefined, name: string, value: unknown): void {
   if (value !== undefined && ctx?.oidc?.route === 'registration')
     throw new errors.InvalidClientMetadata(`${name} cannot be registered`);
@@ -58,7 +58,7 @@ export function registeredClient(metadata: ClientMetadata): Prisma.ClientCreateI
     allowedLogoutUrls: [...(metadata.post_logout_redirect_uris ?? [])],
     grantTypes: [...grantTypes],
     tokenEndpointAuthMethod: authMethod,
-    // JSON came in; the library's type has optional members, which Prisma's has not.
+    // It came as JSON; the library's type has optional members, Prisma's does not.
     jwks: (metadata.jwks as unknown as Prisma.InputJsonObject | undefined) ?? Prisma.DbNull,
     oidcMetadata: Object.fromEntries(rest) as Prisma.InputJsonObject,
   };

@@ -13,7 +13,7 @@ export function hashSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('base64url');
 }
 
-/** Whether the secret is one of the live ones; takes the same time whichever matches, or none. */
+/** Whether the secret is one of the live ones; takes the same time whether or not any matches. */
 export function secretMatches(secret: string, hashes: string[]): boolean {
   const actual = Buffer.from(hashSecret(secret));
   let matches = false;

@@ -6,7 +6,7 @@ import { type Database, Prisma } from '../database.ts';
 import type { ClientCredentialModel, ClientGrantModel, ClientModel } from '../generated/models.ts';
 import { parted } from '../management/merge.ts';
 
-/** With the credentials that it authenticates by. */
+/** With the credentials it authenticates by. */
 export type RegisteredClient = ClientModel & { grants: ClientGrantModel[]; credentials: ClientCredentialModel[] };
 
 export const whole = {
@@ -18,18 +18,18 @@ export type ClientStore = {
   /** Cached; changes by any process are noticed. */
   find(clientId: string): Promise<RegisteredClient | undefined>;
   create(client: Prisma.ClientCreateInput): Promise<RegisteredClient>;
-  /** @param metadata what is set among the metadata that the client has by then, so that of several changes at once none is lost; null removes */
+  /** @param metadata merged into the client's metadata in the database, so that concurrent changes do not overwrite each other; null removes a key */
   update(
     clientId: string,
     change: Prisma.ClientUpdateInput,
     metadata?: Record<string, unknown>,
   ): Promise<RegisteredClient>;
   remove(clientId: string): Promise<void>;
-  /** Undefined when there is none of that id (any more). */
+  /** Undefined when no grant has that id (any more). */
   changeGrant(id: string, scope: string[]): Promise<ClientGrantModel | undefined>;
   /** Undefined when the client already has a grant for the audience. */
   addGrant(clientId: string, audience: string, scope: string[]): Promise<ClientGrantModel | undefined>;
-  /** Something of a client has changed beside these functions. */
+  /** Call it when a client was changed by other means than these functions. */
   clear(): void;
   removeGrants(which: { id: string } | { audience: string }): Promise<void>;
 };
@@ -55,7 +55,7 @@ export function makeClientStore(db: Database, changes: Changes): ClientStore {
       const update = db.client.update({ where: { clientId }, data, include: whole });
       if (Object.keys(metadata).length === 0) return written(await update);
       const { set, removed } = parted(metadata);
-      // `updated_at` too: where nothing else changes, the second statement only reads.
+      // `updated_at` too: if nothing else changes, the second statement only reads.
       const merge = db.$executeRaw`
         UPDATE clients SET client_metadata = (client_metadata - ${removed}::text[]) || ${set}::jsonb, updated_at = now()
          WHERE client_id = ${clientId}`;

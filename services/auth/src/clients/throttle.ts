@@ -1,7 +1,7 @@
 /**
  * Limits guesses at a client’s secret: too many wrong ones for one client from one network (an IPv4 address or an IPv6 /64) close
- * that pair until the window ends (sec-050). The client is still served from everywhere else, and right authentications never wait
- * for this: only failures are counted, in Redis for all processes, while each process keeps the closed pairs it knows of in memory.
+ * that pair until the window ends (sec-050). The client is still served from everywhere else, and correct authentications never
+ * wait: only failures are counted, in Redis for all processes, while each process keeps the closed pairs it knows of in memory.
  * Another process learns of a closed pair with the next failure it sees.
  */
 import type { Redis } from 'ioredis';
@@ -9,11 +9,11 @@ import { hashId } from '../adapter/hashed.ts';
 import { networkOf } from '../http/network.ts';
 
 export type ClientThrottle = {
-  /** For how many seconds the pair stays closed; undefined if it is open. Looks in memory only. */
+  /** For how many seconds the pair stays closed; undefined if it is open. Reads memory only. */
   closedFor(clientId: string, address: string): number | undefined;
   /** Counts a failure; answers like `closedFor`. While Redis is away each process counts for itself. */
   failed(clientId: string, address: string): Promise<number | undefined>;
-  /** The secret was right: clears the pair’s count, without making anybody wait. */
+  /** The secret was right: clears the pair’s count in the background. */
   succeeded(clientId: string, address: string): void;
 };
 
@@ -39,7 +39,7 @@ export function makeClientThrottle(redis: Redis, prefix: string): ClientThrottle
     entry && entry.failures > failuresMax ? Math.max(1, Math.ceil((entry.until - Date.now()) / 1000)) : undefined;
 
   return {
-    // While nobody has failed recently, this check is the only cost for a token.
+    // Unless somebody has failed recently, this check is all that throttling costs a token request.
     closedFor: (clientId, address) => (pairs.size === 0 ? undefined : secondsOf(known(pairOf(clientId, address)))),
     async failed(clientId, address) {
       const pair = pairOf(clientId, address);
@@ -65,7 +65,7 @@ export function makeClientThrottle(redis: Redis, prefix: string): ClientThrottle
     succeeded(clientId, address) {
       if (pairs.size === 0) return;
       const pair = pairOf(clientId, address);
-      if (pairs.delete(pair)) redis.del(key(pair)).catch(() => {}); // it ends by itself soon
+      if (pairs.delete(pair)) redis.del(key(pair)).catch(() => {}); // it expires soon anyway
     },
   };
 }
