@@ -1,6 +1,6 @@
 /**
- * `audience` (Auth0) and `resource` (RFC 8707) name the same thing: the API a token is for. This decides which API a request
- * means and which of its scopes the client may have.
+ * `audience` (Auth0) and `resource` (RFC 8707) both name the API a token is for. This decides which API a request means and which
+ * of its scopes the client may have.
  */
 import { baseUrlOf } from '@gatepost/runtime/issuer';
 import { type Client, errors, type KoaContextWithOIDC, type ResourceServer } from 'oidc-provider';
@@ -12,7 +12,7 @@ import type { Api, ResourceStore } from './store.ts';
 
 export const openidScopes = ['openid', 'profile', 'email', 'phone', 'offline_access'];
 
-// RFC 8707 requires an absolute URI without a fragment, while Auth0 accepts any string: other strings are represented by this URI
+// RFC 8707 requires an absolute URI without a fragment, while Auth0 accepts any string: other strings are wrapped in this URI
 // internally.
 const wrapped = 'urn:gatepost:api:';
 
@@ -21,7 +21,7 @@ export function resourceOf(audience: string): string {
   return `${wrapped}${encodeURIComponent(audience.toWellFormed())}`;
 }
 
-/** Each API has exactly one such name. Another spelling, or one that cannot be decoded, stands for itself, which is no API. */
+/** Each API has exactly one such name. Any other spelling, or one that cannot be decoded, is returned unchanged and names no API. */
 export function audienceOf(resource: string): string {
   if (!resource.startsWith(wrapped)) return resource;
   try {
@@ -64,12 +64,12 @@ export function makeResourceIndicators(options: {
       return resourceServerOf(api, await allowedScopes(ctx, api, client as Client & OwnMetadata, permissions));
     },
 
-    // Without it an `openid` token request for an API would get an opaque token.
+    // Otherwise an `openid` token request for an API would get an opaque token.
     useGrantedResource: async () => true,
   };
 }
 
-/** What the library issues a token for this API by. */
+/** The settings by which the library issues a token for this API. */
 export function resourceServerOf(api: Api, scopes: string[]): ResourceServer {
   return {
     audience: api.identifier,
@@ -85,10 +85,10 @@ export function resourceServerOf(api: Api, scopes: string[]): ResourceServer {
   };
 }
 
-// The library takes undefined for "none", its types do not say so.
+// The library takes undefined for "none", although its types do not say so.
 const none = undefined as unknown as string;
 
-/** Grants that the library knows drop parameters it does not; the body still has them. */
+/** The library drops parameters it does not know from its own grants; the body still has them. */
 export function requestedAudience(ctx: KoaContextWithOIDC): string | undefined {
   const audience = ctx.oidc.params?.audience ?? (ctx.oidc.body as Record<string, unknown> | undefined)?.audience;
   if (Array.isArray(audience)) throw new errors.InvalidRequest("'audience' parameter must not be provided twice");
@@ -96,8 +96,8 @@ export function requestedAudience(ctx: KoaContextWithOIDC): string | undefined {
 }
 
 /**
- * A machine has what its client grant says. A person may consent to any scope of an API, and OpenID's scopes ride along so that the
- * token is good for userinfo; what is more than the person's permissions is cut where the token is made (claims.ts).
+ * A machine has the scopes of its client grant. A person may consent to any scope of an API, and OpenID's scopes ride along so that
+ * the token is good for userinfo; scopes beyond the person's permissions are removed when the token is made (claims.ts).
  */
 async function allowedScopes(
   ctx: KoaContextWithOIDC,
@@ -114,12 +114,12 @@ async function allowedScopes(
   return scopes;
 }
 
-/** What goes on from an authorization that was granted: there the person has been let in already. */
+/** Grants that continue a granted authorization, for which the person was already let in. */
 const continuing = ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'];
 
 /**
- * Whether the client may get tokens for the management API for people: one of the first party, once somebody has a permission there.
- * No other API's token is exchanged for one.
+ * Whether the client may get management API tokens for people: only first-party clients, once anybody has a permission there. No other
+ * API's token is exchanged for one.
  */
 async function mayBringPeople(ctx: KoaContextWithOIDC, client: OwnMetadata, permissions: PermissionStore) {
   const grantType = ctx.oidc.route === 'token' ? String(ctx.oidc.params?.grant_type) : undefined;
@@ -127,7 +127,7 @@ async function mayBringPeople(ctx: KoaContextWithOIDC, client: OwnMetadata, perm
   return (grantType !== undefined && continuing.includes(grantType)) || permissions.openManagement();
 }
 
-/** What the client's grant for the API says, of the scopes that the API still has; undefined without a grant. */
+/** The scopes of the client's grant that the API still has; undefined without a grant. */
 export function scopesOfMachine(api: Api, client: OwnMetadata): string[] | undefined {
   const grant = client.client_grants.find(({ audience }) => audience === api.identifier);
   const existing = new Set(api.scopes.map((scope) => scope.value));

@@ -34,7 +34,7 @@ const resources: Record<string, string[]> = {
   encryption_keys: ['update'],
   registration_tokens: ['create'],
   actions: ['read', 'create', 'update', 'delete'],
-  // Of what is not here (../management/absent.ts): tools ask for these scopes, and are told so.
+  // For features we lack (../management/absent.ts): tools request these scopes, and are told that the feature is missing.
   attack_protection: ['read', 'update'],
   connection_profiles: ['read'],
   custom_domains: ['read'],
@@ -60,7 +60,7 @@ const resources: Record<string, string[]> = {
   user_attribute_profiles: ['read'],
 };
 
-/** By its audience at any of our issuers the API is meant that is named after the first. */
+/** The API's audiences, one per issuer; all of them mean the API named after the first issuer. */
 export function managementAudiences(issuers: string[]): Set<string> {
   return new Set(issuers.map((issuer) => `${baseUrlOf(issuer)}api/v2/`));
 }

@@ -1,5 +1,5 @@
 /**
- * The built-in API with whose tokens people see to their second factors in pages of an application (Auth0's MFA API:
+ * The built-in API with whose tokens people manage their second factors in an application's own pages (Auth0's MFA API:
  * https://auth0.com/docs/secure/multi-factor-authentication/manage-mfa-auth0-apis/manage-authenticator-factors-mfa-api).
  */
 import { baseUrlOf } from '@gatepost/runtime/issuer';
@@ -18,7 +18,7 @@ const id = 'mfa';
 
 export const isMfaApi = (api: Pick<Api, 'id'> | undefined): boolean => api?.id === id;
 
-/** By its audience at any of our issuers the API is meant that is named after the first. */
+/** The API's audiences, one per issuer; all of them mean the API named after the first issuer. */
 export const mfaAudiences = (issuers: string[]): Set<string> =>
   new Set(issuers.map((issuer) => `${baseUrlOf(issuer)}mfa/`));
 
@@ -28,7 +28,7 @@ export function mfaApi(issuer: string): Api {
     id,
     identifier: `${baseUrlOf(issuer)}mfa/`,
     name: 'Gatepost MFA API',
-    // A login that is older counts for no change (factors/access.ts).
+    // No older login may change anything (factors/access.ts).
     tokenLifetime: freshSeconds,
     allowOfflineAccess: false,
     enforcePolicies: false,

@@ -9,9 +9,9 @@ export type Scope = { value: string; description?: string };
 export type Api = Omit<ResourceServerModel, 'scopes'> & { scopes: Scope[]; isSystem: boolean };
 
 export type ResourceStore = {
-  /** By identifier; cached. The APIs of the gate itself are among them, each under all of its names. */
+  /** By identifier; cached. Includes the gate's own APIs, each under all of its names. */
   find(identifier: string): Promise<Api | undefined>;
-  /** All of them, the management API first; cached. */
+  /** All APIs, the management API first; cached. */
   list(): Promise<Api[]>;
   create(api: Omit<Prisma.ResourceServerCreateInput, 'id' | 'scopes'> & { scopes: Scope[] }): Promise<Api>;
   update(
@@ -21,10 +21,10 @@ export type ResourceStore = {
   remove(identifier: string): Promise<void>;
 };
 
-/** An API of the gate itself, and its names at our issuers. */
+/** One of the gate's own APIs, with its names at our issuers. */
 export type BuiltInApi = { api: Api; names: ReadonlySet<string> };
 
-/** @param unlisted is found, but stands in no list, and nobody has permissions there */
+/** @param unlisted is found, but is not listed, and nobody has permissions for it */
 export function makeResourceStore(
   db: Database,
   changes: Changes,

@@ -1,7 +1,7 @@
 /**
  * What an API's access tokens look like, by Auth0's names (https://auth0.com/docs/secure/tokens/access-tokens/access-token-profiles).
- * `access_token` has the header `typ: JWT`, which every JWT library takes; `rfc9068_profile` has `at+jwt`, as RFC 9068 section 2.1
- * wants it. With `_authz` the claim `permissions` lists what was granted of the API's scopes.
+ * `access_token` has the header `typ: JWT`, which every JWT library accepts; `rfc9068_profile` has `at+jwt`, as RFC 9068 section 2.1
+ * requires. With `_authz`, the claim `permissions` lists the API's granted scopes.
  */
 import { type JWTVerifyGetKey, type JWTVerifyResult, jwtVerify } from 'jose';
 import { JWTClaimValidationFailed } from 'jose/errors';
@@ -15,8 +15,8 @@ export const tokenDialects = [
 export type TokenDialect = (typeof tokenDialects)[number];
 
 /**
- * Verifies an access token of ours, of whatever dialect. Our ID tokens have neither a `client_id` nor a `jti`: so none of them is taken
- * for an access token, though both may have the type JWT. @throws jose's errors
+ * Verifies one of our access tokens, in any dialect. Our ID tokens have neither a `client_id` nor a `jti`, so none is mistaken for an
+ * access token, though both may have the type JWT. @throws jose's errors
  */
 export async function verifyAccessToken(
   token: string,
