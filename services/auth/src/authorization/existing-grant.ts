@@ -1,6 +1,6 @@
 /**
- * The grant from which an authorization request starts: that of the session, extended by everything that needs no question because
- * the client is first-party or the person has allowed it before. Whatever is still missing leads to the consent page.
+ * The grant an authorization request starts from: the session's, extended by everything that needs no question because the client
+ * is first-party or the person has allowed it before. Whatever is still missing leads to the consent page.
  */
 import type { Client, Grant, KoaContextWithOIDC } from 'oidc-provider';
 import { grantLifetimeMargin, refreshLifetime } from '../clients/lifetimes.ts';
@@ -19,7 +19,7 @@ type StoredGrant = OrganizationGrant & { exp?: number; jti?: string; openid?: un
 export function makeLoadExistingGrant(stores: Stores) {
   return async (ctx: KoaContextWithOIDC): Promise<Grant | undefined> => {
     const { oidc } = ctx;
-    // A newcomer has none before all else is proven (organizations/admission.ts).
+    // Somebody about to join has no grant until everything else is proven (organizations/admission.ts).
     if (!(await isMember(stores.admission, ctx))) return undefined;
     const { organization } = oidc.params as { organization?: string };
     const client = oidc.client as Client & OwnMetadata;
@@ -27,7 +27,7 @@ export function makeLoadExistingGrant(stores: Stores) {
     const grantId = consented ?? oidc.session!.grantIdFor(client.clientId);
     let grant = grantId ? ((await oidc.provider.Grant.find(grantId)) as StoredGrant | undefined) : undefined;
     // A grant that would expire before the refresh tokens issued with it is replaced, since the library refuses a token without its
-    // grant. So is the grant of another person, and for another organization.
+    // grant. So is a grant of another person or organization.
     if (grant && (grant.accountId !== oidc.session!.accountId || isShortLived(grant, client))) grant = undefined;
     if (grant?.organization !== organization) grant = undefined;
     if (consented) return grant;
@@ -60,7 +60,7 @@ async function withoutAsking(
 ): Promise<{ consent: Consent; claims: string[] }> {
   if (needsConfirmation(ctx)) return { consent: {}, claims: [] };
   const requested = requestedScopes(ctx);
-  // A claim asked for by its name is no other question than one asked for by a scope (OpenID Connect Core 1.0, section 5.5).
+  // Asking for a claim by name raises no other question than asking by scope (OpenID Connect Core 1.0, section 5.5).
   const claims = [...ctx.oidc.requestParamClaims];
   if (client.is_first_party && (await apisSkipConsent(ctx, stores.resources))) return { consent: requested, claims };
   const remembered = await stores.consents.find(ctx.oidc.session!.accountId!, client.clientId);

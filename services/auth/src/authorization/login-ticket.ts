@@ -1,7 +1,7 @@
 /**
  * A login made elsewhere (by a link or code in a mail) that an authorization request brings along: single use, valid for a minute,
- * bound to its client. Whoever has the URL of such a request can send it to somebody else (login CSRF). So it logs in by itself
- * only in the browser that has proven the login; any other browser asks first (interaction/sign-in-as.ts).
+ * bound to its client. The URL of such a request can be sent to somebody else (login CSRF). So it logs in without asking only in
+ * the browser that proved the login; any other browser asks first (interaction/sign-in-as.ts).
  */
 import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
@@ -17,19 +17,19 @@ export type Ticket = {
   account: AccountState;
   clientId: string;
   amr: string[];
-  /** By which it was proven; an older one does not say. */
+  /** The connection it was proven by; older tickets do not say. */
   connection?: string;
-  /** The browser that has proven the login (http/browser-cookie.ts), if known. */
+  /** The browser that proved the login (http/browser-cookie.ts), if known. */
   browser?: string;
 };
 export type TicketStore = {
   issue(ticket: Ticket): Promise<string>;
-  /** Looks it up without spending it, with the types of the account's authentication methods. */
+  /** Looks up the ticket without spending it; adds the types of the account's authentication methods. */
   find(value: string): Promise<(Ticket & { factors: string[] }) | undefined>;
   redeem(value: string): Promise<Ticket | undefined>;
 };
 
-// A browser that continues by itself needs seconds; a person who is asked first has as long as the page.
+// A browser that continues automatically needs seconds; a person who is asked first has as long as the page lasts.
 const ttlSeconds = 60;
 const askedTtlSeconds = 600;
 
@@ -64,8 +64,8 @@ type Session = {
 
 /**
  * Logs the session in with a ticket from this very browser. A ticket proven elsewhere stays among the parameters, which makes the
- * policy ask, and so does one whose account has a second factor to prove: nobody is half signed in. One that is spent, unknown or another
- * client’s is dropped and changes nothing.
+ * policy ask; so does one whose account still has a second factor to prove, so that nobody is half signed in. A ticket that is spent,
+ * unknown or another client’s is dropped and changes nothing.
  */
 export async function loginByTicket(
   { tickets, settings, issuer }: { tickets: TicketStore; settings: SettingsStore; issuer: string },
@@ -75,7 +75,7 @@ export async function loginByTicket(
 ): Promise<void> {
   if (value === undefined) return;
   const params = ctx.oidc.params as Record<string, unknown>;
-  // With what the typings leave out of a session.
+  // The typings leave out parts of a session.
   const session = ctx.oidc.session as unknown as Session | undefined;
   const found = session ? await tickets.find(value) : undefined;
   if (session && found?.clientId === client.clientId && !isOfThisBrowser(found, ctx, issuer)) return;
@@ -94,7 +94,7 @@ export async function loginByTicket(
   session.loginAccount({ accountId, incarnation, amr, ...(connection !== undefined && { connection }) });
 }
 
-/** Only a top-level navigation logs in: no image or frame does, of whatever site. */
+/** Only a top-level navigation logs in; an image or frame, from whatever site, does not. */
 function isOfThisBrowser(ticket: Ticket, ctx: KoaContextWithOIDC, issuer: string): boolean {
   const destination = ctx.get('sec-fetch-dest');
   if (destination !== '' && destination !== 'document') return false;

@@ -1,6 +1,6 @@
 /**
- * Parameters of an authorization request beyond OpenID's. Each validator runs at the end of the library's own validation, on
- * every request (PAR and device included), whether or not the parameter is there, and may change it.
+ * Parameters of an authorization request beyond OpenID's. Each validator runs at the end of the library's own validation, on every
+ * request (PAR and device included), even if the parameter is absent, and may change it.
  */
 import { type Client, type Configuration, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { checkRequestObject } from '../clients/fapi.ts';
@@ -17,7 +17,7 @@ import { loginByTicket, type TicketStore } from './login-ticket.ts';
 
 const extName = /^ext-[A-Za-z0-9_-]{1,28}$/;
 const extMax = 10;
-/** Auth0’s alphabet: no character with a meaning in HTML or CSS, and none that calls anything. */
+/** Auth0’s alphabet: no character has a meaning in HTML or CSS, and none can call anything. */
 const extValue = /^[A-Za-z0-9\-.*~@+ /:_]{1,255}$/;
 
 type Parameters = Record<string, unknown>;
@@ -32,20 +32,20 @@ export function makeExtraParams(
   },
 ): Configuration['extraParams'] {
   return {
-    // First of all: what is too long is neither examined nor kept.
+    // Runs first: values that are too long are neither examined nor kept.
     audience: checkSizes,
     organization: (ctx: KoaContextWithOIDC, name: string | undefined, client: Client) =>
       checkOrganization(stores, ctx, name, client),
-    // After the organization that it is for.
+    // Runs after the organization that it is for.
     invitation: (ctx: KoaContextWithOIDC, ticket: string | undefined, client: Client) =>
       checkInvitation(stores, ctx, ticket, client),
     screen_hint: null,
-    // Not a parameter of any client: a check of every request, before anybody is logged in by it.
+    // Not a client's parameter: a check of every request, before it logs anybody in.
     front_channel: refuseTokensInTheClear,
     login_ticket: (ctx: KoaContextWithOIDC, ticket: string | undefined, client: Client) =>
       loginByTicket(stores, ctx, ticket, client),
 
-    // Names a connection to start at once: a passwordless one, which is ignored while identifier-first is off, or another provider’s.
+    // Names a connection to start at once: a passwordless one (ignored while identifier-first is off), or another provider’s.
     async connection(ctx: KoaContextWithOIDC, name: string | undefined, client: Client) {
       if (name === undefined) return;
       const params = ctx.oidc.params as Parameters;
@@ -55,8 +55,8 @@ export function makeExtraParams(
       if (!identifierFirst || !connection || connection.strategy === 'auth0') params.connection = undefined;
     },
 
-    // `ext-*` can have any name and the library wants each registered, so all of them travel as this one, which survives
-    // PAR, JAR, login and consent with the rest. Whatever a client sends under this name itself is dropped.
+    // `ext-*` can have any name and the library wants each one registered, so all of them travel packed into this one, which survives
+    // PAR, JAR, login and consent. A value that a client sends under this name is dropped.
     ext(ctx: KoaContextWithOIDC, packed: string | undefined) {
       const params = ctx.oidc.params as Parameters;
       const pushed = ctx.oidc.entities.PushedAuthorizationRequest ? parsePacked(packed) : {};
@@ -70,10 +70,10 @@ export function makeExtraParams(
   } as Configuration['extraParams'];
 }
 
-// Packed here, from values that are bounded one by one.
+// Packed here, from values that are each bounded.
 const packed = new Set(['ext']);
 
-/** Redirect URI and client have been checked by now, so the client is told. */
+/** The redirect URI and the client have already been checked, so the client is told. */
 function checkSizes(ctx: KoaContextWithOIDC): void {
   const params = ctx.oidc.params as Parameters;
   const problem = tooLong(params, packed);
@@ -91,13 +91,13 @@ function isStorableJson(text: unknown): boolean {
   }
 }
 
-/** The parameters of a signed request, for validators that must not look at those beside it; all other checks are the library’s. */
+/** Keeps a signed request's parameters for validators that must ignore those beside it; all other checks are the library’s. */
 export async function rememberRequestObject(
   ctx: KoaContextWithOIDC,
   parameters: Record<string, unknown>,
   header: Record<string, unknown>,
 ): Promise<void> {
-  // Before its signature is verified, which costs time; what was pushed has already been measured.
+  // Checked before the signature, which is slow to verify; a pushed request has already been measured.
   const problem = ctx.oidc.entities.PushedAuthorizationRequest
     ? undefined
     : tooLong({ request: (ctx.oidc.params as Parameters).request });
@@ -111,12 +111,12 @@ export async function rememberRequestObject(
   (ctx.state as { requestObject?: unknown }).requestObject = parameters;
 }
 
-/** The request's `ext-*` parameters, as `transaction.params` of a page has them. */
+/** The request's `ext-*` parameters, as pages see them in `transaction.params`. */
 export function extParameters(params: Parameters | undefined): Record<string, string> {
   return parsePacked(params?.ext);
 }
 
-/** The library drops offline_access without prompt=consent; Auth0's SDKs never send that. */
+/** The library drops offline_access without prompt=consent, which Auth0's SDKs never send. */
 async function decideOffline(
   resources: ResourceStore,
   ctx: KoaContextWithOIDC,
@@ -151,7 +151,7 @@ async function apisAllowOffline(ctx: KoaContextWithOIDC, resources: ResourceStor
   return true;
 }
 
-/** Where the parameters come from: the claims of a signed request object replace the request that carries it. */
+/** Where the parameters come from: a signed request object's claims replace the request that carries it. */
 function sourceOf(ctx: KoaContextWithOIDC): Parameters {
   const claims = (ctx.state as { requestObject?: Parameters }).requestObject;
   if (claims) return claims;

@@ -1,9 +1,9 @@
-/** What may be told of an authorization request that was refused, for whoever has to mend the application or its registration. */
+/** What may be said about a refused authorization request to those who must fix the application or its registration. */
 import { unreadable } from '@gatepost/runtime/mask';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { isLoopback } from '../http/loopback.ts';
 
-/** What `prompt=none` hears, and what a person decided: the request was good. */
+/** Answers to `prompt=none`, and people's own decisions: the request itself was good. */
 const notRefused = new Set([
   'login_required',
   'consent_required',
@@ -19,10 +19,10 @@ export type RefusedRequest = {
   details: { error: string; description?: string; client_asked?: string; redirect_uri?: string; registered?: string[] };
 };
 
-/** Undefined when the request was not refused for what it is. */
+/** Undefined when the request itself was not the reason for the refusal. */
 export function describeRefused(ctx: KoaContextWithOIDC, error: Error): RefusedRequest | undefined {
   if (notRefused.has(error.message)) return undefined;
-  // A sign-in that failed at another provider is in the log by itself (upstream/sign-in.ts).
+  // A failed sign-in at another provider is logged separately (upstream/sign-in.ts).
   const ended = ctx.oidc.entities.Interaction as { result?: { error?: unknown } } | undefined;
   if (ended?.result?.error !== undefined) return undefined;
   const { client } = ctx.oidc;
@@ -41,8 +41,8 @@ export function describeRefused(ctx: KoaContextWithOIDC, error: Error): RefusedR
 }
 
 /**
- * For the page: the client or the address that was asked for and where to register it, where whoever sees it can only be the developer
- * (a loopback issuer).
+ * For the page: the requested client or address and where to register it, if only the developer can be looking (a loopback
+ * issuer).
  */
 export function adviceForDeveloper(ctx: KoaContextWithOIDC, error: Error): string | undefined {
   if (!isLoopback(new URL(`http://${new URL(ctx.oidc.issuer).hostname}/`))) return undefined;
@@ -56,7 +56,7 @@ export function adviceForDeveloper(ctx: KoaContextWithOIDC, error: Error): strin
   return `${shownUri(redirect_uri)}. Register it among the callbacks of ${client.clientId}: in the seed file (docs/seed.md), or by PATCH ${address}`;
 }
 
-/** An address as text, since it is compared as text, without its query and fragment: they may hold anything. */
+/** An address as text, since it is compared as text, but without query and fragment, which may hold anything. */
 function shownUri(uri: string): string {
   const [address = ''] = uri.split(/[?#]/, 1);
   if (address.includes('@')) return unreadable;
