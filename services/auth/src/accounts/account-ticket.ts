@@ -1,7 +1,7 @@
 /**
- * A link for one account: to choose a new password, or to confirm the address. It works once, while it is young, and only while the
- * account is as it was when the link was made. A changed address or password, a block, an administrator’s change or the use of
- * another link for a password ends it.
+ * A link for one account: to choose a new password, or to confirm the address. It works once, for a limited time, and only while the
+ * account is unchanged since the link was made. A changed address or password, a block, an administrator’s change or the use of
+ * another password link ends it.
  */
 import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
@@ -10,22 +10,22 @@ import type { AccountModel } from '../generated/models.ts';
 import { makePastLinks } from './past-links.ts';
 import { type AccountState, type AccountStore, stateOf, stateText } from './store.ts';
 
-/** What is told even of a link that no longer works. */
+/** What is revealed even for a link that no longer works. */
 type Kept = {
-  /** The account’s address, and where the link was sent if we sent it; empty if it has none. */
+  /** The account’s address, and where we sent the link, if we did; empty if there is none. */
   email: string;
-  /** The application from which it was requested. */
+  /** The application that requested it. */
   clientId?: string;
   uiLocales?: string;
-  /** Where the browser goes once the link was used, instead of a page of ours. */
+  /** Where the browser goes once the link has been used, instead of our own page. */
   resultUrl?: string;
-  /** Whether that is told the address. */
+  /** Whether `resultUrl` is told the address. */
   includeEmail?: boolean;
 };
 
 export type AccountTicket = Kept & {
   account: AccountState;
-  /** We did not mail it: whoever holds it has not shown that he reads that mailbox. */
+  /** We did not mail it, so holding it does not prove access to the mailbox. */
   unproven?: boolean;
 };
 
@@ -35,10 +35,10 @@ export type PastTicket = Kept & { userId: string; isUsed: boolean };
 
 export type AccountTickets = {
   issue(ticket: AccountTicket, ttlSeconds: number): Promise<string>;
-  /** Looks it up without spending it: mail scanners open links too. */
+  /** Looks up the ticket without spending it: mail scanners open links too. */
   find(value: string): Promise<LiveTicket | undefined>;
   redeem(value: string): Promise<LiveTicket | undefined>;
-  /** What is still known of one that no longer works. */
+  /** What is still known of a ticket that no longer works. */
   past(value: string): Promise<PastTicket | undefined>;
 };
 

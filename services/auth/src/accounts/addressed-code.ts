@@ -1,6 +1,6 @@
 /**
  * One-time codes that follow the account. A code works only while its email address or phone number still opens the account it
- * opened when the code was sent, and while that account is unchanged. If either has changed since, its codes no longer work.
+ * opened when the code was sent, and while that account is unchanged.
  */
 import type { CodeRequest, OneTimeCodes } from './one-time-code.ts';
 import { type AccountStore, stateText } from './store.ts';

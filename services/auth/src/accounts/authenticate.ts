@@ -12,22 +12,22 @@ import { type Asker, TooBusy } from './turns.ts';
 
 export type Authentication =
   | { kind: 'right'; account: AccountModel }
-  /** Also for an unknown or blocked account, so that nobody outside can tell them apart. The subject is for the log. */
+  /** Also for an unknown or blocked account, so that outsiders cannot tell them apart. The subject is for the log. */
   | { kind: 'wrong'; subject: Subject }
   | { kind: 'locked'; seconds: number; subject: Subject; reason: Closed['reason'] }
-  /** The right password, but one that others know. */
+  /** The password is right, but known to others. */
   | { kind: 'leaked'; account: AccountModel; subject: Subject }
-  /** `excess`: because of all the other requests from this network. */
+  /** `excess`: because of the many other requests from this network. */
   | { kind: 'busy'; excess: boolean };
 
-/** How many tries from one network are processed at a time. */
+/** How many attempts from one network are processed at a time. */
 const networkMax = 64;
 
 export type Authenticate = (given: {
   connection: string;
   login: string;
   password: string;
-  /** Where the person is, for the limits. */
+  /** The person's network address, for the limits. */
   address: string;
   /** The application. */
   clientId: string;
@@ -45,7 +45,7 @@ export function makeAuthenticate({
   const share = makeShare(networkMax);
   return async ({ connection, login, password, address, clientId }) => {
     const network = networkOf(address);
-    // Before any store is asked, so that what exceeds a network’s share costs next to nothing.
+    // Checked before any store is asked, so that requests beyond a network’s share cost next to nothing.
     using slot = share.take(network);
     if (!slot) {
       await holdBack();
@@ -61,7 +61,7 @@ export function makeAuthenticate({
     try {
       matches = await passwordMatches(password, account?.passwordHash, { network, account: subject.key });
     } catch (error) {
-      // A try that we could not answer must not count against anybody.
+      // An attempt that we could not answer must not count against anybody.
       await attempt.takenBack();
       if (error instanceof TooBusy) return { kind: 'busy', excess: error.excess };
       throw error;
@@ -78,7 +78,7 @@ export function makeAuthenticate({
     return { kind: 'right', account: found.userId === owner.userId ? found : owner };
   };
 
-  /** Who was imported has our own hash from the first login on; if we are busy now, from a later one. */
+  /** Replaces an imported hash with our own at the first login, or at a later one if we are busy now. */
   async function withOurHash(account: AccountModel, password: string, asker: Asker): Promise<AccountModel> {
     if (isOurs(account.passwordHash!)) return account;
     try {

@@ -47,7 +47,7 @@ export function makeChangePasswordRoutes(parts: ChangePasswordParts): Router {
     sentPage: 'password-mail-sent',
     find: parts.passwordTickets.past,
     renew: ({ email, clientId }, asker) =>
-      // One without an address has its links from an administrator.
+      // An account without an address gets its links from an administrator.
       email === '' ? undefined : () => sendTo(parts, email, clientId, asker),
     sendTo: (email, client, asker) => sendTo(parts, email, client?.clientId, asker),
   });
@@ -105,7 +105,7 @@ async function changePassword(parts: ChangePasswordParts, request: Request, resp
   const passwordHash = await hashPassword(password!, { network, account: userId }).catch((error) => {
     throw error instanceof TooBusy ? busy(error.excess) : error;
   });
-  // The ticket is spent only now, so that after a refused password another can be chosen.
+  // The ticket is spent only now, so that a refused password can be replaced by another.
   const redeemed = await passwordTickets.redeem(value);
   if (!redeemed) return again();
   // Ends everything that somebody with the old password may hold.
@@ -115,7 +115,7 @@ async function changePassword(parts: ChangePasswordParts, request: Request, resp
     lastPasswordReset: new Date(),
     sessionsNotBefore: mark,
   };
-  // The write succeeds only for the very account that the link was made for.
+  // The write succeeds only for the exact account that the link was made for.
   const changed = await parts.accounts.updateState(redeemed.account, { passwordHash, ...proven });
   if (!changed) return again();
   const ownerId = changed.linkedTo ?? changed.userId;
@@ -124,10 +124,10 @@ async function changePassword(parts: ChangePasswordParts, request: Request, resp
   if (changed.linkedTo !== null) await parts.accounts.update(ownerId, { sessionsNotBefore: mark });
   await parts.endAccess(ownerId);
   await sessionsEnded(mark);
-  // Whoever was paused here for guessing at the old password may use the new one (as at Auth0).
+  // Somebody locked out for guessing at the old password may use the new one (as at Auth0).
   await parts.tries.clear(subjectOf(changed.connection, ticket.email, changed).key, ip);
   parts.report.passwordChanged(ownerId, ip);
-  // Whoever reads somebody's mail gets such a link, too: its owner is to learn what became of it.
+  // Anybody who reads the owner's mail gets such a link too, so the owner is told that it was used.
   parts.tellOfChange({ name: 'password_changed' }, changed, { ip });
   await parts.people.afterPasswordChange(changed, { ip });
   const { resultUrl } = redeemed;

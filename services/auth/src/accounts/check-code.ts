@@ -1,7 +1,7 @@
 /**
- * Checks a one-time code, for the hosted page, the passwordless grant and Auth0’s API alike. Failures count in the lockout,
+ * Checks a one-time code, for the hosted page, the passwordless grant and Auth0’s API alike. Failures count towards the lockout,
  * together with wrong passwords for the same account. A right code, typed where it was asked for, works even during a lockout: its
- * own tries are bounded (one-time-code.ts), and a stranger’s failures must not keep out the person who has the mail.
+ * own tries are bounded (one-time-code.ts), and a stranger’s failures must not keep out the person who received the mail.
  */
 import type { Closed, Tries } from '../protection/tries.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
@@ -18,7 +18,7 @@ export type CheckCode = (given: {
   channel: 'email' | 'sms';
   asked: CodeRequest;
   code: string;
-  /** The address of the person who types it. */
+  /** The address of the person typing it. */
   ip: string;
   /** Does not spend a right code: this is not a login yet. */
   keep?: boolean;
@@ -31,10 +31,10 @@ export function makeCheckCode(parts: {
   tries: Tries;
 }): CheckCode {
   const { accounts, codes, tries } = parts;
-  /** The account that the code would open, or else the subject that a wrong password would count for. */
+  /** The account that the code would open, or else the subject for which a wrong password would count. */
   const find = async (channel: 'email' | 'sms', { connection, recipient }: CodeRequest): Promise<Subject> => {
     const database = (await parts.connections.database())?.name ?? connection;
-    // Both are always looked up, so that the time of the answer reveals nothing.
+    // Both are always looked up, so that the response time reveals nothing.
     const [addressee, login] = await Promise.all([
       accounts.findAddressee(channel, connection, recipient),
       accounts.findByLogin(database, recipient),

@@ -1,7 +1,7 @@
 /** Passwords that everybody tries first (data/README.md says which, and whose list it is). */
 import { readFileSync } from 'node:fs';
 
-// One string that is searched: a set of as many strings takes ten times the memory, and a search takes microseconds.
+// One string, searched linearly: a set takes ten times the memory, and a search takes microseconds.
 const common = `\n${readFileSync(new URL('../../data/common-passwords.txt', import.meta.url), 'latin1')}`;
 
 /** Ignores case, character width and surrounding spaces. */

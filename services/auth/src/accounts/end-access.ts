@@ -4,8 +4,8 @@ import type { Sessions, StoredSession } from '../adapter/sessions.ts';
 import type { Pool } from '../database.ts';
 
 /**
- * Ends all grants of a person, or those for one client. From then on an access token that belongs to such a grant is refused
- * wherever it is looked up; a JWT that an API verifies offline stays valid until it expires.
+ * Ends all grants of a person, or those for one client. From then on an access token of such a grant is refused wherever it is
+ * looked up; a JWT that an API verifies offline stays valid until it expires.
  */
 export type EndAccess = (userId: string, clientId?: string) => Promise<void>;
 
@@ -19,7 +19,7 @@ export function makeEndAccess(pool: Pool): EndAccess {
   };
 }
 
-/** Ends a session with the grants and refresh tokens that applications got while it lasted. */
+/** Ends a session together with the grants and refresh tokens that applications got from it. */
 export async function endSessionAndTokens(
   { sessions, pool }: { sessions: Sessions; pool: Pool },
   { uid, accountId, authorizations = {} }: StoredSession,
@@ -34,14 +34,14 @@ export async function endSessionAndTokens(
 }
 
 /**
- * The value of `sessionsNotBefore` that ends every session begun up to now. A session records its beginning in whole seconds, and
- * store.ts tolerates 999 ms for that; the mark therefore lies that far in the next second.
+ * The value of `sessionsNotBefore` that ends every session begun up to now. A session records its beginning in whole seconds, for
+ * which store.ts tolerates 999 ms; so the mark lies that far into the next second.
  */
 export function sessionsEnd(now = new Date()): Date {
   return new Date(Math.floor(now.getTime() / 1000) * 1000 + 1_999);
 }
 
-/** Resolves once a session that begins counts as later than the mark: less than a second after it was made. */
+/** Resolves once a new session counts as later than the mark: less than a second after the mark was made. */
 export async function sessionsEnded(mark: Date): Promise<void> {
   const ms = mark.getTime() - 999 - Date.now();
   if (ms > 0) await setTimeout(ms);

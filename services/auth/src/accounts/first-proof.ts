@@ -1,7 +1,7 @@
 /**
- * Who signs up with somebody else's address has that account until its owner takes it over, by a new password that was asked for by mail. What was set up by
- * then and opens the account without that password is not the owner's: passkeys, and other providers that were linked. Second factors stay, which open
- * nothing by themselves: without them a mailbox would be enough where somebody else, an import say, has set them up.
+ * Somebody who signs up with another person's address has that account until its owner takes it over, by a new password requested by mail. Anything
+ * set up until then that opens the account without that password is not the owner's: passkeys and linked providers. Second factors stay, since
+ * they open nothing by themselves: if somebody else (an import, say) set them up, a mailbox would otherwise be enough to get in.
  */
 import type { Pool } from '../database.ts';
 import type { FactorEvents } from '../factors/events.ts';
@@ -20,7 +20,7 @@ export type FirstProofParts = {
   tellOfChange: TellOfChange;
 };
 
-/** Takes them from an account whose address has just been proven for the first time, and tells its owner. Its sessions are over already. */
+/** Removes them from an account whose address has just been proven for the first time, and tells the owner. Its sessions have already ended. */
 export async function endUnprovenWays(
   { pool, connections, factors, factorEvents, tellOfChange }: FirstProofParts,
   account: AccountModel,

@@ -1,4 +1,4 @@
-/** The part of an account that a token needs, read by plain SQL, which costs a third of the mapper’s CPU time. */
+/** The part of an account that a token needs, read by plain SQL, which takes a third of the ORM’s CPU time. */
 import { setAside, takeAside } from '../adapter/side-by-side.ts';
 import type { Pool } from '../database.ts';
 import type { AccountModel } from '../generated/models.ts';
@@ -31,7 +31,7 @@ export const accountColumns = `account.user_id AS "userId", account.connection, 
   account.family_name AS "familyName", account.nickname, account.picture, account.updated_at AS "updatedAt", account.blocked,
   account.sessions_not_before AS "sessionsNotBefore", account.incarnation, account.linked_to AS "linkedTo", account.factors`;
 
-/** @param grantId the grant that will be asked for next */
+/** @param grantId the grant that will be needed next */
 export async function findForTokens(
   pool: Pool,
   userId: string,

@@ -1,13 +1,13 @@
 /**
- * What somebody typed to identify themselves. Its form alone decides what it is, and no two kinds share a form: nobody’s username
- * can be another person’s email address or phone number.
+ * Parses what somebody typed to identify themselves. Its form alone decides what it is, and no two kinds share a form: nobody’s
+ * username can be another person’s email address or phone number.
  */
 
 export type Identifier = { kind: 'email' | 'phone' | 'username'; value: string };
 
 /**
- * The identifier as it is stored: addresses and usernames in lower case, numbers in E.164. Undefined if it is none of these. The
- * rules for reading a username are more generous than those for choosing one, so that usernames from before the rules still work.
+ * The identifier as it is stored: addresses and usernames in lower case, numbers in E.164. Undefined if it is none of these. Reading
+ * a username is more lenient than choosing one, so that usernames older than the rules still work.
  */
 export function parseIdentifier(typed: unknown): Identifier | undefined {
   if (typeof typed !== 'string') return undefined;
@@ -20,7 +20,7 @@ export function parseIdentifier(typed: unknown): Identifier | undefined {
   return undefined;
 }
 
-/** Good enough to catch a typing mistake; only sending mail tells whether an address exists. */
+/** Enough to catch a typo; only sending mail tells whether an address exists. */
 export function isEmail(text: string): boolean {
   return text.length <= 320 && /^[^\s@<>"(),;:\\[\]]+@[^\s@.<>"(),;:\\[\]]+(?:\.[^\s@.<>"(),;:\\[\]]+)*$/.test(text);
 }
@@ -29,8 +29,8 @@ const lengthDefault = { min: 1, max: 15 };
 const lengthBounds = { min: 1, max: 128 };
 
 /**
- * A new username as it is stored, or what is wrong with it. Auth0’s alphabet without `@`, and Auth0’s lengths: 1 to 15, or what the
- * connection’s `options.validation.username` says (up to 128). Never digits that could be a phone number.
+ * A new username as it is stored, or what is wrong with it. Auth0’s alphabet without `@`, and Auth0’s lengths: 1 to 15, or as set by
+ * the connection’s `options.validation.username` (up to 128). Never digits that could be a phone number.
  */
 export function parseUsername(
   given: string,

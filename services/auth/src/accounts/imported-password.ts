@@ -1,6 +1,6 @@
 /**
- * Passwords that another system has hashed, in the forms that Auth0's import takes:
- * https://auth0.com/docs/manage-users/user-migration/bulk-user-import-database-schema-and-examples. Who signs in with one gets our own hash.
+ * Passwords hashed by another system, in the forms that Auth0's import takes:
+ * https://auth0.com/docs/manage-users/user-migration/bulk-user-import-database-schema-and-examples. A sign-in replaces such a hash with our own.
  */
 import { createHash, createHmac, getHashes, pbkdf2, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -10,7 +10,7 @@ import { verify as verifyArgon2 } from '@node-rs/argon2';
 const encoding = z.enum(['base64', 'hex', 'utf8']);
 const bytes = z.strictObject({ value: z.string().max(4_096), encoding: encoding.optional() });
 const digests = ['md5', 'sha1', 'sha256', 'sha512'] as const;
-/** Of HMACs also these; what this machine's OpenSSL lacks is refused. */
+/** HMACs may also use these; a digest that this machine's OpenSSL lacks is refused. */
 const hmacDigests = ['md4', 'md5', 'ripemd160', 'sha1', 'sha224', 'sha256', 'sha384', 'sha512', 'whirlpool'] as const;
 
 /** `custom_password_hash` of an imported user. */
@@ -35,18 +35,18 @@ export const customHash = z.strictObject({
 });
 export type CustomHash = z.infer<typeof customHash>;
 
-/** What checking one password may cost: more would keep others from signing in. */
+/** The most that checking one password may cost: more would keep others from signing in. */
 const memoryMaxBytes = 256 * 1024 * 1024;
 const bcryptCostMin = 4;
 const bcryptCostMax = 14;
 const argon2PassesMax = 10;
 const pbkdf2RoundsMax = 2_000_000;
-/** What a password is derived into has the length of what it is compared with: of a short one many are right, of an empty one all. */
+/** The derived key is as long as the stored one: many passwords match a short one, and all match an empty one. */
 const derivedMinBytes = 16;
 
-/** What is kept of a hash that is neither bcrypt's nor argon2's own text. */
+/** What is stored of a hash that is not in bcrypt's or argon2's own text form. */
 type Kept = {
-  /** Of the result, base64. */
+  /** The resulting hash, base64. */
   hash: string;
   salt: string;
   password: BufferEncoding;
@@ -57,10 +57,10 @@ type Kept = {
   | { kind: 'scrypt'; cost: number; blockSize: number; parallelization: number }
 );
 
-/** Why a hash cannot be taken. */
+/** Why a hash cannot be used. */
 export class UnusableHash extends Error {}
 
-/** The text that is kept for a hash in bcrypt's or argon2's own form. @throws UnusableHash */
+/** The text to store for a hash in bcrypt's or argon2's own form. @throws UnusableHash */
 export function keptPhc(value: string): string {
   const bcrypt = /^\$2[abxy]\$(\d\d)\$[./A-Za-z0-9]{53}$/.exec(value);
   if (bcrypt) {
@@ -75,14 +75,14 @@ export function keptPhc(value: string): string {
   const [memoryKib = 0, passes = 0, lanes = 0] = argon2.slice(1, 4).map(Number);
   if (memoryKib * 1_024 > memoryMaxBytes || passes > argon2PassesMax)
     throw new UnusableHash(`an argon2 hash takes at most 256 MiB and ${argon2PassesMax} passes`);
-  // RFC 9106 section 3.1: nothing else can be checked.
+  // RFC 9106 section 3.1: other values cannot be checked.
   const [salt = '', hash = ''] = argon2.slice(4).map((text) => Buffer.from(text, 'base64'));
   if (passes < 1 || lanes < 1 || memoryKib < 8 * lanes || salt.length < 8 || hash.length < derivedMinBytes)
     throw new UnusableHash('an argon2 hash whose parameters, salt or length are none of argon2');
   return value;
 }
 
-/** The text that is kept for a custom hash. @throws UnusableHash */
+/** The text to store for a custom hash. @throws UnusableHash */
 export function keptHash(given: CustomHash): string {
   const { algorithm, hash } = given;
   if (algorithm === 'bcrypt' || algorithm === 'argon2') {
@@ -103,7 +103,7 @@ const isDerived = (kept: Kept): kept is Extract<Kept, { kind: 'pbkdf2' | 'scrypt
 
 function parse({ algorithm, hash, salt, password, ...rest }: CustomHash): Kept {
   const encoded = password?.encoding ?? 'utf8';
-  // These two say in their text what the others have beside it.
+  // The text of these two contains what the others have in separate fields.
   if (algorithm === 'pbkdf2') return { password: encoded, ...parsePbkdf2(hash.value) };
   if (algorithm === 'ldap') return { password: encoded, ...parseLdap(hash.value) };
   const common = {
@@ -140,7 +140,7 @@ function parsePbkdf2(value: string) {
   return { kind: 'pbkdf2' as const, digest: known(digest), rounds: Number(rounds), salt, hash };
 }
 
-/** RFC 2307: `{SSHA}` and base64 of the digest, after which the salt follows. */
+/** RFC 2307: `{SSHA}` and base64 of the digest, followed by the salt. */
 function parseLdap(value: string) {
   const [, scheme = '', encoded = ''] = /^\{(S?(?:MD5|SHA(?:1|256|384|512)?))\}([A-Za-z0-9+/]+=*)$/i.exec(value) ?? [];
   if (scheme === '') throw new UnusableHash('an LDAP hash of the schemes MD5, SHA and their salted forms is known');
@@ -159,20 +159,20 @@ function parseLdap(value: string) {
   };
 }
 
-/** OpenSSL 3 has no MD4 and no Whirlpool, unless somebody has configured it so. */
+/** OpenSSL 3 has no MD4 and no Whirlpool unless configured to. */
 function known(digest: string): string {
   if (!getHashes().includes(digest)) throw new UnusableHash(`${digest} is not available here`);
   return digest;
 }
 
-/** Node reads what it can of a text in another encoding, and leaves the rest out. @throws UnusableHash */
+/** Node decodes malformed text as far as it can and silently drops the rest. @throws UnusableHash */
 function decode({ value, encoding = 'utf8' }: z.infer<typeof bytes>): string {
   const isWhole = { utf8: /^/, hex: /^(?:[\da-f]{2})*$/i, base64: /^[\w+/-]*={0,2}$/ }[encoding];
   if (!isWhole.test(value)) throw new UnusableHash(`the hash, its key or its salt is no ${encoding}`);
   return Buffer.from(value, encoding).toString('base64');
 }
 
-/** Whether another system's hash is of this password. Texts that nobody of ours wrote do not match. */
+/** Whether another system's hash is of this password. A text that we did not write never matches. */
 export async function importedMatches(kept: string, password: string): Promise<boolean> {
   if (kept.startsWith('$2')) return (await import('@node-rs/bcrypt')).verify(password, kept);
   if (kept.startsWith('$argon2')) return verifyArgon2(kept, password);

@@ -1,14 +1,14 @@
 /**
- * Whoever has `update:users` at the management API can make others administrators. The last of them neither leaves nor becomes an identity of
- * somebody else by their own doing, or nobody could ever be made one again (docs/decisions/0250-account-pages.md).
+ * Anybody with `update:users` at the management API can make others administrators. The last such person cannot leave, or become
+ * another account's identity, by their own doing: nobody could ever be made one again (docs/decisions/0250-account-pages.md).
  */
 import type { PoolClient } from 'pg';
 
 const administers = 'update:users';
 
 /**
- * Whether this person is the only one. Whoever asks goes on before anybody else may ask: no two administrators can each count on the
- * other. @param client in a transaction; @param management the management API's audience
+ * Whether this person is the only administrator. Each caller finishes before the next may ask, so that no two administrators each
+ * count on the other. @param client in a transaction; @param management the management API's audience
  */
 export async function isLastAdministrator(client: PoolClient, management: string, userId: string): Promise<boolean> {
   await client.query("SELECT pg_advisory_xact_lock(hashtextextended('gatepost administrators', 0))");

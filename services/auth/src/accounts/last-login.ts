@@ -1,4 +1,4 @@
-/** When and from where a person last logged in, and how often. Written after the login, which does not wait for it. */
+/** When and from where a person last logged in, and how often. Written in the background after the login. */
 import type { Log } from '@gatepost/runtime/log';
 import type { Pool } from '../database.ts';
 import { openWriteBehind } from '../write-behind.ts';
@@ -12,7 +12,7 @@ export function openLastLogins(pool: Pool, log: Log): LastLogins {
     write: (batch) =>
       pool.query({
         name: 'last logins',
-        // In the order of their ids, so that two processes that note the same people do not wait for each other.
+        // Ordered by id, so that two processes that note the same people do not wait for each other.
         text: `WITH noted AS (
                  SELECT user_id, max(date) AS date, (array_agg(ip ORDER BY date DESC))[1] AS ip, count(*) AS logins
                  FROM unnest($1::text[], $2::timestamptz[], $3::text[]) AS login (user_id, date, ip) GROUP BY user_id

@@ -1,8 +1,8 @@
 /**
- * Ten failures (or as many as `attack-protection` says) for one account from one network within ten minutes lock that pair, whichever endpoint they came through. A success
- * clears its own pair. Only failures lock a pair; but since a try in flight may still fail, failures and tries in flight together
- * never exceed ten, and further tries wait until one has ended. So parallel guesses get no more tries than serial ones, and many
- * right passwords at once all succeed.
+ * Ten failures (or as set by `attack-protection`) for one account from one network within ten minutes lock that pair, through any
+ * endpoint. A success clears its own pair. Only failures lock a pair; but since a try in flight may still fail, failures and tries
+ * in flight together never exceed ten, and further tries wait until one has ended. So parallel guesses get no more tries than serial
+ * ones, and many right passwords at once all succeed.
  *
  * Kept in Redis, so that it survives restarts and is shared by all processes. A try whose process died is forgotten after
  * `leaseMs`.
@@ -17,10 +17,10 @@ export type Attempt =
   /** Must be ended by one of these three. */
   | {
       kind: 'open';
-      /** True for the one that closes the pair. */
+      /** True for the failure that closes the pair. */
       failed(): Promise<boolean>;
       succeeded(): Promise<void>;
-      /** It could not be checked, and so does not count. Never throws. */
+      /** The try could not be checked, and so does not count. Never throws. */
       takenBack(): Promise<void>;
     }
   | { kind: 'closed'; seconds: number }
@@ -32,9 +32,9 @@ export type Lockout = {
   begin(subject: string, network: string, max?: number): Promise<Attempt>;
   /** For a success that did not begin as a try. */
   clear(subject: string, network: string): Promise<void>;
-  /** The networks whose pair with the subject is closed. */
+  /** The networks that are locked out for the subject. */
   closedFor(subject: string, max?: number): Promise<string[]>;
-  /** Takes back the failures of all pairs of a subject. */
+  /** Clears the failures of all of a subject's pairs. */
   open(subject: string): Promise<void>;
 };
 
@@ -43,7 +43,7 @@ const windowSeconds = 600;
 const leaseMs = 30_000;
 const waitMs = 10_000;
 const pollMs = 40;
-/** How many closed networks are remembered for a subject; the latest are kept. */
+/** How many closed networks are remembered per subject; the latest are kept. */
 const networksMax = 1_000;
 /** How many waiting tries one process holds at a time. */
 const waitingMax = 256;
@@ -60,8 +60,8 @@ redis.call('ZADD', KEYS[2], now + ARGV[3], ARGV[2])
 redis.call('PEXPIRE', KEYS[2], ARGV[3])
 return 0`;
 
-// KEYS as above, and the networks that are closed for the subject. ARGV: the try, the window of what it counts as a failure, or 0 for
-// a success; most failures, the network, how many networks at most.
+// KEYS as above, and the networks that are closed for the subject. ARGV: the try, the window in which it counts as a failure, or 0
+// for a success; most failures, the network, how many networks at most.
 const endScript = `
 redis.call('ZREM', KEYS[2], ARGV[1])
 if ARGV[2] == '0' then return redis.call('DEL', KEYS[1]) end
@@ -99,7 +99,7 @@ export function makeLockout(redis: Redis, prefix: string): Lockout {
         failed: () => end({ subject, network, id, max }, windowSeconds),
         succeeded: async () => void (await end({ subject, network, id, max }, 0)),
         async takenBack() {
-          await redis.zrem(inFlight(pair), id).catch(() => {}); // Redis away as well: its lease ends
+          await redis.zrem(inFlight(pair), id).catch(() => {}); // Redis is down as well: the lease ends the try
         },
       };
     },
@@ -130,7 +130,7 @@ function keysOf(prefix: string) {
   };
 }
 
-/** The script’s answer as soon as it is not "wait"; undefined if that takes too long. */
+/** The script’s answer once it is not "wait"; undefined if that takes too long. */
 function makeAskUntilOpen(ask: (pair: string, id: string, max: number) => Promise<number>) {
   let waiting = 0;
   return async (pair: string, id: string, max: number): Promise<number | undefined> => {

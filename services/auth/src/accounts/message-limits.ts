@@ -1,15 +1,15 @@
 /**
- * How many messages of a kind a person gets per hour. The limits keep strangers from filling a mailbox, and also from using up what
- * its owner may ask for:
+ * How many messages of a kind a person gets per hour. The limits keep strangers from filling a mailbox, and from using up what its
+ * owner may ask for:
  *
- * - 50 for everybody together, at most 25 of them for one network that asks;
+ * - 50 for everybody together, at most 25 of them for one asking network;
  * - once those are spent, 20 more for networks that have had fewer than 3, so that latecomers are served too;
  * - 5 for the network of the person’s last login, which nobody else can spend;
- * - one every ten minutes for whoever asks, and one every ten minutes for each network that has had its 25 (at most three
- *   networks): so it never goes completely quiet, not even for somebody who shares a network with a stranger.
+ * - one every ten minutes for any asker, and one every ten minutes for each network that has had its 25 (at most three networks):
+ *   so messages never stop completely, even for somebody who shares a network with a stranger.
  *
  * That makes 99 at most. Messages are counted by network and not by application: the asker chooses the application, so a count per
- * application would let one network ask many times over, and one count for all networks would let strangers spend it.
+ * application would let one network ask many times over, and a single count for all networks would let strangers spend it.
  */
 import type { Redis } from 'ioredis';
 import { hashId } from '../adapter/hashed.ts';
@@ -29,8 +29,8 @@ const windowSeconds = 3_600;
 const quietSeconds = 600;
 const limits = { shared: 50, each: 25, late: 20, lateEach: 3, own: 5 };
 
-// KEYS: what this network had, the shared ones, those of late networks, the own network's, the ones of ten minutes. ARGV: window,
-// ten minutes, whether it is the own network, limits. One step: parallel requests get no more than serial ones.
+// KEYS: this network's count, the shared one, that of late networks, that of the own network, the ten-minute one. ARGV: window, ten
+// minutes, whether it is the own network, limits. One step: parallel requests get no more than serial ones.
 const takeScript = `
 local function count(key) return tonumber(redis.call('GET', key) or '0') end
 local had, from = count(KEYS[1]), nil
@@ -48,7 +48,7 @@ export function makeMessageLimits(redis: Redis, prefix: string): MessageLimits {
   const messageTake = defineScript<0 | 1>(redis, 'messageTake', takeScript, 6);
   return {
     async take({ kind, recipient, network, ownNetwork }) {
-      // The recipient is the hash tag, which keeps all on one node of a Cluster.
+      // The recipient is the hash tag, which keeps all keys on one node of a Cluster.
       const key = (count: string, ...of: string[]) =>
         [`${prefix}messages:${kind}:${count}:{${hashId(recipient)}}`, ...of.map(hashId)].join(':');
       const keys = [

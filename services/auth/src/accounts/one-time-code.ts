@@ -3,11 +3,11 @@
  * interaction, which belongs to one browser, or an application and the network of the request). It can be tried only there, and
  * only another request from there replaces it. So nobody can spend or void a code that somebody else is waiting for.
  *
- * That leaves the total number of guesses to be bounded, without a bound that a stranger could use up for somebody else. After
+ * That leaves the total number of guesses to be bounded, in a way that a stranger cannot use up for somebody else. After
  * `wrongMax` wrong tries for one person in a week, or after `madeMax` codes for that person within three minutes, further codes
  * have twelve digits. Short codes therefore see at most 30 wrong tries plus those for codes still live: 2 windows x 20 codes x 3
- * tries, 150 a week at 10^-6 each. A person attacked from everywhere without a pause loses with a probability of 0.00015 a week, or
- * 0.8 % a year; each long code adds 3 x 10^-12. All the while everybody still gets the codes they ask for.
+ * tries, 150 a week at 10^-6 each. A person under constant attack from everywhere is compromised with a probability of 0.00015 a
+ * week, or 0.8 % a year; each long code adds 3 x 10^-12. Meanwhile everybody still gets the codes they ask for.
  */
 import { createHmac, randomInt } from 'node:crypto';
 import type { Redis } from 'ioredis';
@@ -29,8 +29,8 @@ const madeMax = 20;
 const wrongMax = 30;
 const wrongWindowSeconds = 7 * 24 * 3_600;
 
-// KEYS: the code, the person’s wrong tries, codes recently made for the person. ARGV: digests of the short and of the long code,
-// the bounds of the two counts, the lifetime of the code. Answers whether the long one is the code.
+// KEYS: the code, the person’s wrong tries, codes recently made for the person. ARGV: digests of the short and the long code, the
+// bounds of the two counts, the lifetime of the code. Answers whether the long one was used.
 const makeScript = `
 local made = redis.call('INCR', KEYS[3])
 redis.call('EXPIRE', KEYS[3], ARGV[5], 'NX')
@@ -41,8 +41,8 @@ redis.call('HSET', KEYS[1], 'digest', long and ARGV[2] or ARGV[1], 'tries', 0)
 redis.call('EXPIRE', KEYS[1], ARGV[5])
 return long and 1 or 0`;
 
-// KEYS: the code, the person’s wrong tries. ARGV: digest, keep, the most tries, the window of the wrong tries, digest under the other key. Counts and compares
-// in one step, so that parallel guesses get no more tries than serial ones.
+// KEYS: the code, the person’s wrong tries. ARGV: digest, keep, the most tries, the window of the wrong tries, digest under the other
+// key. Counts and compares in one step, so that parallel guesses get no more tries than serial ones.
 const checkScript = `
 local digest = redis.call('HGET', KEYS[1], 'digest')
 if not digest then return 'expired' end
@@ -55,11 +55,11 @@ redis.call('EXPIRE', KEYS[2], ARGV[4], 'NX')
 if redis.call('HINCRBY', KEYS[1], 'tries', 1) >= tonumber(ARGV[3]) then redis.call('DEL', KEYS[1]) end
 return 'wrong'`;
 
-/** @param secrets the first is for new codes, those of each are taken; without them a copy of Redis would reveal the codes, since there are so few possible ones */
+/** @param secrets the first signs new codes, all are accepted; without a secret a copy of Redis would reveal the codes, as so few are possible */
 export function makeOneTimeCodes(redis: Redis, prefix: string, secrets: Buffer[]): OneTimeCodes {
   const oneTimeCodeMake = defineScript<0 | 1>(redis, 'oneTimeCodeMake', makeScript, 3);
   const oneTimeCodeCheck = defineScript<CodeCheck>(redis, 'oneTimeCodeCheck', checkScript, 2);
-  // The person is the hash tag, which keeps all on one node of a Cluster.
+  // The person is the hash tag, which keeps all keys on one node of a Cluster.
   const personOf = ({ connection, recipient }: CodeRequest) => `{${hashId(JSON.stringify([connection, recipient]))}}`;
   const key = (request: CodeRequest) => `${prefix}code:${personOf(request)}:${hashId(request.binding)}`;
   const count = (what: string, request: CodeRequest) => `${prefix}codes-${what}:${personOf(request)}`;

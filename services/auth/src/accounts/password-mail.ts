@@ -1,4 +1,4 @@
-/** Sends the link with which somebody who lost a password sets a new one. */
+/** Sends the link to set a new password to somebody who has lost theirs. */
 import { baseUrlOf } from '@gatepost/runtime/issuer';
 import type { Background } from '../background.ts';
 import { networkOf } from '../http/network.ts';
@@ -14,7 +14,7 @@ import type { AccountStore } from './store.ts';
 type Asked = {
   connection: string;
   email: string;
-  /** The application from which it was requested, if it is known: the page behind the link leads back there. */
+  /** The application that requested it, if known: the page behind the link leads back there. */
   clientId?: string;
   /** The network address of the request. */
   ip: string;
@@ -27,7 +27,7 @@ type Asked = {
  */
 export type SendPasswordMail = (asked: Asked) => Promise<'accepted' | 'too_many'>;
 
-/** Of a link whose template says nothing else. */
+/** The default for links whose template does not say. */
 export const passwordTtlSeconds = 3_600;
 
 /** For each asking network, per hour. */

@@ -1,6 +1,6 @@
 /**
  * Passwords: argon2id with 19 MiB, two passes and a parallelism of one (OWASP’s minimum; 8 ms here). Hashing shares libuv’s few
- * threads with token signing, so one hash runs at a time. The others wait in turn, by network and by account, and beyond a bound
+ * threads with token signing, so one hash runs at a time. The others wait in turn, by network and by account; beyond a limit,
  * logins are refused rather than tokens (turns.ts).
  */
 import { hash, verify } from '@node-rs/argon2';
@@ -12,14 +12,14 @@ export { TooBusy } from './turns.ts';
 // argon2id is the library's default.
 const options = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 const prefix = `$argon2id$v=19$m=${options.memoryCost},t=${options.timeCost},p=${options.parallelism}$`;
-// Two seconds of work altogether, at most a quarter of it for one network.
+// Two seconds of work in all, at most a quarter of it for one network.
 const turns = makeTurns({ running: 1, perNetwork: 64, waiting: 256 });
-/** For passwords that no login is waiting for: an administrator’s and the seed’s. */
+/** For passwords set outside of a login: by an administrator or the seed. */
 const ourselves: Asker = { network: 'ourselves', account: '' };
 /** Longer input is refused before it is hashed. */
 export const passwordMaxBytes = 1_024;
 
-// Made once, from a password that nobody has: checking an unknown account takes as long as checking a wrong password.
+// Made once, from a random password: checking an unknown account takes as long as checking a wrong password.
 let dummyHash: Promise<string> | undefined;
 
 /** @throws TooBusy */
@@ -42,16 +42,16 @@ export async function passwordMatches(
   const matches = await turns.take(asker, () =>
     isOurs(against)
       ? verify(against, normalize(password))
-      : // As it was typed: who hashed it may not have normalized it.
+      : // As it was typed: the system that hashed it may not have normalized it.
         importedMatches(against, password),
   );
   return matches && passwordHash != null;
 }
 
-/** Whether the hash has our own form and costs; another is replaced when its owner signs in. */
+/** Whether the hash has our own form and costs; any other is replaced when its owner signs in. */
 export const isOurs = (passwordHash: string): boolean => passwordHash.startsWith(prefix);
 
-/** Normalizes the password: the same characters typed on another keyboard must match. */
+/** The same characters typed on another keyboard must match. */
 function normalize(password: string): string {
   return password.normalize('NFKC');
 }

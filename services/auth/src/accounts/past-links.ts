@@ -1,13 +1,12 @@
 /**
- * What is still known of a link from a mail when it no longer works: whether it was used, and how another one can be sent. For a day
- * longer than it works,
- * so that whoever opens the mail the next morning is not at a dead end. It opens nothing.
+ * What is still known of a link from a mail when it no longer works: whether it was used, and how another one can be sent. Kept for
+ * a day longer than the link works, so that opening the mail the next morning is not a dead end. It gives no access.
  */
 import type { Redis } from 'ioredis';
 import { hashId } from '../adapter/hashed.ts';
 
 export type PastLinks<Known> = {
-  /** @param lifeSeconds how long it works, if that is longer than it is remembered anyway */
+  /** @param lifeSeconds how long the link works, if longer than it is remembered anyway */
   remember(value: string, known: Known, lifeSeconds?: number): Promise<void>;
   markUsed(value: string): Promise<void>;
   find(value: string): Promise<(Known & { isUsed: boolean }) | undefined>;
@@ -15,11 +14,11 @@ export type PastLinks<Known> = {
 
 const ttlSeconds = 24 * 3_600;
 
-/** @param kind keeps the links of one kind apart from those of others */
+/** @param kind separates links of different kinds */
 export function makePastLinks<Known extends object>(redis: Redis, prefix: string, kind: string): PastLinks<Known> {
-  // The hash tag keeps both on one node of a Cluster.
+  // The hash tag keeps both keys on one node of a Cluster.
   const keyOf = (value: string, what: 'known' | 'used') => `${prefix}past-${kind}:${what}:{${hashId(value)}}`;
-  // Two keys rather than a transaction: each write stands for itself.
+  // Two keys rather than a transaction: each write stands on its own.
   return {
     async remember(value, known, lifeSeconds = 0) {
       await redis.set(keyOf(value, 'known'), JSON.stringify(known), 'EX', lifeSeconds + ttlSeconds);

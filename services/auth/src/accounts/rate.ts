@@ -10,9 +10,9 @@ import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import { hashId } from '../adapter/hashed.ts';
 
 export type Rate = {
-  /** Counts one; false when the window already has its `max`. */
+  /** Counts one event; false when the window has already reached `max`. */
   take(what: string, key: string, max: number, windowSeconds: number): Promise<boolean>;
-  /** Takes back one that was counted, or all of this window. */
+  /** Takes back one counted event, or all of this window's. */
   giveBack(what: string, key: string, max: number, windowSeconds: number, all?: boolean): Promise<void>;
 };
 
@@ -26,7 +26,7 @@ export function makeRate(redis: Redis, prefix: string): Rate {
     limiters.set(name, limiter);
     return limiter;
   };
-  limiterOf('none', 1, 1); // the first one defines their script (redis-script.ts says why that is done now)
+  limiterOf('none', 1, 1); // the first limiter defines their script (redis-script.ts explains why now)
   return {
     async take(what, key, max, windowSeconds) {
       const limiter = limiterOf(what, max, windowSeconds);

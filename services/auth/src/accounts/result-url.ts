@@ -1,4 +1,4 @@
-/** Where a link leads on to when it was used, and what that is told (Auth0: "Email Template Descriptions", redirect to results). */
+/** Where a used link leads on to, and what that address is told (Auth0: "Email Template Descriptions", redirect to results). */
 
 const messages = {
   verified: 'Your email was verified. You can continue using the application.',
@@ -17,13 +17,13 @@ export function withResult(
   const given = {
     supportSignUp: 'true',
     supportForgotPassword: 'true',
-    // Of a link that no longer works nobody learns whose it was.
+    // A link that no longer works does not reveal whose it was.
     ...(isSuccess && includeEmail && email && { email }),
     message: messages[result],
     success: String(isSuccess),
     ...(isSuccess && { code: 'success' }),
   };
-  // Spaces as Auth0 writes them.
+  // Spaces encoded as Auth0 does.
   const query = Object.entries(given).map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
   url.search = [url.search.slice(1), ...query].filter(Boolean).join('&');
   return url.href;

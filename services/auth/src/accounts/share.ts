@@ -1,8 +1,8 @@
-/** How many requests of one network are in progress at a time, including those that wait. */
+/** Limits how many requests of one network are in progress at a time, including waiting ones. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export type Share = {
-  /** A slot, given back when disposed; undefined when the network uses all of its own. */
+  /** A slot, given back when disposed; undefined when the network is using all of its slots. */
   take(network: string): Disposable | undefined;
 };
 
@@ -28,7 +28,7 @@ const heldMs = 250;
 const heldMax = 1_000;
 let held = 0;
 
-/** A refusal is delayed a little: a crowd that retries at once would otherwise keep us busy refusing. */
+/** Delays a refusal a little: a crowd that retries at once would otherwise keep us busy refusing. */
 export async function holdBack(): Promise<void> {
   if (held >= heldMax) return;
   held += 1;

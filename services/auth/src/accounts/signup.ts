@@ -16,7 +16,7 @@ export const passwordMinLength = 8;
 
 export type Signup =
   | { kind: 'created'; account: AccountModel }
-  /** All that is wrong with what was given; else why it cannot be. Never empty. */
+  /** All problems with the input, or else why the sign-up is impossible. Never empty. */
   | {
       kind: 'refused';
       problems: SignupProblem[];
@@ -30,7 +30,7 @@ export type SignupProblem =
   | 'password_too_common'
   | 'password_leaked'
   | 'signup_refused'
-  /** Where the tenant wants it told. */
+  /** Only if the tenant wants this revealed. */
   | 'user_exists'
   | 'signup_denied'
   | 'busy';
@@ -39,9 +39,9 @@ export type SignUp = (given: {
   connection: string;
   email: unknown;
   password: unknown;
-  /** The network address of the person who signs up. */
+  /** The network address of the person signing up. */
   ip: string;
-  /** The application in which they do. */
+  /** The application in which they sign up. */
   clientId: string;
   languages: Languages;
   profile?: {
@@ -55,7 +55,7 @@ export type SignUp = (given: {
   };
 }) => Promise<Signup>;
 
-/** An account with an address that nobody has confirmed is asked to, by mail. */
+/** A new account with an unconfirmed address is asked by mail to confirm it. */
 export function makeSignUp(parts: {
   accounts: AccountStore;
   settings: SettingsStore;
@@ -74,10 +74,10 @@ export function makeSignUp(parts: {
     const network = networkOf(ip);
     if (await breached.refusesSignup(password as string, { ip, network, clientId })) return refused('password_leaked');
     try {
-      // Hashed before the account is looked up, so that a taken address does not answer faster.
+      // Hashed before the account is looked up, so that a taken address is not answered faster.
       const passwordHash = await hashPassword(password as string, { network, account: address });
       const owned = address.trim().toLowerCase();
-      // Whether or not the address is taken.
+      // Runs whether or not the address is taken.
       const admitted = await actions.beforeSignUp({ connection, clientId, ip, user: userOf(owned, profile) });
       if (admitted.kind === 'denied') return { ...refused('signup_denied'), said: admitted.message };
       const account = await accounts.create({
@@ -104,7 +104,7 @@ function tellsOfTaken({ inert }: Pick<SettingsModel, 'inert'>): boolean {
   return flags?.enable_public_signup_user_exists_error === true;
 }
 
-/** As actions see who is about to sign up. */
+/** The person about to sign up, as actions see them. */
 function userOf(email: string, profile: Parameters<SignUp>[0]['profile'] = {}): Record<string, unknown> {
   const { givenName, familyName, userMetadata = {}, ...rest } = profile;
   return {
@@ -127,7 +127,7 @@ function withMetadata(
   };
 }
 
-/** Why it cannot be anybody’s password. */
+/** Why this password is not allowed. */
 export function passwordProblem(
   password: unknown,
   email: string,

@@ -7,20 +7,20 @@ import { upstreamPrefixes } from '../upstream/strategies.ts';
 import { type AccountForTokens, findForTokens } from './for-tokens.ts';
 import { parseIdentifier } from './identifier.ts';
 
-/** One state of an account: it identifies this account (not a later one with the same id) until its credentials change. */
+/** A state of an account: identifies this very account (not a later one with the same id) until its credentials change. */
 export type AccountState = Pick<AccountModel, 'userId' | 'incarnation' | 'credentialsVersion'>;
 
-/** The columns that make up its state, and nothing else. */
+/** Picks the columns that make up its state. */
 export function stateOf({ userId, incarnation, credentialsVersion }: AccountState): AccountState {
   return { userId, incarnation, credentialsVersion };
 }
 
-/** The same text for the same state of the same account, and for nothing else. */
+/** The same text for the same state of the same account, and for no other. */
 export function stateText(state: AccountState | undefined): string {
   return state ? `${state.incarnation}.${state.credentialsVersion}` : 'nobody';
 }
 
-/** Whether the account is open, and in the state that it had. */
+/** Whether the account is open and unchanged since `state`. */
 export function isStill(
   account: (AccountState & Pick<AccountModel, 'blocked'>) | undefined,
   state: AccountState,
@@ -33,7 +33,7 @@ export type TokenAccount = {
   accountId: string;
   incarnation: string;
   connection: string;
-  /** Since when what shows that it is them counts, in epoch seconds, where that is known: a session, or the request that proves a password. */
+  /** When the proof of identity dates from, in epoch seconds, if known: that of a session, or of the request that proves a password. */
   from?: number | undefined;
   /** The types of its authentication methods. */
   factors: string[];
@@ -43,37 +43,37 @@ export type TokenAccount = {
 export type MetadataChange = { user?: Record<string, unknown> | undefined; app?: Record<string, unknown> | undefined };
 
 export type AccountStore = {
-  /** Also one that is linked to another. */
+  /** Includes an account that is linked to another. */
   find(userId: string): Promise<AccountModel | undefined>;
   /**
    * The account in oidc-provider’s form. Also undefined for a blocked account, whose tokens then stop working at once; for a
    * session that began (`from`, epoch seconds) before the account ended its sessions; and for a session of an earlier account with
-   * that id. `grantId` is the grant that will be asked for next.
+   * that id. `grantId` is the grant that will be needed next.
    */
   findForTokens(
     userId: string,
     session?: { from: number | undefined; incarnation: string | undefined; grantId?: string | undefined },
   ): Promise<TokenAccount | undefined>;
   /**
-   * Finds an account by what was typed, within a connection. An email address never finds a username, nor does a number. If several
-   * accounts have one number, those that have verified it come first, then the oldest.
+   * Finds an account by the typed login, within a connection. An email address never finds a username, nor does a number. If several
+   * accounts share a number, those that have verified it come first, then the oldest.
    */
   findByLogin(connection: string, login: string): Promise<AccountModel | undefined>;
   /**
-   * The account that a proven email address or phone number opens: the oldest one that has verified it, in any connection of ours, or
-   * else the connection’s own, which was created for it but has lost its verified mark. What another provider says of an address opens
-   * nothing here.
+   * The account that a proven email address or phone number opens: the oldest one that has verified it, in any of our own connections,
+   * or else the connection’s own account, created for it but no longer marked as verified. An address asserted by another provider
+   * opens nothing here.
    */
   findAddressee(channel: 'email' | 'sms', connection: string, recipient: string): Promise<AccountModel | undefined>;
-  /** Whom it logs in: the account that it is linked to, or itself. What names or proves somebody is the account's that was found by it. */
+  /** The account it logs in to: the one it is linked to, or itself. Names and proofs belong to the account by which it was found. */
   ownerOf(account: AccountModel): Promise<AccountModel | undefined>;
-  /** The connections of the identities that are linked to the account, its own apart. */
+  /** The connections of the linked identities, without the account's own. */
   linkedConnections(userId: string): Promise<string[]>;
   /** Undefined when the connection already has an account with that email, username or number. */
   create(account: Omit<Prisma.AccountCreateInput, 'userId'> & { userId?: string }): Promise<AccountModel | undefined>;
-  /** @param metadata what is set among the metadata that the account has by then, so that of several changes at once none is lost; null removes */
+  /** @param metadata merged into the account's metadata in the database, so that concurrent changes do not overwrite each other; null removes a key */
   update(userId: string, change: Prisma.AccountUpdateInput, metadata?: MetadataChange): Promise<AccountModel>;
-  /** Changes an account in one step if it is still as it was found; undefined if not. */
+  /** Changes an account in one step if it is still in that state; undefined if not. */
   updateState(state: AccountState, change: Prisma.AccountUpdateInput): Promise<AccountModel | undefined>;
 };
 
@@ -97,7 +97,7 @@ export function makeAccountStore(db: Database, pool: Pool): AccountStore {
       return (
         (await db.account.findFirst({
           where: { connection, [columnOf[identifier.kind]]: identifier.value },
-          // Only numbers may be several accounts'.
+          // Only numbers may be shared by several accounts.
           orderBy: [{ phoneVerified: 'desc' }, { createdAt: 'asc' }],
         })) ?? undefined
       );
@@ -160,7 +160,7 @@ function newUserId(connection: string): string {
   return `${prefix}|${randomBytes(12).toString('hex')}`;
 }
 
-/** Everything we know about a person, under OpenID’s names; oidc-provider picks what was granted. */
+/** Everything we know about a person, under OpenID’s names; oidc-provider picks the granted claims. */
 export function accountClaims(
   account: Omit<
     AccountForTokens,

@@ -1,16 +1,16 @@
 /**
- * Whom a login attempt is about, as the lockout counts it and the log names it: the account, however it was typed, or the
+ * The subject of a login attempt, as the lockout counts it and the log names it: the account, however it was typed, or the
  * identifier if there is no such account. So unknown people are counted like known ones.
  */
 import type { AccountModel } from '../generated/models.ts';
 import { parseIdentifier } from './identifier.ts';
 
 export type Subject = {
-  /** The same for attempts that are counted together. */
+  /** Equal for attempts that are counted together. */
   key: string;
   /** The id of a known account. */
   userId?: string;
-  /** What was typed, normalized. It may be anything, even a password typed into the wrong field. */
+  /** The normalized input. It may be anything, even a password typed into the wrong field. */
   typed: string;
 };
 

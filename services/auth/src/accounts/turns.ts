@@ -1,12 +1,12 @@
 /**
- * Fair queueing for work that is scarce. Networks take turns, and within a network the requested accounts do: however many requests
- * one network sends, any other waits for at most one piece of work per network ahead of it.
+ * Fair queueing for scarce work. Networks take turns, and within a network the requested accounts do: however many requests one
+ * network sends, any other waits for at most one piece of work per network ahead of it.
  *
- * The queue is bounded, per network and altogether. When it is full, the newest request of the network that waits with the most is
- * turned away. So nobody is refused because of a stranger’s requests while any network waits with more.
+ * The queue is bounded, per network and in total. When it is full, the network with the most waiting requests loses its newest one.
+ * So nobody is refused because of a stranger’s requests while any network has more waiting.
  */
 
-/** The source of the work: the network of the request, and the account (or typed identifier) that it is about. */
+/** Who causes the work: the network of the request, and the account (or typed identifier) that it concerns. */
 export type Asker = { network: string; account: string };
 
 /** The queue is full. `excess`: because of what this very network already has waiting. */
@@ -66,7 +66,7 @@ function makeQueue(limits: Omit<Limits, 'running'>) {
     size += 1;
   }
 
-  /** Picks the next one; its account moves to the end within its network, and its network to the end of all. */
+  /** Picks the next request; its account moves to the end of its network, and its network to the end of all. */
   function next(): Waiting | undefined {
     const [network] = lines.keys();
     if (network === undefined) return undefined;
@@ -83,7 +83,7 @@ function makeQueue(limits: Omit<Limits, 'running'>) {
     return waiting;
   }
 
-  /** Removes an account’s newest request; its place in the order stays. */
+  /** Removes an account’s newest request; the account keeps its place in the order. */
   function sendAway(line: Line, account: string): void {
     const queue = line.accounts.get(account)!;
     const newest = queue.pop()!;
@@ -93,7 +93,7 @@ function makeQueue(limits: Omit<Limits, 'running'>) {
     newest.refuse(new TooBusy(true));
   }
 
-  /** Makes room for one more. @throws TooBusy when the asking network itself has the most waiting. */
+  /** Makes room for one more request. @throws TooBusy when the asking network itself has the most waiting */
   function makeRoom({ network, account }: Asker): void {
     const own = lines.get(network);
     const isNetworkFull = (own?.size ?? 0) >= limits.perNetwork;

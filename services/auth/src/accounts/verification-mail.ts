@@ -1,4 +1,4 @@
-/** Asks somebody by mail whether an address is theirs, and welcomes those who have said so. */
+/** Asks somebody by mail whether an address is theirs, and welcomes them once they confirm it. */
 import { baseUrlOf } from '@gatepost/runtime/issuer';
 import type { Background } from '../background.ts';
 import type { ClientStore } from '../clients/store.ts';
@@ -17,19 +17,19 @@ type About = { account: AccountModel; clientId: string | undefined; languages: L
 
 export type VerificationMails = {
   /**
-   * Sends the mail after the answer. @param ip the network address of the reader’s own request; absent when an administrator
-   * asks @param done hears what has become of it
+   * Sends the mail after the answer. @param ip the network address of the recipient’s own request; absent when an administrator
+   * asks @param done is told the outcome
    */
   send(
     asked: About & { ip?: string; done?: (outcome: 'completed' | 'failed') => Promise<void> },
   ): Promise<'accepted' | 'too_many' | 'disabled'>;
-  /** For an account that has just been made. What cannot be sent now can be asked for later. */
+  /** For a newly created account. A mail that cannot be sent now can be requested later. */
   signedUp(asked: About & { ip: string }): Promise<void>;
-  /** Once the address is confirmed, if the tenant has a template for that. */
+  /** Sent once the address is confirmed, if the tenant has a template for it. */
   welcome(about: About): Promise<void>;
 };
 
-/** Auth0's, for links whose template says nothing else. */
+/** Auth0's value, for links whose template does not say. */
 const verificationTtlSeconds = 432_000;
 export const verificationPath = '/email-verification';
 

@@ -1,6 +1,6 @@
 /**
- * The page behind the link of a verification mail. Its form confirms the address, not its opening: scanners open links, and an address
- * that somebody else signed up with would be confirmed by its owner’s own.
+ * The page behind the link of a verification mail. The address is confirmed by its form, not by opening it: mail scanners open links,
+ * so the owner's own scanner would confirm an address that somebody else signed up with.
  */
 import express, { type Request, type Response, type Router } from 'express';
 import type { Provider } from 'oidc-provider';
@@ -34,7 +34,7 @@ export function makeVerifyEmailRoutes(parts: VerifyEmailParts): Router {
     renew({ userId, email, clientId }, asker) {
       return async () => {
         const account = await accounts.find(userId);
-        // Nothing is sent where there is nothing to confirm, and nobody is told.
+        // If there is nothing to confirm, nothing is sent and the asker cannot tell.
         if (!account || account.blocked || account.email !== email || account.emailVerified) return 'sent';
         return (await verificationMails.send({ account, clientId, ...asker })) === 'too_many' ? 'too_many' : 'sent';
       };
@@ -82,7 +82,7 @@ async function verifyEmail(parts: VerifyEmailParts, request: Request, response: 
   if (!ticket) return seeOther(response, linkTo(path, value));
   const { account, clientId, resultUrl, uiLocales } = ticket;
   const isNew = !account.emailVerified;
-  // The write succeeds only for the very account that the link was made for.
+  // The write succeeds only for the exact account that the link was made for.
   const verified = isNew ? await accounts.updateState(account, { emailVerified: true }) : account;
   if (verified && isNew) {
     parts.report.emailVerified(verified, addressOf(request));
@@ -101,7 +101,7 @@ async function showDone(parts: VerifyEmailParts, deadLinks: DeadLinks, request: 
   const { ticket: value = '' } = queryOf(request);
   const past = await verificationTickets.past(value);
   const account = past?.isUsed ? await accounts.find(past.userId) : undefined;
-  // The address may have become another one since.
+  // The address may have changed since.
   if (!past || !account?.emailVerified || account.email !== past.email) return deadLinks.show(request, response, value);
   const client = await clientOf(provider, past.clientId);
   const back = linkBack(client);
