@@ -1,7 +1,7 @@
 /**
- * Throttles addresses from which too much comes (`attack-protection/suspicious-ip-throttling`): for each network a bucket of attempts,
- * into which another comes every `rate` milliseconds. Logins that succeed give theirs back, so that only failures empty it. An
- * attempt is taken before it is known how it ends: parallel guesses get no more than serial ones.
+ * Throttles addresses that send too much (`attack-protection/suspicious-ip-throttling`): each network has a bucket of attempts, which
+ * gains one every `rate` milliseconds. Successful logins give theirs back, so that only failures empty it. An attempt is taken before
+ * its outcome is known: parallel guesses get no more than serial ones.
  */
 import type { Redis } from 'ioredis';
 import { hashId } from '../adapter/hashed.ts';
@@ -16,15 +16,15 @@ export type ThrottledStage = 'pre-login' | 'pre-user-registration';
 export type Pass =
   | {
       kind: 'open';
-      /** Beyond its bucket this address would be refused. */
+      /** The address has used up its bucket. */
       isLimited: boolean;
-      /** It does not count. Never throws. */
+      /** The attempt does not count. Never throws. */
       giveBack(): Promise<void>;
     }
   | { kind: 'closed'; seconds: number };
 
 export type AddressThrottle = {
-  /** Undefined where addresses are not throttled at all: then nothing is asked of any store. */
+  /** Undefined where addresses are not throttled at all; no store is asked then. */
   take(stage: ThrottledStage, whence: Whence): Promise<Pass | undefined>;
 };
 
@@ -40,7 +40,7 @@ redis.call('HSET', KEYS[1], 'level', tostring(level - 1), 'at', now)
 redis.call('PEXPIRE', KEYS[1], math.ceil((max - level + 1) * rate))
 return 0`;
 
-// KEYS as above. ARGV: how much it holds. One that is gone is full.
+// KEYS as above. ARGV: how much it holds. A missing bucket is full.
 const returnScript = `
 local level = redis.call('HGET', KEYS[1], 'level')
 if level then redis.call('HSET', KEYS[1], 'level', tostring(math.min(tonumber(ARGV[1]), level + 1))) end
@@ -70,7 +70,7 @@ export function makeAddressThrottle(parts: {
       const key = `${parts.prefix}bucket:${stage}:${hashId(whence.network)}`;
       const waitMs = await bucketTake(key, max_attempts, rate);
       const blocks = shields.includes('block');
-      // With Redis away the bucket fills by itself.
+      // If Redis is down, the bucket refills by itself.
       const giveBack = async () => void (await bucketReturn(key, max_attempts).catch(() => {}));
       if (waitMs === 0) return { kind: 'open', isLimited: blocks, giveBack };
       await parts.events.throttled(stage, whence, { blocks, alerts: shields.includes('admin_notification') });

@@ -1,8 +1,8 @@
-/** Whom no protection is enforced against, by network, as limits count it (http/network.ts): an IPv6 address stands for its /64. */
+/** Networks exempt from enforcement, in the form that limits count (http/network.ts): an IPv6 address stands for its /64. */
 import ipaddr from 'ipaddr.js';
 import { networkOf } from '../http/network.ts';
 
-/** @param network of networkOf; @param allowlist addresses and CIDR blocks */
+/** @param network from networkOf; @param allowlist addresses and CIDR blocks */
 export function isListed(allowlist: readonly string[], network: string): boolean {
   if (allowlist.length === 0) return false;
   const [text = ''] = network.split('/');

@@ -1,4 +1,4 @@
-/** Who has to solve a challenge before what (`attack-protection/bot-detection`). */
+/** Decides who has to solve a challenge, and before what (`attack-protection/bot-detection`). */
 import { subjectOf } from '../accounts/subject.ts';
 import { networkOf } from '../http/network.ts';
 import type { SettingsStore } from '../settings/store.ts';
@@ -8,13 +8,13 @@ import type { ProtectionEvents } from './events.ts';
 import type { Risk } from './risk.ts';
 import { type Protection, protectionOf } from './settings.ts';
 
-/** Who asks for what: their address, the application, and the login that they named, if they did. */
+/** The request: its stage, the person's address, the application, and the login, if one was given. */
 export type Asking = { stage: ChallengeStage; ip: string; clientId: string; login?: string | undefined };
 
 export type Bots = {
-  /** A challenge for whoever needs one. @param as of that stage, where a page stands before several */
+  /** A challenge, if one is needed. @param as the stage to issue it for, where one page covers several */
   challenge(asking: Asking, as?: ChallengeStage): Promise<string | undefined>;
-  /** Whether they may go on. @param also stages of which a challenge counts too */
+  /** Whether they may go on. @param also further stages whose challenges count */
   check(
     asking: Asking,
     solution: string | undefined,
@@ -22,7 +22,7 @@ export type Bots = {
   ): Promise<'passed' | 'missing' | 'wrong'>;
   /** Somebody failed to prove who they are. */
   failed(network: string, login: string): Promise<void>;
-  /** A sign-up was tried from there, whatever comes of it. */
+  /** A sign-up was attempted from this network, whatever its outcome. */
   signedUp(network: string): Promise<void>;
 };
 

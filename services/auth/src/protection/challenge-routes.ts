@@ -1,5 +1,5 @@
 /**
- * Where a page of an application gets the challenge that it has to solve, at the addresses that Auth0’s SDKs know. The solution goes along as
+ * Where an application's page gets the challenge it has to solve, at the addresses that Auth0’s SDKs know. The solution is sent as
  * `captcha`.
  */
 import type { Router } from 'express';

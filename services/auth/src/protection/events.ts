@@ -1,26 +1,26 @@
 /**
- * What the audit log says of attacks, in Auth0's type codes (https://auth0.com/docs/deploy-monitor/logs/log-event-type-codes), and how
- * administrators hear of them: `admin_notification` is a warning in the service's log, which names nobody.
+ * Reports attacks to the audit log, in Auth0's type codes (https://auth0.com/docs/deploy-monitor/logs/log-event-type-codes), and to
+ * administrators: `admin_notification` is a warning in the service's log, which names nobody.
  */
 import type { Log } from '@gatepost/runtime/log';
 import type { Rate } from '../accounts/rate.ts';
 import type { Audit } from '../audit.ts';
 import type { Frequency } from './settings.ts';
 
-/** Where an attempt comes from: its address, the network of that as limits count it, and the application. */
+/** Where an attempt comes from: its address, the network that limits count it under, and the application. */
 export type Whence = { ip: string; network: string; clientId?: string | undefined };
 
 export type ProtectionEvents = {
-  /** More came from an address than is allowed. A login that is refused for it writes its own entry. */
+  /** An address made more attempts than allowed. A login refused for this writes its own entry. */
   throttled(stage: string, whence: Whence, shields: { blocks: boolean; alerts: boolean }): Promise<void>;
   /** Too many wrong passwords, and the shields do not block. */
   notBlocked(whence: Whence, userId: string | undefined): void;
-  /** A challenge was to be solved. */
+  /** Somebody was given a challenge. */
   challenged(
     asking: { stage: string; ip: string; clientId: string },
     what: { answer: 'passed' | 'missing' | 'wrong'; isMonitored: boolean },
   ): void;
-  /** A breached password: one that its owner signed in with, or that somebody chose. A login that is refused for it writes its own entry. */
+  /** A breached password, used to sign in or chosen as a new one. A login refused for this writes its own entry. */
   leaked(
     type: 'pwd_leak' | 'signup_pwd_leak' | 'reset_pwd_leak',
     whence: Whence,
@@ -28,10 +28,10 @@ export type ProtectionEvents = {
   ): Promise<void>;
 };
 
-/** Of warnings about one network. */
+/** The interval between warnings about one network. */
 const hourSeconds = 3_600;
 const daySeconds = 86_400;
-/** The rarest that is named. */
+/** Rarest first; the first one configured applies. */
 const frequencies: [Frequency, number][] = [
   ['monthly', 30 * daySeconds],
   ['weekly', 7 * daySeconds],

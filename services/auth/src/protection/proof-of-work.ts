@@ -1,8 +1,8 @@
 /**
  * Proof of work in the form of ALTCHA (https://altcha.org/docs/v2/proof-of-work/, its first version): the SHA-256 of a salt and a secret
- * number; whoever sends the number has tried half of all on average. The salt says until when the challenge holds and what for, and
- * ends with `&`: so no digit can wander from the number into the salt and make another date of it. Nothing is stored of a challenge
- * before it is solved; a solution is taken once.
+ * number. Finding the number takes half of all tries on average. The salt states the challenge's expiry and purpose, and ends with
+ * `&`, so that no digit can move from the number into the salt and change the expiry. Nothing is stored before a challenge is
+ * solved; a solution is accepted once.
  */
 import { hash, randomBytes, randomInt } from 'node:crypto';
 import { z } from '@gatepost/runtime/env';
@@ -13,7 +13,7 @@ import { type ChallengeProvider, type ChallengeStage, stages } from './challenge
 
 /** The largest number: 25,000 hashes on average, some tenths of a second in a browser. */
 const maxnumber = 50_000;
-/** For whoever reads a page a while. */
+/** Long enough for somebody who reads the page for a while. */
 const lifetimeSeconds = 1_200;
 const solutionMaxLength = 1_024;
 
@@ -23,7 +23,7 @@ const solutionShape = z.strictObject({
   number: z.int().min(0).max(maxnumber),
   salt: z.string().regex(/^[0-9a-f]{16}\?expires=\d{10}&stage=[a-z-]+&$/),
   signature: z.string(),
-  // Widgets send along how long it took.
+  // Widgets report how long it took.
   took: z.unknown().optional(),
 });
 
@@ -38,7 +38,7 @@ export function makeProofOfWork(parts: {
   return {
     issue(stage) {
       const expires = Math.floor(now() / 1000) + lifetimeSeconds;
-      // With the number it mostly fits into one block of SHA-256.
+      // Short enough that salt and number usually fit into one block of SHA-256.
       const salt = `${randomBytes(8).toString('hex')}?expires=${expires}&stage=${stage}&`;
       const challenge = hash('sha256', salt + randomInt(0, maxnumber + 1));
       const signature = mac.tokenFor(signed(salt, challenge));

@@ -1,4 +1,4 @@
-/** What guards sign-ins and sign-ups against attacks, each part steered by `attack-protection` (settings.ts). */
+/** Guards sign-ins and sign-ups against attacks; each part is configured by `attack-protection` (settings.ts). */
 import type { Mac } from '../keys/mac.ts';
 import { makeAddressThrottle } from './address-throttle.ts';
 import { makeBots } from './bots.ts';

@@ -1,4 +1,4 @@
-/** How Auth0’s authentication API asks for a challenge to be solved, in its words and codes. */
+/** How Auth0’s authentication API asks for a challenge, in its words and codes. */
 import { ApiError } from '../http/api-error.ts';
 import type { Asking, Bots } from './bots.ts';
 
@@ -13,7 +13,7 @@ const refusals = {
 
 export const refusalOf = (answer: 'missing' | 'wrong') => refusals[answer];
 
-/** @throws ApiError when a challenge was to be solved and is not */
+/** @throws ApiError when a challenge is required and not solved */
 export async function checkPerson(bots: Bots, asking: Asking, solution: string | undefined): Promise<void> {
   const answer = await bots.check(asking, solution);
   if (answer === 'passed') return;

@@ -1,6 +1,6 @@
 /**
- * Who is risky: an address or a login with failures in the last quarter of an hour; for a sign-up also an address from which others came. Counted
- * only while something asks for it.
+ * Who is risky: an address or a login with failures in the last quarter of an hour; for a sign-up also an address with other sign-ups.
+ * Counted only while some setting needs it.
  */
 import type { Redis } from 'ioredis';
 import { hashId } from '../adapter/hashed.ts';
@@ -17,7 +17,7 @@ export type Risk = {
 };
 
 const windowSeconds = 900;
-/** From so many failures on, or sign-ups of a network, by how sensitive it is set. */
+/** The number of failures, or of a network's sign-ups, that counts as risky, by configured level. */
 const limits: Record<Level, { network: number; login: number }> = {
   low: { network: 10, login: 5 },
   medium: { network: 5, login: 3 },
@@ -26,7 +26,7 @@ const limits: Record<Level, { network: number; login: number }> = {
 
 export function makeRisk(redis: Redis, prefix: string): Risk {
   const keyOf = (kind: 'network' | 'login' | 'signups', of: string) => `${prefix}risk:${kind}:${hashId(of)}`;
-  // A command for each: of a Cluster, their keys lie on several nodes.
+  // Separate commands: in a Cluster the keys lie on several nodes.
   const count = async (key: string | undefined) => (key === undefined ? 0 : Number((await redis.get(key)) ?? 0));
   const add = (key: string) => redis.multi().incr(key).expire(key, windowSeconds, 'NX').exec();
   return {

@@ -1,6 +1,6 @@
 /**
- * What `attack-protection` of the management API sets, in Auth0's words and with its defaults, except that nothing is on that was not
- * on before: the limit on wrong passwords is, throttling of addresses, breached passwords and challenges are not.
+ * What `attack-protection` of the management API sets, in Auth0's words and with its defaults, except that features that used to be
+ * off stay off: only the limit on wrong passwords is on, not throttling of addresses, breached passwords or challenges.
  */
 import { z } from '@gatepost/runtime/env';
 import ipaddr from 'ipaddr.js';
@@ -17,7 +17,7 @@ const anyOf = <const Names extends readonly string[]>(...names: Names) =>
     .array(z.enum(names))
     .max(names.length * 2)
     .transform((given) => [...new Set(given)]);
-/** A bucket of `max_attempts`, into which one more comes every `rate` milliseconds. */
+/** A bucket of `max_attempts`, which gains one every `rate` milliseconds. */
 const bucket = z
   .strictObject({ max_attempts: z.int().min(1).max(100_000), rate: z.int().min(1).max(86_400_000) })
   .partial();
@@ -26,7 +26,7 @@ const shielded = z.strictObject({ shields: anyOf('block', 'admin_notification') 
 
 const policy = z.enum(['never', 'when_risky', 'always']);
 
-/** What a PATCH takes, by the last part of its path. */
+/** The body of each PATCH, by the last part of its path. */
 export const shapes = {
   'brute-force-protection': z
     .strictObject({
@@ -141,7 +141,7 @@ const standard: Protection = {
 };
 
 type Row = Pick<SettingsModel, 'attackProtection'>;
-/** A row is cached until an administrator changes it, so this is put together once for each. */
+/** A row is cached until an administrator changes it, so this is computed once per row. */
 const known = new WeakMap<Row, Protection>();
 
 export function protectionOf(row: Row): Protection {
@@ -153,7 +153,7 @@ export function protectionOf(row: Row): Protection {
   return found;
 }
 
-/** What the row says once a PATCH is applied to it: objects field by field, lists as a whole. */
+/** The row's settings after a PATCH: objects are merged field by field, lists replaced. */
 export function changed(row: Row, name: ProtectionName, change: object): Record<string, object> {
   const before = row.attackProtection as Record<string, object>;
   return { ...before, [name]: merged(before[name] ?? {}, change) as object };

@@ -1,16 +1,16 @@
 /**
- * How many sign-ups one network may try. `suspicious-ip-throttling` replaces the usual limit where it refuses; where it only tells, or leaves an
- * address of its list alone, that stays.
+ * How many sign-ups one network may attempt. `suspicious-ip-throttling` replaces the usual limit where it refuses; where it only
+ * reports, or exempts an allowlisted address, the usual limit stays.
  */
 import type { Rate } from '../accounts/rate.ts';
 import { networkOf } from '../http/network.ts';
 import type { AddressThrottle } from './address-throttle.ts';
 import type { Bots } from './bots.ts';
 
-/** Counts one, whatever comes of it; false when it is one too many. */
+/** Counts one sign-up, whatever its outcome; false when it is one too many. */
 export type TakeSignup = (from: { ip: string; clientId: string }) => Promise<boolean>;
 
-/** From one network. An office or a class may sign up together. */
+/** Per network. An office or a class may sign up together. */
 const usual = { max: 60, windowSeconds: 60 };
 
 export function makeTakeSignup(parts: {

@@ -1,6 +1,6 @@
 /**
- * A try at somebody's password or code, under both limits that `attack-protection` steers: that of the address
- * (`suspicious-ip-throttling`), and that of the account (`brute-force-protection`, accounts/lockout.ts).
+ * An attempt at somebody's password or code, under the two limits of `attack-protection`: the address's
+ * (`suspicious-ip-throttling`) and the account's (`brute-force-protection`, accounts/lockout.ts).
  */
 import type { Attempt as Begun, Lockout } from '../accounts/lockout.ts';
 import type { Subject } from '../accounts/subject.ts';
@@ -16,25 +16,25 @@ import type { WarnByMail } from './warning-mail.ts';
 export type Closed = {
   kind: 'closed';
   seconds: number;
-  /** Of the account, or of the address. */
+  /** Whether the account's limit was hit, or the address's. */
   reason: 'too_many_attempts' | 'too_many_from_address';
 };
 
 export type Attempt = Exclude<Begun, { kind: 'closed' }> | Closed;
 
-/** @param from the address of the person, and the application */
+/** The person's address, and the application. */
 type From = { ip: string; clientId?: string | undefined };
 
 export type Tries = {
   begin(subject: Subject, from: From): Promise<Attempt>;
   /** For a success that did not begin as a try. */
   clear(subjectKey: string, ip: string): Promise<void>;
-  /** The networks for which the account is closed; undefined stands for all. */
+  /** The networks locked out of the account; undefined stands for all networks. */
   closedFor(subjectKey: string): Promise<(string | undefined)[]>;
   open(subjectKey: string): Promise<void>;
 };
 
-/** Where tries are counted whatever network they come from. */
+/** Used as the network where tries are counted across all networks. */
 const everywhere = 'everywhere';
 
 const uncounted: Extract<Begun, { kind: 'open' }> = {

@@ -1,4 +1,4 @@
-/** Tells somebody by mail that their account was attacked, or their password is known: once a day, with a link to a new password. */
+/** Tells somebody by mail that their account was attacked or their password is known: once a day, with a link to set a new password. */
 import { baseUrlOf } from '@gatepost/runtime/issuer';
 import type { AccountTickets } from '../accounts/account-ticket.ts';
 import { passwordTtlSeconds } from '../accounts/password-mail.ts';
@@ -8,10 +8,10 @@ import type { Background } from '../background.ts';
 import type { Letters } from '../mail/letters.ts';
 import type { PostBox } from '../mail/post-box.ts';
 
-/** Auth0's names of the mails. */
+/** Auth0's names for the mails. */
 export type Warning = 'blocked_account' | 'stolen_credentials';
 
-/** Never waits and never throws: where too much is to be sent already, this is left out. */
+/** Never waits and never throws: if too many mails are already queued, this one is dropped. */
 export type WarnByMail = (warning: Warning, userId: string, from: { clientId?: string | undefined }) => void;
 
 const daySeconds = 86_400;

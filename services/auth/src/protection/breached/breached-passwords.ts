@@ -1,6 +1,6 @@
 /**
- * What a breached password leads to (`attack-protection/breached-password-detection`): at a login, at a sign-up, where somebody chooses
- * a new one. A wrong password is never looked up.
+ * Acts on a breached password (`attack-protection/breached-password-detection`): at a login, at a sign-up, or when somebody chooses a
+ * new one. A wrong password is never looked up.
  */
 import type { SettingsStore } from '../../settings/store.ts';
 import type { ProtectionEvents, Whence } from '../events.ts';
@@ -9,12 +9,12 @@ import type { WarnByMail } from '../warning-mail.ts';
 import type { IsBreached } from './source.ts';
 
 export type BreachedPasswords = {
-  /** Whether there is anything to look passwords up in. */
+  /** Whether there is a source to look passwords up in. */
   isPossible: boolean;
-  /** Whether the login is refused; its caller writes that into the log. */
+  /** Whether the login is refused; the caller logs the refusal. */
   refusesLogin(password: string, userId: string, from: Whence): Promise<boolean>;
   refusesSignup(password: string, from: Whence): Promise<boolean>;
-  /** @param userId whose new password it would be */
+  /** @param userId the account whose new password this would be */
   refusesChange(password: string, userId: string, from: Whence): Promise<boolean>;
 };
 
@@ -27,7 +27,7 @@ export function makeBreachedPasswords(parts: {
   warnByMail: WarnByMail;
 }): BreachedPasswords {
   const { isBreached, settings, events } = parts;
-  /** The shields that are up where this password is a breached one; else none. */
+  /** The active shields if this password is breached; undefined otherwise. */
   const shieldsAgainst = async (password: string, shieldsOf: (rules: Rules) => Shield[]) => {
     if (!isBreached) return undefined;
     const rules = protectionOf(await settings.load())['breached-password-detection'];

@@ -1,7 +1,7 @@
 /**
- * Looks a password up in a file of "Pwned Passwords", ordered by hash (https://haveibeenpwned.com/Passwords): a line for each, its SHA-1
- * and perhaps how often it was seen (`…:42`), with LF or CRLF. The file has some 40 GB: it is searched where it lies, with about thirty
- * short reads. It is opened for each look-up, so that a newer one may take its place at any time.
+ * Looks a password up in a file of "Pwned Passwords", ordered by hash (https://haveibeenpwned.com/Passwords). Each line has a SHA-1 and
+ * perhaps its count (`…:42`), with LF or CRLF. The file has some 40 GB, so it is searched in place, with about thirty short reads. It
+ * is opened for each lookup, so that it can be replaced by a newer one at any time.
  */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { Misconfigured } from '@gatepost/runtime/misconfigured';
 import type { Lookup } from './source.ts';
 
 const blockBytes = 4_096;
-/** More than any line has. */
+/** Longer than any line. */
 const lineMaxBytes = 128;
 const line = /^[0-9a-f]{40}(?::\d+)?\r?$/i;
 
@@ -22,7 +22,7 @@ export function makeFileLookup(path: string): Lookup {
   };
 }
 
-/** What is sought begins in [low, high), and `low` is the beginning of a line. */
+/** The wanted line begins in [low, high), and `low` is the beginning of a line. */
 async function search(file: FileHandle, size: number, sha1: string): Promise<boolean> {
   let [low, high] = [0, size];
   while (high - low > blockBytes) {

@@ -8,13 +8,13 @@ import { makeAnsweredFetch } from '../../http/outside-fetch.ts';
 import { makeFileLookup } from './file.ts';
 import { makeRangeLookup, rangeMaxBytes } from './range-service.ts';
 
-/** Whether the SHA-1 of a password is among those known, 40 hexadecimal digits in upper case. @throws when that cannot be said */
+/** Whether a password's SHA-1, 40 hexadecimal digits in upper case, is among the known ones. @throws when that cannot be determined */
 export type Lookup = (sha1: string) => Promise<boolean>;
 
-/** Whether a password is known. Undefined: there is no source. */
+/** Whether a password is known to be breached. Undefined: there is no source. */
 export type IsBreached = (password: string) => Promise<boolean>;
 
-/** After one that failed, nobody waits for another so soon. */
+/** After a failed lookup, the source is left alone for this long, so that nobody waits for it. */
 const pauseMs = 5_000;
 
 export function makeIsBreached(
@@ -33,7 +33,7 @@ export function makeIsBreached(
     try {
       return await lookup(hash('sha1', password, 'hex').toUpperCase());
     } catch (error) {
-      // Nobody is kept out because a list is away.
+      // Nobody is kept out because the list is unavailable.
       pausedUntil = now() + pauseMs;
       log.warn({ error: describeError(error), paused_ms: pauseMs }, 'breached passwords could not be looked up');
       return false;
