@@ -1,6 +1,6 @@
 /**
- * What a person's access token for the MFA API stands for there: it sets factors up and removes them as an `mfa_token` does, while the login that it comes
- * from is fresh, and with the second factor proven by whoever has one. Refresh tokens make no login fresher, so none of theirs counts for long.
+ * What a person's access token for the MFA API allows: setting up and removing factors, as an `mfa_token` does, while its login is fresh and, if the
+ * person has a second factor, that was proven too. Refresh tokens make no login fresher, so their access tokens do not count for long.
  */
 import { type AccountStore, isStill, stateOf } from '../accounts/store.ts';
 import { loadGrant } from '../adapter/known-grants.ts';
@@ -14,7 +14,7 @@ import { isMultiFactor } from './policy.ts';
 import { hasSecondFactor } from './types.ts';
 
 export type AccessParts = {
-  /** The MFA API's names. */
+  /** The MFA API's audiences. */
   mfaAudiences: ReadonlySet<string>;
   verify: ReturnType<typeof makeVerifier>;
   revokedTokens: Pick<RevokedTokens, 'has'>;
@@ -25,11 +25,11 @@ export type AccessParts = {
 
 export type Access = Pending & { request: NonNullable<Pending['request']>; scopes: ReadonlySet<MfaScope> };
 
-/** `proven` where it may change factors, else `challenge`. @returns undefined when it is no token for this API that counts now */
+/** `proven` where it may change factors, else `challenge`. @returns undefined if it is not a currently valid token for this API */
 export async function accessOf(parts: AccessParts, token: string, clientId?: string): Promise<Access | undefined> {
   const payload = await parts.verify(token);
   const audience = [payload?.aud ?? []].flat().find((name) => parts.mfaAudiences.has(name));
-  // One that is bound to a key is no bearer token.
+  // A token bound to a key is no bearer token.
   if (!payload || audience === undefined || payload.cnf !== undefined) return undefined;
   if (clientId !== undefined && payload.client_id !== clientId) return undefined;
   const grantId = payload[grantClaim];
@@ -53,7 +53,7 @@ export async function accessOf(parts: AccessParts, token: string, clientId?: str
     isReported: true,
     request: { clientId: String(payload.client_id), scope, audience },
     scopes: new Set(scope.split(' ') as MfaScope[]),
-    // What was begun with it, unless the account has changed since.
+    // What was begun with the token, unless the account has changed since.
     ...(kept && isStill(account, kept.account) && begunIn(kept)),
   };
 }

@@ -1,4 +1,4 @@
-/** The pages on which a second factor is proven. Each form is answered by a redirect; nothing here tells who else has which factor. */
+/** The pages on which a second factor is proven. Each form is answered by a redirect; nothing here reveals others' factors. */
 import type { Request } from 'express';
 import { fieldsOf } from '../http/form-fields.ts';
 import { networkOf } from '../http/network.ts';
@@ -14,7 +14,7 @@ import type { Method } from './store.ts';
 import { type MethodType, mfaSettingsOf, type SecondFactor } from './types.ts';
 import { askForKey, checkKey } from './webauthn.ts';
 
-/** Our pages’ names for what a person has. */
+/** Our pages’ names for a person's factors. */
 const choiceOf: Record<SecondFactor, FactorChoice> = {
   totp: 'otp',
   phone: 'sms',
@@ -23,10 +23,10 @@ const choiceOf: Record<SecondFactor, FactorChoice> = {
   'webauthn-platform': 'platform',
 };
 
-/** Each costs a signature’s check. */
+/** Each try costs a signature check. */
 const keyTries = { max: 60, windowSeconds: 60 };
 
-/** The page that comes first: what the person has that asks least, or the choice where a message would have to be sent. */
+/** Shows the first page: the person's least demanding factor, or the choice if a message would have to be sent. */
 export async function showSecondFactor(interaction: Interaction): Promise<void> {
   const pending = await pendingOf(interaction);
   if (!pending) return startAnew(interaction);
@@ -65,7 +65,7 @@ export async function choose(interaction: Interaction, request: Request): Promis
   }
 }
 
-/** What can be chosen; recovery codes only by whoever has one left. */
+/** The available choices; recovery codes only if the person has some left. */
 async function choicesOf({ parts }: Interaction, { types, account }: Pending): Promise<FactorChoice[]> {
   const settings = mfaSettingsOf(await parts.settings.load());
   const choices = types.map((type) => choiceOf[type as SecondFactor]);
@@ -131,14 +131,14 @@ async function checkSent(interaction: Interaction, request: Request, type: 'emai
   const step = pathOfSent(type);
   if (!code.trim()) return again(interaction, step, 'code_missing');
   const { userId } = pending.account;
-  // It may have been taken away, or the account closed, since the code was sent.
+  // The method may have been removed, or the account blocked, since the code was sent.
   const methods = await methodsOf(interaction, pending);
   if (!methods.some((method) => method.type === type && method.target === sentTo.target)) return startAnew(interaction);
   const proof = await interaction.parts.prove.sent(userId, sentTo, ownerOf(interaction), code);
   return judge(interaction, request, { step, factor: channelOf(type), proof });
 }
 
-/** Sends a code to what the person has of that kind, the newest of it. */
+/** Sends a code to the person's newest method of that kind. */
 async function sendCode(
   interaction: Interaction,
   pending: Pending,
@@ -195,12 +195,12 @@ export async function checkSecurityKey(interaction: Interaction, request: Reques
   if (action === 'other') return interaction.turnTo('mfa/choose');
   const { challenge, ...rest } = pending;
   if (challenge === undefined) return interaction.turnTo('mfa/key');
-  // Answered once, whatever comes of it.
+  // Answered once, whatever the outcome.
   if (!(await takePending(interaction))) return startAnew(interaction);
   await keepPending(interaction, rest);
   const methods = (await methodsOf(interaction, pending)).filter(({ type }) => isKey(type as MethodType));
   const { parts, address } = interaction;
-  // Nobody guesses a signature: it does not count for the account, so that a stranger with the password locks no key out.
+  // Nobody guesses a signature: failures do not count for the account, so a stranger with the password cannot lock out its key.
   const isTaken = await parts.rate.take('keys-by', networkOf(address), keyTries.max, keyTries.windowSeconds);
   const proof: Proof = isTaken
     ? await checkKey(parts, { methods, credential, challenge })
@@ -208,7 +208,7 @@ export async function checkSecurityKey(interaction: Interaction, request: Reques
   return judge(interaction, request, { step: 'mfa/key', factor: 'webauthn', proof });
 }
 
-/** What comes of a proof, by whatever page. */
+/** Acts on the result of a proof from any page. */
 async function judge(
   interaction: Interaction,
   request: Request,
@@ -239,7 +239,7 @@ function problemOf(factor: string, kind: 'wrong' | 'used' | 'expired'): ProblemN
   return kind === 'used' ? 'code_used' : kind === 'expired' ? 'code_expired' : 'code_wrong';
 }
 
-/** Too many tries, as long as that lasts. */
+/** Too many tries; shown while the pause lasts. */
 export async function showWait(interaction: Interaction): Promise<void> {
   const { pause } = await interaction.recall('mfa/wait');
   const seconds = pause?.until === undefined ? 0 : Math.ceil((pause.until - Date.now()) / 1000);
@@ -248,12 +248,12 @@ export async function showWait(interaction: Interaction): Promise<void> {
   return interaction.show('too-many-attempts', page, { status: 429, retryAfterSeconds: seconds });
 }
 
-/** The methods that count; none if the account is not as it was when the first factor was proven. */
+/** The methods that count; none if the account has changed since the first factor was proven. */
 function methodsOf({ parts }: Interaction, { account, types }: Pending): Promise<Method[]> {
   return parts.factors.listOf(account, types);
 }
 
-/** Undefined, with the answer given, where this is no page of this login (any more). */
+/** Undefined, after sending the answer, where this is not (or no longer) a page of this login. */
 async function challengeOf(interaction: Interaction, type?: MethodType): Promise<Pending | undefined> {
   const pending = await pendingOf(interaction);
   if (!pending) await startAnew(interaction);
@@ -267,7 +267,7 @@ const isKey = (type: MethodType) => type === 'webauthn-roaming' || type === 'web
 const channelOf = (type: 'email' | 'phone') => (type === 'phone' ? ('sms' as const) : ('email' as const));
 const pathOfSent = (type: 'email' | 'phone') => `mfa/${channelOf(type)}`;
 
-/** Enough to be recognized, too little to be learnt. */
+/** Shows enough to recognize a target, too little to learn it. */
 function masked(target: string): string {
   const [name = '', domain] = target.split('@');
   return domain === undefined ? `••••••${target.slice(-4)}` : `${name.slice(0, 1)}••••@${domain}`;

@@ -1,6 +1,6 @@
 /**
- * The pages on which somebody sets up a second factor, right after the first was proven: what is not confirmed by a first use is not kept.
- * Then the recovery codes, shown once.
+ * The pages on which somebody sets up a second factor, right after proving the first. A factor is stored only once a first use has
+ * confirmed it. Then come the recovery codes, shown once.
  */
 import type { Request } from 'express';
 import { isEmail, parseIdentifier } from '../accounts/identifier.ts';
@@ -53,7 +53,7 @@ const hasOthers = ({ types }: Pending) => types.length > 1;
 export async function showOtpEnrolment(interaction: Interaction): Promise<void> {
   const pending = await enrolmentOf(interaction, 'totp');
   if (!pending) return;
-  // A reload shows the same key: the app may have it by now.
+  // A reload shows the same key: the app may already have it.
   const secret = (pending.enrolling?.type === 'totp' && pending.enrolling.secret) || newTotpSecret();
   await keepPending(interaction, { ...pending, enrolling: { type: 'totp', secret } });
   const { parts } = interaction;
@@ -183,7 +183,7 @@ async function enrolKey(interaction: Interaction, request: Request, type: Second
   if (action === 'other') return interaction.turnTo('mfa/enrol');
   const { enrolling, ...rest } = pending;
   if (enrolling?.type !== type || enrolling.challenge === undefined) return interaction.turnTo(pathOfKey(type));
-  // Answered once, whatever comes of it.
+  // Answered once, whatever the outcome.
   await keepPending(interaction, rest);
   const key = await checkNewKey(interaction.parts, { credential, challenge: enrolling.challenge, type });
   if (!key) return again(interaction, pathOfKey(type), 'key_failed');
@@ -191,7 +191,7 @@ async function enrolKey(interaction: Interaction, request: Request, type: Second
   return enrolled(interaction, ['hwk', 'mfa'], type, () => interaction.parts.factors.add({ userId, type, ...key }));
 }
 
-/** It is kept; then recovery codes are shown, or the login goes on. */
+/** The factor is stored; then recovery codes are shown, or the login continues. */
 async function enrolled(
   interaction: Interaction,
   amr: string[],
@@ -199,10 +199,10 @@ async function enrolled(
   add: () => Promise<unknown>,
 ): Promise<void> {
   const { parts } = interaction;
-  // Of two forms at once one sets it up.
+  // If two forms arrive at once, one of them sets it up.
   const pending = await takePending(interaction);
   const account = pending && (await parts.accounts.find(pending.account.userId));
-  // A first factor is set up by the password alone: not once there is one, which may be somebody else's.
+  // A first factor is set up by the password alone, but not once there is one, which may be somebody else's.
   if (!pending || !isStill(account, pending.account) || pending.types.some((each) => account.factors.includes(each)))
     return startAnew(interaction);
   if (!(await add())) {
@@ -213,7 +213,7 @@ async function enrolled(
   const factor = { totp: 'otp', phone: 'sms' }[type as string] ?? type;
   parts.factorEvents.enrolled(eventOf(interaction, account.userId), factor);
   parts.tellOfChange({ name: 'factor_added', factor: type }, account, { ip: interaction.address });
-  // Those of an earlier factor went with it.
+  // Recovery codes of an earlier factor were removed with it.
   if (!mfaSettingsOf(await parts.settings.load()).factors['recovery-code'])
     return provenTwice(interaction, pending, { amr });
   const recoveryCodes = await parts.factors.makeRecoveryCodes(account.userId);
@@ -235,7 +235,7 @@ export async function leaveRecoveryCodes(interaction: Interaction): Promise<void
   return interaction.turnTo('mfa');
 }
 
-/** Undefined, with the answer given, where this is no page of this login (any more). */
+/** Undefined, after sending the answer, where this is not (or no longer) a page of this login. */
 async function enrolmentOf(interaction: Interaction, type?: SecondFactor): Promise<Pending | undefined> {
   const pending = await pendingOf(interaction);
   if (!pending) await startAnew(interaction);

@@ -1,4 +1,4 @@
-/** What the audit log says of second factors, in Auth0’s type codes (https://auth0.com/docs/deploy-monitor/logs/log-event-type-codes). */
+/** Audit log entries for second factors, in Auth0’s type codes (https://auth0.com/docs/deploy-monitor/logs/log-event-type-codes). */
 import type { Log } from '@gatepost/runtime/log';
 import type { Audit } from '../audit.ts';
 import type { LogType } from '../log-types.ts';
@@ -6,7 +6,7 @@ import type { LogType } from '../log-types.ts';
 export type FactorEvent = { userId: string; clientId?: string | undefined; ip: string };
 
 export type FactorEvents = {
-  /** A second factor is asked for. */
+  /** Somebody was asked for a second factor. */
   asked(event: FactorEvent): void;
   succeeded(event: FactorEvent, factor: string): void;
   failed(event: FactorEvent, factor: string, reason: 'wrong' | 'used' | 'expired'): void;

@@ -1,9 +1,9 @@
-/** Whoever sets up a factor has logged in just now: a session that was left open must not give itself one. */
+/** Setting up a factor requires a recent login: a session that was left open must not give itself one. */
 
-/** How old a login may be that sets up a factor. */
+/** How old the login may be when a factor is set up. */
 export const freshSeconds = 600;
 
-/** @param at of the login, in epoch seconds */
+/** @param at when the login happened, in epoch seconds */
 export function isFresh(at: number | undefined): boolean {
   return at !== undefined && Date.now() / 1000 - at <= freshSeconds;
 }

@@ -81,7 +81,7 @@ function grant(
   };
 }
 
-/** The recovery codes that were shown count from now on: until somebody has confirmed a factor, a password alone is no way to have any. */
+/** The recovery codes shown earlier become valid now: until a factor is confirmed, a password alone must not yield any. */
 async function noteEnrolment(
   { factors, factorEvents, accounts, tellOfChange }: Parts,
   { account: { userId }, enrolling }: Pending,
@@ -114,25 +114,25 @@ async function pendingFor(parts: Parts, { oidc }: KoaContextWithOIDC, client: Cl
   );
 }
 
-/** Of a refresh token: what was taken away while the second factor was proven is not given anew. */
+/** Whether the refresh token's grant still exists: access removed while the second factor was being proven is not given again. */
 async function isStillGranted({ pool }: Parts, { account, request }: Pending): Promise<boolean> {
   const { grantId } = request ?? {};
   return grantId === undefined || (await loadGrant(pool, grantId))?.userId === account.userId;
 }
 
-/** An access token for the MFA API takes the place of an `mfa_token` where it confirms what was begun with it. */
+/** An access token for the MFA API replaces an `mfa_token` when it confirms what was begun with it. */
 async function enrolmentOf(parts: Parts, token: string, client: Client) {
   const access = await accessOf(parts, token, client.clientId);
   const isOpen = access?.due === 'proven' && access.enrolling && access.scopes.has('enroll') && isFresh(access.at);
   return isOpen ? access : undefined;
 }
 
-/** The token is good for tokens once. What was asked of it afterwards needs another second factor. */
+/** The token yields tokens once. Anything asked of it afterwards needs another second factor. */
 async function spend(parts: Parts, token: string, amr: string[]): Promise<Subject> {
   const pending = await parts.pending.take(mfaOwner(token));
   if (!pending) throw described(new errors.InvalidGrant('spent mfa_token'), 'mfa_token was used already');
   const { enrolling: _, sentTo: __, oobCode: ___, ...rest } = pending;
-  // Nor for anything else where it came of a refresh token: to change factors the login must be fresh.
+  // One that came of a refresh token is not kept for anything else either: changing factors takes a fresh login.
   const isRefreshed = pending.request?.grantId !== undefined;
   if (!isRefreshed && !isAccessToken(token)) await parts.pending.keep(mfaOwner(token), { ...rest, due: 'proven' });
   return {
@@ -143,7 +143,7 @@ async function spend(parts: Parts, token: string, amr: string[]): Promise<Subjec
   };
 }
 
-/** The code of an app that the person has, or of the one that is being set up. */
+/** A code from an app that the person has, or from the one being set up. */
 async function proveOtp({ factors, prove }: Parts, pending: Pending, { otp = '' }: Params): Promise<Proof> {
   const { account, enrolling } = pending;
   const { userId } = account;
@@ -158,7 +158,7 @@ async function proveOtp({ factors, prove }: Parts, pending: Pending, { otp = '' 
   });
 }
 
-/** A code that was sent: to what the person has, or to what is being set up. */
+/** A code that was sent to a method the person has, or to the one being set up. */
 async function proveOob({ factors, prove }: Parts, pending: Pending, params: Params): Promise<Proof> {
   const { account, sentTo, oobCode, enrolling } = pending;
   const { userId } = account;

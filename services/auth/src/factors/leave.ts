@@ -1,10 +1,10 @@
-/** How the pages of second factors lead back: to the login, or to themselves with what was wrong. */
+/** How the second-factor pages lead back: to the login, or to themselves with the problems found. */
 import type { Interaction } from '../interaction/interaction.ts';
 import type { Outcome } from '../interaction/page-memory.ts';
 import type { ProblemName } from '../pages/strings/en.ts';
 import { takePending } from './second-factor.ts';
 
-/** Nobody has proven a first factor here, or what he proved no longer counts. */
+/** No first factor was proven here, or the proof no longer counts. */
 export async function startAnew(interaction: Interaction): Promise<void> {
   const { details, prompt } = interaction;
   await takePending(interaction);

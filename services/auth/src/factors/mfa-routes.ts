@@ -1,7 +1,7 @@
 /**
- * Auth0’s MFA API, second part (https://auth0.com/docs/api/authentication#multi-factor-authentication): challenges, what a person has, and
- * setting up more, with an `mfa_token` or a person's access token for this API. A password alone reads what there is and is asked for it; it adds and removes nothing beside what
- * protects the account already: that takes the second factor first, and then the same token for some minutes more.
+ * Auth0’s MFA API, second part (https://auth0.com/docs/api/authentication#multi-factor-authentication): challenges, listing a person's factors, and
+ * setting up more, with an `mfa_token` or a person's access token for this API. After a password alone, the factors can only be listed and challenged;
+ * adding or removing any beside existing ones takes a second factor first, and then the same token works for some minutes more.
  */
 import { randomBytes } from 'node:crypto';
 import express, { type Request, type Response, type Router } from 'express';
@@ -63,7 +63,7 @@ export function makeMfaRoutes(parts: Parts): Router {
   return router;
 }
 
-/** @param scope what an access token needs; without one none is taken. @throws ApiError 401 without a token that counts */
+/** @param scope what an access token needs; without it access tokens are not accepted. @throws ApiError 401 without a valid token */
 async function open(parts: Parts, request: Request, response: Response, scope?: MfaScope): Promise<Asked> {
   const body = (request.body ?? {}) as unknown;
   if (typeof body !== 'object' || body === null || Array.isArray(body))
@@ -90,7 +90,7 @@ function checkAccess({ scopes, at }: Access, scope: MfaScope): void {
     throw new ApiError(403, 'access_denied', 'the login is too old to change factors: log in again (max_age=600)');
 }
 
-/** Which kind of code is to be typed; one that is sent is sent now. */
+/** Says which kind of code to type, and sends it if it is one that is sent. */
 async function challenge(asked: Asked): Promise<void> {
   const { parts, pending, token, fields, response } = asked;
   if (pending.due !== 'challenge')
@@ -117,7 +117,7 @@ async function challenge(asked: Asked): Promise<void> {
   response.json({ challenge_type: 'oob', oob_code: oobCode, binding_method: 'prompt' });
 }
 
-/** Begins to set something up; the first code of it, at the token endpoint, confirms it. */
+/** Begins to set up a factor; its first code, at the token endpoint, confirms it. */
 async function associate(asked: Asked): Promise<void> {
   const { parts, pending, token, fields, response } = asked;
   if (pending.due === 'challenge')
@@ -130,7 +130,7 @@ async function associate(asked: Asked): Promise<void> {
     throw new ApiError(400, 'invalid_request', 'authenticator_types: none of these can be set up here');
   const account = await parts.accounts.find(pending.account.userId);
   if (!account) throw new ApiError(401, 'invalid_grant', 'the account is gone');
-  // Where there was nothing before: whoever sets up the first gets the codes with it, as at Auth0.
+  // If there were none before: the codes come with the first factor, as at Auth0.
   const isFirst = pending.due === 'enrolment' || (await parts.factors.recoveryCodesLeft(account.userId)) === 0;
   const recoveryCodes = mfa.factors['recovery-code'] && isFirst ? newRecoveryCodes() : undefined;
   const withCodes = { ...(recoveryCodes && { recoveryCodes }) };
@@ -195,7 +195,7 @@ async function remove({ parts, pending, request, response }: Asked): Promise<voi
 const kindOf = ({ type }: Method) =>
   type === 'totp' ? 'otp' : type === 'email' || type === 'phone' ? 'oob' : 'webauthn';
 
-/** Auth0 names them by the kind: `otp|dev_…`, `sms|dev_…`. */
+/** Auth0's ids are prefixed with the kind: `otp|dev_…`, `sms|dev_…`. */
 function apiIdOf({ id, type }: Method): string {
   const names: Partial<Record<string, string>> = { totp: 'otp', phone: 'sms' };
   return `${names[type] ?? type}|${id.split('|')[1]}`;
@@ -215,7 +215,7 @@ function present(method: Method, isWhole: boolean): object {
   };
 }
 
-/** As Auth0 shows it to who has not proven it. */
+/** As Auth0 shows it to somebody who has not proven it. */
 function masked(target: string): string {
   const [name = '', domain] = target.split('@');
   return domain === undefined ? `XXXXXX${target.slice(-4)}` : `${name.slice(0, 1)}***@${domain}`;

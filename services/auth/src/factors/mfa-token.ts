@@ -1,7 +1,7 @@
 /**
  * Auth0’s MFA API, first part (https://auth0.com/docs/secure/multi-factor-authentication/authenticate-using-ropg-flow-with-mfa): a token
- * request of a person who needs a second factor is answered with `mfa_required` and an `mfa_token`. It stands for what was proven and what
- * was asked for, is the client’s alone, lives a quarter of an hour, and is good for tokens once.
+ * request of a person who needs a second factor is answered with `mfa_required` and an `mfa_token`. The token stands for what was proven
+ * and requested, belongs to the client alone, lives a quarter of an hour, and yields tokens once.
  */
 import { randomBytes } from 'node:crypto';
 import { type Client, errors, type KoaContextWithOIDC, type Provider } from 'oidc-provider';
@@ -16,16 +16,16 @@ import type { Pending, PendingStore } from './pending.ts';
 import { dueOf } from './second-factor.ts';
 import { hasSecondFactor, type MethodType } from './types.ts';
 
-/** What a refresh token stands for, of which no more comes by a second factor. */
+/** What a refresh token grants; a second factor yields no more than that. */
 export type Refreshed = {
   scope: string;
   audience: string | undefined;
   grantId: string;
-  /** Of its login, in epoch seconds. */
+  /** When its login happened, in epoch seconds. */
   authTime: number;
 };
 
-/** @throws MfaRequired; SecondFactorImpossible where nobody who could set one up is there */
+/** @throws MfaRequired; SecondFactorImpossible where nobody is present who could set one up */
 export type RequireSecondFactor = (
   ctx: KoaContextWithOIDC,
   proven: {
@@ -33,14 +33,14 @@ export type RequireSecondFactor = (
     account: AccountModel;
     amr: string[];
     ip: string;
-    /** An action wants it, whatever the policy is. */
+    /** An action requires it, whatever the policy is. */
     isDemanded?: boolean;
-    /** It goes by a refresh token. */
+    /** The request uses a refresh token. */
     refreshed?: Refreshed;
   },
 ) => Promise<void>;
 
-/** Auth0 answers it with 403. */
+/** Auth0 answers with 403. */
 class MfaRequired extends errors.OIDCProviderError {
   readonly mfaToken: string;
   readonly requirements: object;
@@ -61,7 +61,7 @@ export class SecondFactorImpossible extends errors.CustomOIDCProviderError {
   }
 }
 
-/** Of the MFA API (access.ts); an `mfa_token` is no JWT. */
+/** Whether it is an access token for the MFA API (access.ts); an `mfa_token` is no JWT. */
 export const isAccessToken = (token: string): boolean => /^[\w-]+\.[\w-]+\.[\w-]+$/.test(token);
 
 export const mfaOwner = (token: string) => `mfa token ${token}`;
@@ -78,12 +78,12 @@ export function makeRequireSecondFactor(parts: {
     const settings = await parts.settings.load();
     const params = (ctx.oidc.params ?? {}) as Record<string, unknown>;
     const audience = requestedAudience(ctx);
-    // Whoever has a second factor proves it to change factors, whatever the policy spares.
+    // Changing factors takes a second factor from anybody who has one, even where the policy does not.
     const isForFactors = hasSecondFactor(account.factors) && isMfaApi(await apiOf(params, audience));
     const byAction = isDemanded || isForFactors ? { allowRememberBrowser: false } : undefined;
     const due = dueOf({ settings, client, factors: account.factors, params, amr, byAction });
     if (due.kind === 'none') return;
-    // A first factor wants a fresh login: whoever has found a refresh token is not to set one up.
+    // A first factor requires a fresh login: somebody who has found a refresh token must not set one up.
     if (refreshed && due.kind === 'enrolment') throw new SecondFactorImpossible();
     const { clientId } = client;
     parts.factorEvents.asked({ userId: account.userId, clientId, ip });
@@ -118,10 +118,10 @@ const requestOf = (clientId: string, { scope, audience, grantId }: Refreshed) =>
   ...(audience !== undefined && { audience }),
 });
 
-/** By Auth0’s names here; what needs a browser is missing. */
+/** Auth0’s names here; methods that need a browser are missing. */
 export const apiTypeOf: Partial<Record<MethodType, string>> = { totp: 'otp', phone: 'phone', email: 'email' };
 
-/** The library’s errors have no room for what goes with this one. */
+/** Adds the fields that the library’s errors cannot carry. */
 export function tellMfaTokens(provider: Provider): void {
   provider.on('grant.error', (ctx, error) => {
     if (!(error instanceof MfaRequired)) return;
@@ -130,15 +130,15 @@ export function tellMfaTokens(provider: Provider): void {
 }
 
 /**
- * What the token stands for, if it is this client’s, and the account is as it was. Whoever was to set up their first factor does not once
- * there is one: it may be somebody else’s who has the password too.
+ * What the token stands for, if it is this client’s and the account is unchanged. A token for setting up a first factor ends once there is
+ * one: the factor may have been set up by somebody else with the password.
  */
 export async function pendingOfToken(
   { pending, accounts }: { pending: PendingStore; accounts: Pick<AccountStore, 'find'> },
   token: string | undefined,
   clientId?: string,
 ): Promise<(Pending & { request: NonNullable<Pending['request']> }) | undefined> {
-  // What was begun with an access token counts only while that does (access.ts).
+  // What was begun with an access token counts only as long as that token (access.ts).
   const found = token && !isAccessToken(token) ? await pending.find(mfaOwner(token)) : undefined;
   if (!found?.request || (clientId !== undefined && found.request.clientId !== clientId)) return undefined;
   const account = await accounts.find(found.account.userId);

@@ -1,10 +1,10 @@
-/** A key or passkey that is made in a login, after its password. */
+/** Making a key or passkey during a login, after the password. */
 import type { Interaction } from '../interaction/interaction.ts';
 import type { Pending } from './pending.ts';
 import { keepPending } from './second-factor.ts';
 import { askForNewKey, type KeyType } from './webauthn.ts';
 
-/** What its browser is asked for, as JSON; undefined when the account is gone. The login remembers the challenge. */
+/** The browser's options for making it, as JSON; undefined when the account is gone. The login remembers the challenge. */
 export async function newKeyOptions(
   interaction: Interaction,
   pending: Pending,

@@ -1,4 +1,4 @@
-/** What the pages and the API of second factors work with. */
+/** The dependencies of the second-factor pages and API. */
 import type { TellOfChange } from '../mail/change-notice.ts';
 import type { FactorEvents } from './events.ts';
 import type { PendingStore } from './pending.ts';

@@ -1,6 +1,6 @@
 /**
- * Where passkeys are: connections whose `options.authentication_methods.passkey.enabled` says so, as at Auth0. Who has just typed a password
- * and has none is offered one, until he says "not now", which lasts a while in that browser.
+ * Passkeys are available in connections with `options.authentication_methods.passkey.enabled`, as at Auth0. Somebody who has just typed a
+ * password and has no passkey is offered one; "not now" hides the offer for a while in that browser.
  */
 import type { ConnectionModel } from '../generated/models.ts';
 import type { Interaction } from '../interaction/interaction.ts';
@@ -23,7 +23,7 @@ export async function isPasskeyOffered(interaction: Interaction, { account, amr 
   if (enabled.length === 0 || (request.get('cookie') ?? '').includes(`${cookieOf(parts.secure)}=`)) return false;
   const found = await parts.accounts.find(account.userId);
   if (!found || !isOffered(enabled, found)) return false;
-  // It will count as several factors: who has a second one adds none by the password alone, though no policy asks for more here.
+  // A passkey counts as several factors: with a second factor set up, a password alone must not add one, even if no policy asks for more here.
   return isMultiFactor(amr) || !hasSecondFactor(found.factors);
 }
 

@@ -1,4 +1,4 @@
-/** Passkeys: signing in by one, on the page that asks for the identifier, and making one after a login by password. */
+/** Passkeys: signing in with one on the identifier page, and making one after a login by password. */
 import type { Request } from 'express';
 import { isStill } from '../accounts/store.ts';
 import type { AccountModel } from '../generated/models.ts';
@@ -14,10 +14,10 @@ import { endLogin, eventOf, keepPending, ownerOf, pendingOf, takePending } from 
 import { hasSecondFactor } from './types.ts';
 import { askForKey, checkNewKey, checkPasskey, isHandleOf } from './webauthn.ts';
 
-/** Each costs a signature’s check. */
+/** Each try costs a signature check. */
 const tries = { max: 60, windowSeconds: 60 };
 
-/** What the page asks the browser for; undefined where nobody can have a passkey. Each page has a challenge of its own. */
+/** The page's options for the browser; undefined where nobody can have a passkey. Each page has a challenge of its own. */
 export async function passkeyOptions(interaction: Interaction): Promise<string | undefined> {
   const { parts, client } = interaction;
   if (!(await parts.connections.list(client.clientId)).some(hasPasskeys)) return undefined;
@@ -28,10 +28,10 @@ export async function passkeyOptions(interaction: Interaction): Promise<string |
 
 export type PasskeyLogin =
   | { kind: 'right'; account: AccountModel; amr: string[] }
-  /** `unknown`: nobody’s who may sign in here, or a wrong signature. `failed`: the browser gave none. */
+  /** `unknown`: belongs to nobody who may sign in here, or a wrong signature. `failed`: the browser gave none. */
   | { kind: 'unknown' | 'failed' | 'busy' };
 
-/** Who signs in by the passkey that the page has sent. A challenge is answered once, whatever comes of it. */
+/** Finds who signs in by the passkey that the page has sent. A challenge is answered once, whatever the outcome. */
 export async function logInByPasskey(interaction: Interaction, credential: string): Promise<PasskeyLogin> {
   const { parts, client, address } = interaction;
   const challenge = await parts.pending.takeChallenge(ownerOf(interaction));
@@ -60,7 +60,7 @@ export async function answerPasskeyOffer(interaction: Interaction, request: Requ
   const pending = await offeredOf(interaction);
   if (!pending) return;
   const { credential = '', action } = fieldsOf(request);
-  // Of two forms at once one goes on.
+  // If two forms arrive at once, one of them continues.
   if (!(await takePending(interaction))) return startAnew(interaction);
   if (action === 'skip') {
     declinePasskey(interaction);
@@ -83,7 +83,7 @@ export async function answerPasskeyOffer(interaction: Interaction, request: Requ
   return endLogin(interaction, pending);
 }
 
-/** Undefined, with the answer given, where none is offered (any more). */
+/** Undefined, after sending the answer, where no passkey is offered (any more). */
 async function offeredOf(interaction: Interaction): Promise<Pending | undefined> {
   const pending = await pendingOf(interaction);
   if (pending?.due === 'passkey') return pending;

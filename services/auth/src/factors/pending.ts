@@ -1,6 +1,6 @@
 /**
- * Who has proven a first factor, and has yet to prove or set up a second: kept for one interaction, which belongs to one browser.
- * Nobody is signed in by it. Sealed, since a new key and recovery codes are in it until they have been shown.
+ * A person who has proven a first factor, and has yet to prove or set up a second: stored for one interaction, which belongs to one
+ * browser. It signs nobody in. Sealed, since it holds a new key and recovery codes until they have been shown.
  */
 import type { Seal } from '@gatepost/runtime/seal';
 import type { Redis } from 'ioredis';
@@ -12,56 +12,56 @@ export type Pending = {
   account: AccountState;
   /** What was proven. */
   amr: string[];
-  /** By which connection. */
+  /** The connection used. */
   connection?: string | undefined;
   /** When, in epoch seconds. */
   at: number;
-  /** `proven`: by Auth0’s API, where more may be asked for in the minutes that follow. `passkey`: all is proven, and one is offered. */
+  /** `proven`: by Auth0’s API, where more may be asked for in the next minutes. `passkey`: everything is proven, and one is offered. */
   due: 'challenge' | 'enrolment' | 'proven' | 'passkey';
-  /** What it can be. */
+  /** The possible methods. */
   types: MethodType[];
-  /** A session that exists asks for more; false: a login that is not one yet. */
+  /** True: an existing session asks for more; false: a login that is not yet a session. */
   isStepUp: boolean;
-  /** The log has the login already. */
+  /** The login is already in the log. */
   isReported: boolean;
-  /** A remembered browser has spared the second factor. */
+  /** A remembered browser was spared the second factor. */
   isRemembered?: boolean;
-  /** What is being set up. */
+  /** The method being set up. */
   enrolling?: {
     type: MethodType;
     secret?: string;
     target?: string;
     challenge?: string;
     userHandle?: string;
-    /** Of Auth0’s API, which has shown them already: theirs once the method is confirmed. */
+    /** From Auth0’s API, which has already shown them: they become valid once the method is confirmed. */
     recoveryCodes?: string[];
   };
   /** Where the last code was sent. */
   sentTo?: { type: 'email' | 'phone'; target: string };
-  /** Of a security key. */
+  /** For a security key. */
   challenge?: string;
-  /** Of Auth0’s API: what the tokens will be for, the grant that they come from if there is one, and what the code that was sent is called there. */
+  /** For Auth0’s API: what the tokens will be for, the grant they come from if any, and (`oobCode`) the API's name for the code that was sent. */
   request?: { clientId: string; scope?: string; audience?: string; resource?: string; grantId?: string };
   oobCode?: string;
-  /** The second factor is proven or set up; these are shown, then the login goes on. */
+  /** The second factor is proven or set up; these are shown before the login continues. */
   recoveryCodes?: string[];
-  /** By the second factor. */
+  /** Added by the second factor. */
   provenAmr?: string[];
-  /** Epoch seconds. However often it changes, it ends. */
+  /** Epoch seconds. The end stays the same, however often the rest changes. */
   until?: number;
 };
 
 export type PendingStore = {
   find(owner: string): Promise<Pending | undefined>;
   keep(owner: string, pending: Pending): Promise<void>;
-  /** Removes it; undefined when it was removed already. */
+  /** Removes it; undefined when it was already removed. */
   take(owner: string): Promise<Pending | undefined>;
-  /** What a passkey is to sign before anybody is known. */
+  /** The challenge that a passkey is to sign before anybody is known. */
   keepChallenge(owner: string, challenge: string): Promise<void>;
   takeChallenge(owner: string): Promise<string | undefined>;
 };
 
-/** A first factor that is older is proven anew. */
+/** An older first factor must be proven again. */
 const ttlSeconds = 900;
 
 export function makePendingStore(redis: Redis, prefix: string, seal: Seal): PendingStore {

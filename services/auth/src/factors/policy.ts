@@ -1,19 +1,19 @@
-/** Whether a login needs a second factor, and what it can be: decided here alone, for pages, grants and sessions alike. */
+/** Decides whether a login needs a second factor, and of which kinds; for pages, grants and sessions alike. */
 import { isEnabled, type MfaPolicy, type MfaSettings, type SecondFactor, secondFactors } from './types.ts';
 
-/** Auth0’s name for a sign-in with several factors; of every other one `acr` is `1` (interaction/acr.ts). */
+/** Auth0’s name for a sign-in with several factors; all others have the `acr` `1` (interaction/acr.ts). */
 export const multiFactorAcr = 'http://schemas.openid.net/pape/policies/2007/06/multi-factor';
 
 export type Due =
   | { kind: 'none' }
-  /** One of these, which the person has. */
+  /** One of these types, which the person has. */
   | { kind: 'challenge'; types: SecondFactor[] }
-  /** The person has none yet, and sets one of these up. */
+  /** The person has none yet, and sets up one of these. */
   | { kind: 'enrolment'; types: SecondFactor[] };
 
 export function secondFactorDue(given: {
   settings: MfaSettings;
-  /** The client’s own, which goes before the tenant’s. */
+  /** The client’s own policy, which takes precedence over the tenant’s. */
   policy: MfaPolicy | null | undefined;
   /** The types of the account’s methods. */
   factors: readonly string[];
@@ -22,7 +22,7 @@ export function secondFactorDue(given: {
 }): Due {
   const { settings, demanded } = given;
   const policy = given.policy ?? settings.policy;
-  // Each authorization request asks this twice, and most people have none.
+  // Each authorization request asks this twice, and most people have no factors.
   if (given.factors.length === 0 && !demanded && policy !== 'always') return { kind: 'none' };
   const enabled = secondFactors.filter((type) => isEnabled(settings, type));
   const types = enabled.filter((type) => given.factors.includes(type));
@@ -45,7 +45,7 @@ export function demandsMultiFactor(params: Record<string, unknown>): boolean {
   return wantedAcrs(acrRequestOf(params.claims)).includes(multiFactorAcr);
 }
 
-/** The values of which one must be reached; none where any will do. */
+/** The values one of which must be reached; empty if any value will do. */
 export function essentialAcrs(request: AcrRequest): unknown[] {
   return request?.essential ? wantedAcrs(request) : [];
 }
@@ -60,11 +60,11 @@ function acrRequestOf(claims: unknown): AcrRequest {
     const parsed = (typeof claims === 'string' ? JSON.parse(claims) : claims) as { id_token?: { acr?: AcrRequest } };
     return parsed?.id_token?.acr;
   } catch {
-    return undefined; // the library has refused it
+    return undefined; // the library has already refused it
   }
 }
 
-/** Of a session that has both factors, and of one that a remembered browser has spared the second. */
+/** True for a session with both factors, and for one where a remembered browser was spared the second. */
 export function isMultiFactor(amr: readonly string[] | undefined): boolean {
   return amr?.includes('mfa') === true;
 }

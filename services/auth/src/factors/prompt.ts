@@ -1,6 +1,6 @@
 /**
- * Step-up: a session that has one factor, where the request or the policy wants two, is asked for the second without logging in anew.
- * Whoever has none sets one up, but only soon after a login: a session that was left open must not give itself a factor.
+ * Step-up: a session with one factor is asked for a second, without a new login, if the request or the policy requires two. Somebody
+ * without a second factor sets one up, but only soon after a login: a session that was left open must not give itself a factor.
  */
 import { interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import { demandedByAction } from '../actions/outcomes.ts';
@@ -33,7 +33,7 @@ async function dueNow(settings: SettingsStore, ctx: KoaContextWithOIDC): Promise
   const { oidc } = ctx;
   const { session, account, client, params } = oidc;
   if (!session?.accountId || !account || !client) return { kind: 'none' };
-  // Ours, beside what the typings have.
+  // Our own properties, missing in the typings.
   const { factors = [] } = account as { factors?: string[] };
   const { amr, isRemembered } = session as { amr?: string[]; isRemembered?: boolean };
   return dueOf({

@@ -1,8 +1,8 @@
 /**
  * Proves a second factor, for the pages and for Auth0’s MFA API alike. Wrong tries count for the account, whatever connection, session
- * or application they come through: ten in a quarter of an hour and fifty a day. Three of a million codes are good at any time, so
- * that whoever has the password guesses one with a probability of 0.00015 a day. A right one takes back what the person mistyped. It can
- * be used up by a stranger only with the password, and a security key still works then.
+ * or application they come through: ten in a quarter of an hour and fifty a day. Three of a million codes are valid at any time, so
+ * somebody with the password guesses one with a probability of 0.00015 a day. A right code clears the person's failures. A stranger
+ * can use up the tries only with the password, and even then a security key still works.
  */
 import type { CodeRequest, OneTimeCodes } from '../accounts/one-time-code.ts';
 import type { Rate } from '../accounts/rate.ts';
@@ -11,16 +11,16 @@ import { stepOf } from './totp.ts';
 
 export type Proof =
   | { kind: 'right'; amr: string[]; method?: Method }
-  /** `used`: it is the right code, but was taken already. `expired`: no code was sent there, or it is too old. */
+  /** `used`: the right code, but already used. `expired`: no code was sent there, or it is too old. */
   | { kind: 'wrong' | 'used' | 'expired' }
   | { kind: 'locked'; seconds: number };
 
 export type Prove = {
   totp(userId: string, methods: Method[], code: string): Promise<Proof>;
-  /** A code that was sent to `target`, asked for where `binding` says. */
+  /** A code that was sent to `target`, to be typed where `binding` says. */
   sent(userId: string, sent: Pick<Method, 'type' | 'target'>, binding: string, code: string): Promise<Proof>;
   recoveryCode(userId: string, code: string): Promise<Proof>;
-  /** Bounds whatever else can be tried: runs `check`, and counts a try that fails. */
+  /** Bounds any other kind of try: runs `check`, and counts a failure. */
   bounded(userId: string, check: () => Promise<Proof>): Promise<Proof>;
 };
 
@@ -73,7 +73,7 @@ export function makeProve(parts: {
   };
 }
 
-/** Whose code it is, and where it may be typed: another account with the same address gets codes of its own. */
+/** Whose code it is, and where it may be typed: another account with the same address gets its own codes. */
 export function factorCodeRequest(
   userId: string,
   { type, target }: Pick<Method, 'type' | 'target'>,

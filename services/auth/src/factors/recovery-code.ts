@@ -1,12 +1,12 @@
 /**
- * Recovery codes: ten for a person, each good for one sign-in. 80 random bits each, so that a plain hash keeps them and no bound on
- * guesses is needed for their sake.
+ * Recovery codes: ten per person, each good for one sign-in. Each has 80 random bits, so a plain hash is enough and guesses need no
+ * limit.
  */
 import { createHash, randomBytes } from 'node:crypto';
 
 const recoveryCodesCount = 10;
 
-/** Crockford's alphabet without look-alikes: what is typed as O, I or L is read as 0 and 1. */
+/** Crockford's alphabet without look-alikes: a typed O is read as 0, an I or L as 1. */
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
 export const newRecoveryCodes = (): string[] => Array.from({ length: recoveryCodesCount }, newRecoveryCode);

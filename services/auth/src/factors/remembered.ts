@@ -1,6 +1,6 @@
 /**
- * Browsers that are not asked for a second factor for thirty days, because the person wished so after proving one. The cookie is random, one
- * for each person and made anew each time; whom it spares stands in PostgreSQL, and can be taken back there
+ * Browsers that are not asked for a second factor for thirty days, because the person chose this after proving one. The cookie is random,
+ * one per person, and renewed each time; the browsers are recorded in PostgreSQL, where they can be revoked
  * (`multifactor/actions/invalidate-remember-browser`).
  */
 import { randomBytes } from 'node:crypto';

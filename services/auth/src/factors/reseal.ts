@@ -1,4 +1,4 @@
-/** Seals the keys of authenticator apps under the present `SECRETS_KEY` (management/encryption-keys.ts). @returns how many were sealed anew */
+/** Seals the keys of authenticator apps under the current `SECRETS_KEY` (management/encryption-keys.ts). @returns how many were resealed */
 import type { Seal } from '@gatepost/runtime/seal';
 import type { Pool } from '../database.ts';
 import { totpPurpose } from './store.ts';

@@ -1,4 +1,4 @@
-/** The pages of second factors, below `/interaction/:uid/mfa`. */
+/** The second-factor pages, below `/interaction/:uid/mfa`. */
 import type { Request } from 'express';
 import type { Interaction } from '../interaction/interaction.ts';
 import {
@@ -38,7 +38,7 @@ import { answerPasskeyOffer, showPasskeyOffer } from './passkey.ts';
 
 type Handler = (interaction: Interaction, request: Request) => Promise<void>;
 
-/** Path below `mfa`, what GET shows there, and what answers its form. */
+/** Path below `mfa`, what a GET shows there, and what handles its form. */
 const pages: [path: string, show: Handler, check?: Handler][] = [
   ['', showSecondFactor],
   ['/choose', showChoice, choose],

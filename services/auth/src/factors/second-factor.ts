@@ -1,6 +1,6 @@
 /**
  * Between the first factor and the login: what is due, how it begins, and how it ends. The pages (challenge.ts, enrol.ts) prove or set up
- * one; until then nobody is signed in.
+ * a second factor; until then nobody is signed in.
  *
  *   first factor ──► due? ──► challenge ────────────┐
  *       │               └───► enrolment ──► codes ──┤
@@ -22,24 +22,24 @@ import { type Due, demandsMultiFactor, isMultiFactor, multiFactorAcr, secondFact
 import { isRememberedBrowser, rememberBrowser } from './remembered.ts';
 import { mfaSettingsOf } from './types.ts';
 
-/** How a login is proven when it is done. */
+/** A finished login, and how it was proven. */
 export type ProvenLogin = {
   account: AccountState;
   amr: string[];
-  /** By which the first factor was proven, where that is known. */
+  /** The connection by which the first factor was proven, if known. */
   connection?: string | undefined;
   /**
-   * Of the first factor, in epoch seconds. The session counts from then and not from when the browser comes back with the login, which may
-   * be after the password was changed.
+   * When the first factor was proven, in epoch seconds. The session counts from then, not from when the browser returns with the login,
+   * which may be after a password change.
    */
   at: number;
-  /** A remembered browser has spared the second factor. */
+  /** A remembered browser was spared the second factor. */
   isRemembered?: boolean;
-  /** The log has it already, from where the first factor was proven. */
+  /** Already logged when the first factor was proven. */
   isReported?: boolean;
 };
 
-/** What this login still lacks. */
+/** What this login still needs. */
 export function dueOf(given: {
   settings: Pick<SettingsModel, 'mfa'>;
   client: Client;
@@ -47,20 +47,20 @@ export function dueOf(given: {
   params: Record<string, unknown>;
   amr: readonly string[] | undefined;
   isRemembered?: boolean;
-  /** An action wants one (actions/post-login.ts). */
+  /** Set if an action requires one (actions/post-login.ts). */
   byAction?: { allowRememberBrowser: boolean } | undefined;
 }): Due {
   const { settings, client, factors, params, amr, isRemembered = false, byAction } = given;
   if (isMultiFactor(amr)) return { kind: 'none' };
   const demanded =
     demandsMultiFactor(params) || (byAction !== undefined && !(isRemembered && byAction.allowRememberBrowser));
-  // A cookie proves nothing: it spares what the policy asks for, and not what a request does.
+  // A cookie proves nothing: it waives what the policy asks for, but not what a request asks for.
   if (isRemembered && !demanded) return { kind: 'none' };
   const policy = (client as Client & Partial<OwnMetadata>).mfa_policy;
   return secondFactorDue({ settings: mfaSettingsOf(settings), policy, factors, demanded });
 }
 
-/** Sends the browser on to the second factor if one is due; undefined if none is, with whether a remembered browser spared it. */
+/** Sends the browser to the second factor if one is due; otherwise says that none is, and whether a remembered browser was spared it. */
 export async function beginSecondFactor(
   interaction: Interaction,
   account: AccountModel,
@@ -92,8 +92,8 @@ export async function beginSecondFactor(
 }
 
 /**
- * Who has to prove a second factor in this interaction: somebody who has just proven the first, or the owner of a session that needs more.
- * Undefined when there is nobody (any more): the login begins anew.
+ * The person who has to prove a second factor in this interaction: somebody who has just proven the first, or the owner of a session that
+ * needs more. Undefined when there is nobody (any more), and the login starts over.
  */
 export async function pendingOf(interaction: Interaction): Promise<Pending | undefined> {
   const { parts, details, client, params, prompt } = interaction;
@@ -110,7 +110,7 @@ export async function pendingOf(interaction: Interaction): Promise<Pending | und
   const byAction = actions?.accountId === account.userId ? actions.secondFactor : undefined;
   const due = dueOf({ settings, client, factors: account.factors, params, amr, byAction });
   if (due.kind === 'none') return undefined;
-  // An action has asked for it: the login was not looked at yet (prompt.ts).
+  // An action requires it; prompt.ts has not checked how old the login is.
   if (byAction && due.kind === 'enrolment' && !isFresh(loginOf(session).from)) return undefined;
   parts.factorEvents.asked(eventOf(interaction, account.userId));
   const pending: Pending = {
@@ -127,7 +127,7 @@ export async function pendingOf(interaction: Interaction): Promise<Pending | und
   return pending;
 }
 
-/** Spends what is pending; undefined when another form of this interaction was quicker. */
+/** Takes the pending login; undefined when another form of this interaction was faster. */
 export async function takePending(interaction: Interaction): Promise<Pending | undefined> {
   return interaction.parts.pending.take(ownerOf(interaction));
 }
@@ -136,7 +136,7 @@ export async function keepPending(interaction: Interaction, pending: Pending): P
   await interaction.parts.pending.keep(ownerOf(interaction), pending);
 }
 
-/** The login goes on, with both factors. What was pending has been taken. */
+/** Continues the login with both factors. The pending login has been taken. */
 export async function provenTwice(
   interaction: Interaction,
   pending: Pending,
@@ -146,12 +146,12 @@ export async function provenTwice(
   const amr = [...new Set([...pending.amr, ...proof.amr])];
   if (proof.remember) await rememberBrowser(interaction, account.userId);
   const login = { account, amr, connection, at, isReported };
-  // A session that there is gets stronger; it began when it began.
+  // An existing session gets stronger, but keeps its beginning.
   if (pending.isStepUp) return interaction.finish({ mfa: {}, login: loginResult(login) });
   return completeLogin(interaction, login);
 }
 
-/** All is proven that has to be: the login goes on, perhaps after a passkey was offered. */
+/** Everything required is proven: the login continues, perhaps after offering a passkey. */
 export async function completeLogin(interaction: Interaction, login: ProvenLogin): Promise<void> {
   return (await isPasskeyOffered(interaction, login)) ? offerPasskey(interaction, login) : endLogin(interaction, login);
 }
@@ -171,7 +171,7 @@ export async function endLogin(interaction: Interaction, login: ProvenLogin): Pr
   await interaction.finish({ ...selected, login: loginResult(login) }, false);
 }
 
-/** What the library is told of a login. */
+/** The login in the library's form. */
 export function loginResult({ account, amr, connection, at, isRemembered }: ProvenLogin) {
   return {
     accountId: account.userId,

@@ -1,4 +1,4 @@
-/** Sends the code of a second factor by mail or text message, as often as codes are sent at all. */
+/** Sends a second-factor code by mail or text message, within the limits for codes. */
 import type { MessageLimits } from '../accounts/message-limits.ts';
 import { codeTtlSeconds, type OneTimeCodes } from '../accounts/one-time-code.ts';
 import type { Rate } from '../accounts/rate.ts';
@@ -21,7 +21,7 @@ export type SendFactorCode = (given: {
   languages: Languages;
 }) => Promise<'sent' | 'too_many'>;
 
-/** For one account, wherever they go: text messages cost money. */
+/** Per account, wherever they are sent: text messages cost money. */
 const perAccount = { max: 20, windowSeconds: 3_600 };
 
 export function makeSendFactorCode(parts: {

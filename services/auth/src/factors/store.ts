@@ -1,4 +1,4 @@
-/** Authentication methods, recovery codes and remembered browsers of people. Whatever is single use is spent by one conditional write. */
+/** People's authentication methods, recovery codes and remembered browsers. Anything single-use is spent by one conditional write. */
 import { randomBytes } from 'node:crypto';
 import type { Seal } from '@gatepost/runtime/seal';
 import type { AccountState } from '../accounts/store.ts';
@@ -27,34 +27,34 @@ type NewMethod = { userId: string; type: MethodType; name?: string | undefined }
 export type FactorStore = {
   /** Oldest first. */
   list(userId: string): Promise<Method[]>;
-  /** Those of these types, if the account is still as it was and open. For this there is one statement in a login. */
+  /** The methods of these types, if the account is unchanged and open. One statement, made once per login. */
   listOf(account: AccountState, types: readonly string[]): Promise<Method[]>;
   find(userId: string, id: string): Promise<Method | undefined>;
-  /** Undefined when the person has as many as anybody may have, or somebody has that key already. */
+  /** Undefined when the person has the maximum number, or somebody already has that key. */
   add(method: NewMethod): Promise<Method | undefined>;
-  /** Second factors in place of all that there are, at once. Undefined when somebody has one of the keys already. */
+  /** Replaces all second factors at once. Undefined when somebody already has one of the keys. */
   replaceAll(userId: string, methods: NewMethod[]): Promise<Method[] | undefined>;
   rename(userId: string, id: string, name: string | null): Promise<Method | undefined>;
-  /** False when there is none. With the last second factor go recovery codes and remembered browsers, here and below. */
+  /** False when there is none. Removing the last second factor (here and below) also removes recovery codes and remembered browsers. */
   remove(userId: string, id: string): Promise<boolean>;
-  /** Those of these types, or all. @returns how many */
+  /** Removes the methods of these types, or all. @returns how many */
   removeAll(userId: string, types?: readonly MethodType[]): Promise<number>;
 
-  /** The key of a TOTP method, opened. */
+  /** The unsealed key of a TOTP method. */
   totpSecret(method: Pick<Method, 'id' | 'sealed'>): string;
-  /** Takes a code's step; false when that one or a later one was taken already. */
+  /** Takes a code's time step; false when it or a later one was already taken. */
   takeStep(method: Pick<Method, 'id' | 'userId'>, step: number): Promise<boolean>;
-  /** Notes a use that nothing else notes. */
+  /** Records a use that nothing else records. */
   used(method: Pick<Method, 'id' | 'userId'>): Promise<void>;
 
   findCredential(credentialId: string): Promise<Method | undefined>;
-  /** Takes the signature counter of a key; false when one as high was seen already, as from a copy of the key. */
+  /** Takes a key's signature counter; false when one at least as high was already seen, as from a copy of the key. */
   takeSignature(method: Pick<Method, 'id' | 'userId'>, count: number, backedUp: boolean): Promise<boolean>;
 
-  /** Ten new ones, or those that the person has been shown, in place of those before: readable here and never again. */
+  /** Replaces the recovery codes with ten new ones, or with those the person was shown. They can be read only in this result. */
   makeRecoveryCodes(userId: string, codes?: string[]): Promise<string[]>;
   recoveryCodesLeft(userId: string): Promise<number>;
-  /** False when it is not one, or was used. */
+  /** False when it is not a recovery code, or was already used. */
   spendRecoveryCode(userId: string, code: string): Promise<boolean>;
 
   rememberBrowser(userId: string, browser: string): Promise<void>;
@@ -70,7 +70,7 @@ const columns = `id, user_id AS "userId", type, method.name, sealed, target, cre
 const methodsMax = 20;
 export const rememberedDays = 30;
 
-/** What binds a sealed key to its place. */
+/** Binds a sealed key to its row. */
 export const totpPurpose = (id: string) => `totp ${id}`;
 
 type Stores = { db: Database; pool: Pool; seal: Seal };
@@ -79,7 +79,7 @@ export function makeFactorStore(stores: Stores): FactorStore {
   return { ...methodsOf(stores), ...proofsOf(stores), ...recoveryCodesOf(stores), ...browsersOf(stores) };
 }
 
-/** What people have set up. */
+/** The methods that people have set up. */
 function methodsOf({ db, pool, seal }: Stores) {
   return {
     list: (userId) =>
@@ -124,7 +124,7 @@ function methodsOf({ db, pool, seal }: Stores) {
   } satisfies Partial<FactorStore>;
 }
 
-/** What was proven by them: each code and each signature counts once. */
+/** Proofs made with the methods: each code and each signature counts once. */
 function proofsOf({ pool, seal }: Stores) {
   return {
     totpSecret: ({ id, sealed }) => seal.open(sealed!, totpPurpose(id)),
@@ -145,7 +145,7 @@ function proofsOf({ pool, seal }: Stores) {
         WHERE id = $1 AND user_id = $2`,
       );
     },
-    // A key that does not count says 0 for ever (WebAuthn 6.1.1).
+    // A key without a counter always says 0 (WebAuthn 6.1.1).
     takeSignature: ({ id, userId }, count, backedUp) =>
       wrote(
         pool,
@@ -179,7 +179,7 @@ function recoveryCodesOf({ db, pool }: Stores) {
   } satisfies Partial<FactorStore>;
 }
 
-/** Those that need not prove a second factor for a while. */
+/** Browsers that need no second factor for a while. */
 function browsersOf({ db, pool }: Stores) {
   return {
     async rememberBrowser(userId, browser) {
@@ -204,7 +204,7 @@ function browsersOf({ db, pool }: Stores) {
   } satisfies Partial<FactorStore>;
 }
 
-/** Recovery codes and remembered browsers stand for a second factor: left behind by the last one, they would stand for the next, too. */
+/** Recovery codes and remembered browsers stand in for a second factor: left over from the last one, they would stand in for the next. */
 async function forgetStandIns(pool: Pool, userId: string): Promise<void> {
   await pool.query({
     name: 'stand-ins of no factor',
@@ -243,7 +243,7 @@ async function unlessTaken<T>(writing: Promise<T>): Promise<T | undefined> {
   try {
     return await writing;
   } catch (error) {
-    // The key is known; the account is gone.
+    // The key is already known, or the account is gone.
     if (error instanceof Prisma.PrismaClientKnownRequestError && /^P200[23]$/.test(error.code)) return undefined;
     throw error;
   }

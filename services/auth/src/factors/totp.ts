@@ -1,17 +1,17 @@
-/** Time-based one-time passwords (RFC 6238): six digits, thirty seconds, SHA-1, as every authenticator app knows them. */
+/** Time-based one-time passwords (RFC 6238): six digits, thirty seconds, SHA-1, which every authenticator app supports. */
 import { Secret, TOTP } from 'otpauth';
 import { encode } from 'uqr';
 
 const periodSeconds = 30;
-/** Clocks differ, and typing takes time: the step before and the one after count too (RFC 6238 5.2). */
+/** Clocks differ, and typing takes time: the previous and the next step count too (RFC 6238 5.2). */
 const window = 1;
 
-/** 160 bits (RFC 4226 4), in the alphabet in which they are typed. */
+/** 160 bits (RFC 4226 4), in the alphabet used for typing keys. */
 export function newTotpSecret(): string {
   return new Secret({ size: 20 }).base32;
 }
 
-/** The step whose code this is; undefined for a wrong one. Whoever takes it must see to it that it is taken once. */
+/** The time step this code belongs to; undefined for a wrong one. The caller must make sure that a step is used only once. */
 export function stepOf(secret: string, code: string, now = Date.now()): number | undefined {
   const token = code.replace(/\s/g, '');
   if (!/^\d{6}$/.test(token)) return undefined;
@@ -19,16 +19,16 @@ export function stepOf(secret: string, code: string, now = Date.now()): number |
   return delta === null ? undefined : Math.floor(now / 1000 / periodSeconds) + delta;
 }
 
-/** What an app reads: who issued the key, and for whom. */
+/** What an app reads: the issuer and the account's label. */
 export function totpUri({ secret, issuer, label }: { secret: string; issuer: string; label: string }): string {
-  // A colon parts the two (https://github.com/google/google-authenticator/wiki/Key-Uri-Format).
+  // A colon separates the two (https://github.com/google/google-authenticator/wiki/Key-Uri-Format).
   const plain = (text: string) => text.replaceAll(':', ' ').slice(0, 80).toWellFormed();
   return new TOTP({ secret, issuer: plain(issuer), label: plain(label) }).toString();
 }
 
 /**
- * As a picture that our Content-Security-Policy lets through: `data:` alone, nothing fetched. Each run of black modules is one line, which
- * makes it a fifth of what a rectangle for each would be.
+ * A picture that our Content-Security-Policy allows: a `data:` URL, nothing is fetched. Each run of black modules is one line, which
+ * makes it a fifth of the size of one rectangle per module.
  */
 export function qrPicture(text: string): string {
   const { data, size } = encode(text, { border: 2, ecc: 'M' });
@@ -37,7 +37,7 @@ export function qrPicture(text: string): string {
   return `data:image/svg+xml;base64,${Buffer.from(svg).toString('base64')}`;
 }
 
-/** Where black begins, and how far it goes. */
+/** Where each black run begins, and its length. */
 function runsOf(row: boolean[]): [x: number, length: number][] {
   const runs: [number, number][] = [];
   for (const [x, isBlack] of row.entries()) {
@@ -49,7 +49,7 @@ function runsOf(row: boolean[]): [x: number, length: number][] {
   return runs;
 }
 
-/** In groups of four, to be typed. */
+/** In groups of four, for typing. */
 export function spaced(secret: string): string {
   return secret.replace(/.{4}(?=.)/g, '$& ');
 }

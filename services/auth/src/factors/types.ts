@@ -1,19 +1,19 @@
-/** The kinds of authentication methods, by the names that Auth0 has for them at its three doors. */
+/** The kinds of authentication methods, by the names that Auth0 uses in its three interfaces. */
 import type { SettingsModel } from '../generated/models.ts';
 
-/** As `authentication-methods` of the management API has them. */
+/** Names in `authentication-methods` of the management API. */
 export const methodTypes = ['totp', 'email', 'phone', 'webauthn-roaming', 'webauthn-platform', 'passkey'] as const;
 export type MethodType = (typeof methodTypes)[number];
 
-/** As `guardian/factors` has them. Those of Auth0 that are missing here (push, Duo) are not in Gatepost. */
+/** Names in `guardian/factors`. Auth0 factors that are missing here (push, Duo) do not exist in Gatepost. */
 export const factorNames = ['otp', 'sms', 'email', 'webauthn-roaming', 'webauthn-platform', 'recovery-code'] as const;
 export type FactorName = (typeof factorNames)[number];
 
-/** What may be asked for beside a password, in the order of preference. A passkey is a sign-in of its own. */
+/** What may be asked for beside a password, in order of preference. A passkey is a sign-in of its own. */
 export const secondFactors = ['webauthn-platform', 'webauthn-roaming', 'totp', 'phone', 'email'] as const;
 export type SecondFactor = (typeof secondFactors)[number];
 
-/** Of the types of somebody's methods, whether one is a second factor. */
+/** Whether one of somebody's method types is a second factor. */
 export const hasSecondFactor = (factors: readonly string[]): boolean =>
   secondFactors.some((type) => factors.includes(type));
 
@@ -25,11 +25,11 @@ const nameOf: Record<SecondFactor, FactorName> = {
   'webauthn-platform': 'webauthn-platform',
 };
 
-/** When people are asked: never, if they have enrolled something, always; and in each case where a request’s `acr_values` wants it. */
+/** When people are asked: never, if they have enrolled a factor, or always; and whenever a request’s `acr_values` asks for it. */
 export const mfaPolicies = ['never', 'enrolled', 'always'] as const;
 export type MfaPolicy = (typeof mfaPolicies)[number];
 
-/** Nothing is offered until an administrator allows it; recovery codes come with whatever is. */
+/** Nothing is offered until an administrator enables it; recovery codes come with any factor. */
 const standard: Record<FactorName, boolean> = {
   otp: false,
   sms: false,
@@ -41,7 +41,7 @@ const standard: Record<FactorName, boolean> = {
 
 export type MfaSettings = { policy: MfaPolicy; factors: Record<FactorName, boolean> };
 
-/** Of what is stored, which is cached while it stays the same. */
+/** By the stored settings object, which stays the same while it is cached. */
 const known = new WeakMap<object, Readonly<MfaSettings>>();
 
 export function mfaSettingsOf({ mfa }: Pick<SettingsModel, 'mfa'>): Readonly<MfaSettings> {

@@ -1,6 +1,6 @@
 /**
- * Passkeys and security keys (WebAuthn level 3): what a browser is asked, and whether what it answers is right. The relying party is the
- * host of the issuer; no other origin than the issuer’s counts, and no page in a frame. A key that has counted less than before is a copy.
+ * Passkeys and security keys (WebAuthn level 3): the options sent to a browser, and the check of its answer. The relying party is the
+ * issuer's host; no origin but the issuer’s counts, and no page in a frame. A key whose counter has gone backwards is a copy.
  */
 import type { Provider } from 'oidc-provider';
 import type { AccountModel, SettingsModel } from '../generated/models.ts';
@@ -11,10 +11,10 @@ type Parts = { provider: Provider; factors: FactorStore };
 export type KeyType = 'webauthn-roaming' | 'webauthn-platform' | 'passkey';
 
 const timeout = 300_000;
-/** A credential with its certificates; far more than any has. */
+/** A credential with its certificates; far larger than any real one. */
 const answerMax = 32_000;
 
-/** With what it needs itself it is a tenth of all that the gate would load at its start, and many a gate never needs it. */
+/** Loaded on demand: with its dependencies it would be a tenth of what the gate loads at startup, and many gates never need it. */
 const library = () => import('@simplewebauthn/server');
 
 const relyingParty = ({ provider }: Parts) => {
@@ -22,7 +22,7 @@ const relyingParty = ({ provider }: Parts) => {
   return { origin, id: hostname };
 };
 
-/** Asks for one of these keys, or with none for any passkey of ours that the device has. */
+/** Asks for one of these keys; with none given, for any of our passkeys on the device. */
 export async function askForKey(parts: Parts, methods: Method[]) {
   const { generateAuthenticationOptions } = await library();
   return generateAuthenticationOptions({
@@ -33,7 +33,7 @@ export async function askForKey(parts: Parts, methods: Method[]) {
   });
 }
 
-/** A device or a passkey says who uses it; a security key may just be touched. */
+/** A device or a passkey verifies its user; a security key may just be touched. */
 const verifiesItself = ({ type }: Pick<Method, 'type'>) => type !== 'webauthn-roaming';
 
 export async function checkKey(
@@ -58,16 +58,16 @@ export async function checkKey(
         counter: Number(method.signCount),
       },
     });
-    // Of two answers at once one is taken; the library has compared with what was read.
+    // If two answers arrive at once, one is accepted; the library compared only with the counter as it was read.
     if (!verified || !(await parts.factors.takeSignature(method, info.newCounter, info.credentialBackedUp)))
       return { kind: 'wrong' };
     return { kind: 'right', amr: info.userVerified ? ['hwk', 'user', 'mfa'] : ['hwk', 'mfa'], method };
   } catch {
-    return { kind: 'wrong' }; // whatever is wrong with it: the library throws for each
+    return { kind: 'wrong' }; // whatever is wrong: the library throws in each case
   }
 }
 
-/** Whose passkey it is, if it is right. */
+/** The account of a passkey, if it is right. */
 export async function checkPasskey(
   parts: Parts,
   given: { credential: string; challenge: string },
@@ -79,7 +79,7 @@ export async function checkPasskey(
   return proof.kind === 'right' ? { method, amr: proof.amr } : undefined;
 }
 
-/** Asks for a new key: none that the account has already. */
+/** Asks for a new key that the account does not have yet. */
 export async function askForNewKey(
   parts: Parts,
   asked: { account: AccountModel; type: KeyType; settings: Pick<SettingsModel, 'friendlyName'> },
@@ -94,7 +94,7 @@ export async function askForNewKey(
     rpName: settings.friendlyName ?? 'Gatepost',
     userName: name,
     userDisplayName: account.name ?? name,
-    // Says nothing of the person, and is the account's alone.
+    // Reveals nothing about the person, and is unique to the account.
     userID: handleOf(account),
     attestationType: 'none',
     timeout,
@@ -128,7 +128,7 @@ export type NewKey = {
   backedUp: boolean;
 };
 
-/** The key that the browser has made; undefined if it is not what was asked for. */
+/** The key that the browser made; undefined if it is not what was asked for. */
 export async function checkNewKey(
   parts: Parts,
   given: { credential: string; challenge: string; type: KeyType },
@@ -156,7 +156,7 @@ export async function checkNewKey(
       backedUp: credentialBackedUp,
     };
   } catch {
-    return undefined; // whatever is wrong with it: the library throws for each
+    return undefined; // whatever is wrong: the library throws in each case
   }
 }
 
@@ -164,7 +164,7 @@ function parse(credential: string): { id: string } | undefined {
   if (credential.length > answerMax) return undefined;
   try {
     const parsed = JSON.parse(credential) as { id?: unknown } | null;
-    // Base64url, of 1,023 bytes at most (WebAuthn 5.8.3): it is looked up before it is verified.
+    // Base64url of at most 1,023 bytes (WebAuthn 5.8.3): it is looked up before it is verified.
     return typeof parsed?.id === 'string' && /^[\w-]{1,1364}$/.test(parsed.id) ? (parsed as { id: string }) : undefined;
   } catch {
     return undefined; // not from our script
