@@ -1,7 +1,7 @@
 /**
- * The account of somebody who signed in elsewhere: found by the connection and the provider's own id of the person, made at the first
- * sign-in. Never found by an address: whoever has the same one, proven or not, is somebody else until an administrator or the person
- * links the two (management/identities.ts).
+ * The account of somebody who signed in elsewhere: found by the connection and the provider's own id for the person, created at the
+ * first sign-in. Never found by address: an account with the same address, proven or not, is somebody else's until an administrator or
+ * the person links the two (management/identities.ts).
  */
 import type { AccountStore } from '../accounts/store.ts';
 import type { AccountModel } from '../generated/models.ts';
@@ -16,13 +16,13 @@ import type { UpstreamTokens } from './tokens.ts';
 export type OpenUpstreamAccount = (
   remote: Remote,
   answered: { said: Said; tokens: Tokens },
-  /** A link is no sign-up. */
+  /** Linking is not a sign-up. */
   options?: { isLink?: boolean },
 ) => Promise<{ account: AccountModel; isNew: boolean }>;
 
 type Parts = { accounts: AccountStore; settings: SettingsStore; upstreamTokens: UpstreamTokens };
 
-/** @returns the account of that identity, also one that is linked to another. @throws UpstreamFailure */
+/** @returns the account of that identity, even if it is linked to another. @throws UpstreamFailure */
 export function makeOpenUpstreamAccount({ accounts, settings, upstreamTokens }: Parts): OpenUpstreamAccount {
   return async (remote, { said, tokens }, { isLink = false } = {}) => {
     const userId = userIdOf(remote, subjectOf(remote, said));
@@ -34,7 +34,7 @@ export function makeOpenUpstreamAccount({ accounts, settings, upstreamTokens }: 
     if (remote.options.federated_connections_access_tokens?.active) await upstreamTokens.keep(userId, tokens);
     return { account, isNew: !known };
 
-    /** A directory decides by itself who is in it; elsewhere it is a sign-up. */
+    /** A directory decides for itself who is in it; with other providers a first sign-in is a sign-up. */
     async function created(): Promise<AccountModel> {
       if (!isLink && remote.known.kind === 'social' && !(await settings.load()).allowSignup)
         throw new UpstreamFailure('no_signup');
@@ -48,7 +48,7 @@ export function makeOpenUpstreamAccount({ accounts, settings, upstreamTokens }: 
     async function updated(found: AccountModel): Promise<AccountModel> {
       const isAsked = (remote.options.set_user_root_attributes ?? 'on_each_login') === 'on_each_login';
       if (!isAsked || found.connection !== remote.name || isSame(found, profile)) return found;
-      // Whatever changes it at this moment counts too.
+      // A concurrent change counts too.
       return (await accounts.updateState(found, profile)) ?? (await accounts.find(userId)) ?? found;
     }
   };

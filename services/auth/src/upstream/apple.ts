@@ -1,4 +1,4 @@
-/** Apple's client secret: a JWT that is made of a key, anew for each request (developer.apple.com, "Creating a client secret"). */
+/** Apple's client secret: a JWT made from a key, anew for each request (developer.apple.com, "Creating a client secret"). */
 import { importPKCS8, SignJWT } from 'jose';
 import type { ClientAuth } from 'openid-client';
 

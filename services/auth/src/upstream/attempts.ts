@@ -1,6 +1,6 @@
 /**
- * Sign-ins that are under way at a provider. Each has a `state` that counts once, within ten minutes, and only in the browser that was
- * sent there: it holds the cookie of the interaction, or the session that asks for a link.
+ * Sign-ins in progress at a provider. Each has a `state` that counts once, within ten minutes, and only in the browser that was sent
+ * there, which has the interaction's cookie or the session that asked for a link.
  */
 import { randomBytes } from 'node:crypto';
 import type { Seal } from '@gatepost/runtime/seal';
@@ -9,16 +9,16 @@ import { hashId } from '../adapter/hashed.ts';
 import { minute } from '../clients/lifetimes.ts';
 
 export type Attempt = {
-  /** What it is for: an interaction, or a session that wants the identity linked to its account. */
+  /** Its purpose: an interaction, or a session that wants the identity linked to its account. */
   for: { kind: 'login'; uid: string } | { kind: 'link'; accountId: string; sessionUid: string; returnTo: string };
   connection: string;
-  /** Where the answer is expected, to the letter. */
+  /** Where the answer is expected, compared exactly. */
   redirectUri: string;
   nonce: string;
   verifier?: string | undefined;
-  /** The person must have proven himself there since then; seconds since 1970. */
+  /** The person must have authenticated there since then, in epoch seconds. */
   freshSince?: number | undefined;
-  /** The provider was asked to say when that was. */
+  /** Whether the provider was asked to state that time. */
   asksAuthTime?: boolean | undefined;
 };
 
@@ -26,7 +26,7 @@ export type Attempts = {
   /** @returns its `state` */
   begin(attempt: Attempt): Promise<string>;
   find(state: string): Promise<Attempt | undefined>;
-  /** The same, once. */
+  /** Like `find`, but only once. */
   redeem(state: string): Promise<Attempt | undefined>;
 };
 

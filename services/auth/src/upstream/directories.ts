@@ -1,19 +1,19 @@
 /**
- * A connection to several directories of Microsoft Entra at once (`tenant_domain: common` or `organizations`, or `use_common_endpoint`). Their
- * metadata name no issuer but a form of one, `https://login.microsoftonline.com/{tenantid}/v2.0`: each ID token's own directory (`tid`) stands
- * in it, and has to be one of those that the connection lists. Anybody can make himself a directory, and people with any address in it.
+ * A connection to several Microsoft Entra directories at once (`tenant_domain: common` or `organizations`, or `use_common_endpoint`). Their
+ * metadata contain a template instead of an issuer, `https://login.microsoftonline.com/{tenantid}/v2.0`; each ID token's own directory (`tid`)
+ * fills it in and must be one that the connection lists. Anybody can create a directory, with people of any address in it.
  */
 import * as oidc from 'openid-client';
 import { UpstreamFailure } from './failure.ts';
 import type { Options } from './options.ts';
 
 const place = '{tenantid}';
-/** Of all directories. */
+/** Allows all directories. */
 export const everybody = '*';
-/** Microsoft's directory of all personal accounts: anybody makes himself one. */
+/** Microsoft's directory of all personal accounts, which anybody can create. */
 const personalAccounts = '9188040d-6c67-4c5b-b112-36a304b66dad';
 
-/** Which of Microsoft's addresses for several directories; undefined: the connection is for one. */
+/** Which of Microsoft's addresses for several directories the connection uses; undefined if it is for a single one. */
 export function commonEndpointOf(
   strategy: string,
   { tenant_domain, tenantId, use_common_endpoint }: Pick<Options, 'tenant_domain' | 'tenantId' | 'use_common_endpoint'>,
@@ -24,7 +24,7 @@ export function commonEndpointOf(
   return use_common_endpoint ? 'common' : undefined;
 }
 
-/** Whether anybody may have made himself what this connection lets in. */
+/** Whether anybody can create an account that this connection lets in. */
 export function isForAnybody(
   strategy: string,
   options: Pick<Options, 'tenant_domain' | 'tenantId' | 'use_common_endpoint' | 'allowed_tenants'>,
@@ -35,7 +35,7 @@ export function isForAnybody(
   return named?.some((each) => each === everybody || each === personalAccounts) ?? false;
 }
 
-/** Whether metadata with this issuer are those of several directories, at the address that was asked. */
+/** Whether metadata with this issuer are those of several directories, at the requested address. */
 export function isFormOfIssuer(issuer: string, base: string): boolean {
   const [before = '', after = '', ...more] = issuer.split(place);
   return (
@@ -54,8 +54,8 @@ export function isOfForm(issuer: string, form: string): boolean {
 }
 
 /**
- * The directory that an ID token of this connection is of; the library has compared its issuer with it.
- * @throws UpstreamFailure when it is none of those that are allowed
+ * Checks the directory of this connection's ID token; the library has compared the issuer with it.
+ * @throws UpstreamFailure when the directory is not an allowed one
  */
 export function checkDirectory({ strategy, options }: { strategy: string; options: Options }, tid: unknown): void {
   if (commonEndpointOf(strategy, options) === undefined) return;
@@ -66,8 +66,8 @@ export function checkDirectory({ strategy, options }: { strategy: string; option
 }
 
 /**
- * The library's own handling of such an issuer, which it reaches only by its discovery: what was found before is answered to it here, and
- * nothing is asked.
+ * The library handles such an issuer itself, but only via its own discovery. So its discovery request is answered here with what was
+ * already found, and nothing is fetched.
  */
 export function commonConfiguration(
   metadata: oidc.ServerMetadata,

@@ -1,7 +1,7 @@
 /**
  * What is known of the providers behind connections: their metadata, found or configured, and their keys. Metadata are kept for an
- * hour, and for a day while they cannot be found again; what failed is not tried again for some seconds. So a login asks the provider
- * twice at most: for the tokens, its keys being read meanwhile if they are old, and for the person's profile.
+ * hour, or for a day while discovery fails; a failure is not retried for some seconds. So a login asks the provider at most twice: for
+ * the tokens (while old keys are read anew) and for the person's profile.
  */
 import type { Guard } from '@gatepost/runtime/address';
 import type { Seal } from '@gatepost/runtime/seal';
@@ -16,14 +16,14 @@ import { failureOf, UpstreamFailure } from './failure.ts';
 import { type Options, openOptions, tenantOf } from './options.ts';
 import { isUpstream, type Known, type Strategy, strategies } from './strategies.ts';
 
-/** A provider, ready to be asked. */
+/** A provider, ready for requests. */
 export type Remote = {
   name: string;
   strategy: Strategy;
   known: Known;
   options: Options;
   metadata: oidc.ServerMetadata;
-  /** Its keys are as old as five minutes at most. */
+  /** Its keys are at most five minutes old. */
   configuration(): Promise<oidc.Configuration>;
 };
 
@@ -32,7 +32,7 @@ export type Remotes = {
   open(connection: ConnectionModel): Promise<Remote>;
 };
 
-/** Of one request to a provider. */
+/** For one request to a provider. */
 const timeoutSeconds = 5;
 const freshMs = 3_600_000;
 const staleMs = 24 * freshMs;
@@ -61,7 +61,7 @@ export function makeRemotes({
     entries.set(connection.id, entry);
     if (entries.size > remotesMax) entries.delete(entries.keys().next().value!);
     entry.remote.catch(() => {
-      // Found anew after a while, and not by each of those who are waiting at the door.
+      // Retried after a while, and not by every login that is waiting.
       entry.at = now() - staleMs + failedMs;
     });
     return entry;
@@ -77,7 +77,7 @@ export function makeRemotes({
       const remote = await known.remote;
       known.again ??= load(connection)
         .then((found) => void entries.set(connection.id, { key, at: now(), remote: Promise.resolve(found) }))
-        .catch(() => undefined) // the old one serves, for a day
+        .catch(() => undefined) // the old entry is used, for up to a day
         .finally(() => setTimeout(() => delete known.again, failedMs).unref());
       return remote;
     },
@@ -107,17 +107,17 @@ async function loadRemote(connection: ConnectionModel, means: Means): Promise<Re
   };
 }
 
-/** Where anybody can make himself a directory, or an account in it, a first sign-in is a sign-up. */
+/** Where anybody can create a directory or an account in it, a first sign-in is a sign-up. */
 const knownOf = (strategy: Strategy, options: Options): Known =>
   isForAnybody(strategy, options) ? { ...strategies[strategy], kind: 'social' } : strategies[strategy];
 
-/** Metadata that need not be asked for. */
+/** Metadata that need no discovery. */
 function configured(known: Known, options: Options): oidc.ServerMetadata | undefined {
   if (known.protocol === 'oauth2') {
     const authorization = options.authorizationURL ?? known.authorizationURL;
     const token_endpoint = options.tokenURL ?? known.tokenURL;
     if (!authorization || !token_endpoint) throw new UpstreamFailure('misconfigured');
-    // Without a name of its own it is known by where people are sent.
+    // Without an issuer of its own, the provider is known by its authorization address.
     const isKnown = options.authorizationURL === undefined;
     const issuer = options.issuer ?? (isKnown ? known.issuer : undefined) ?? new URL(authorization).origin;
     return { issuer, authorization_endpoint: authorization, token_endpoint };
@@ -147,7 +147,7 @@ async function discover(
     options.issuer ??
     known.discoveryUrl?.replace('{tenant}', commonEndpointOf(strategy, options) ?? tenantOf(options) ?? '');
   if (!given) throw new UpstreamFailure('misconfigured');
-  // Auth0 takes the address of the document or the one that it is below.
+  // Auth0 accepts the address of the document, or the one it lies below.
   const base = given.replace(/\/?(?:\.well-known\/openid-configuration)?$/, '');
   try {
     const response = await ask(`${base}${wellKnown}`, {
@@ -174,7 +174,7 @@ const addresses = [
   'end_session_endpoint',
 ] as const;
 
-/** That they are those of the issuer whose address was asked (OpenID Connect Discovery 1.0, section 4.3), and name nothing unsafe. */
+/** Checks that the metadata name the issuer they were requested from (OpenID Connect Discovery 1.0, section 4.3), and nothing unsafe. */
 function checkMetadata(
   metadata: oidc.ServerMetadata,
   {
@@ -186,7 +186,7 @@ function checkMetadata(
 ): void {
   const { issuer } = metadata;
   if (typeof issuer !== 'string') throw new Error('there is no issuer in it');
-  // A directory that is asked for by one of its domains answers with its id, at the same address.
+  // A directory requested by one of its domains answers with its id, at the same address.
   const isDirectory = strategy === 'waad' && !issuer.includes('{') && new URL(issuer).origin === new URL(base).origin;
   const isFound = isCommon ? isFormOfIssuer(issuer, base) : withoutSlash(issuer) === base || isDirectory;
   const isIts = expected === undefined ? isFound : issuer === expected;
@@ -201,7 +201,7 @@ function checkMetadata(
 
 const withoutSlash = (url: string) => url.replace(/\/$/, '');
 
-/** One for some minutes: the library would read keys that have become old only when a login waits for them. */
+/** Renewed every few minutes: the library itself would refresh old keys only while a login waits for them. */
 function makeConfigurations({ ask, now, ...of }: Means & Described) {
   let current: { configuration: Promise<oidc.Configuration>; until: number } | undefined;
   return () => {
@@ -234,7 +234,7 @@ async function makeConfiguration(
   };
   configuration[oidc.customFetch] = (async (url: string, init: RequestInit) => {
     if (url !== metadata.token_endpoint) return ask(url, init);
-    // A failure here is met again by the library, which then asks itself.
+    // The library meets this failure again, and then fetches the keys itself.
     if (known.protocol === 'oidc') keys ??= readKeys(String(metadata.jwks_uri)).catch(() => undefined);
     const [answer] = await Promise.all([ask(url, init), keys]);
     return known.protocol === 'oauth2' ? asError(answer) : answer;
@@ -253,7 +253,7 @@ function authenticationOf(known: Known, options: Options, metadata: oidc.ServerM
   return posts ? oidc.ClientSecretPost(secret) : oidc.ClientSecretBasic(secret);
 }
 
-/** GitHub says with status 200 what went wrong. */
+/** GitHub reports errors with status 200. */
 async function asError(answer: Response): Promise<Response> {
   if (answer.status !== 200) return answer;
   const body = await answer.text();
@@ -263,7 +263,7 @@ async function asError(answer: Response): Promise<Response> {
     const said = JSON.parse(body) as { error?: unknown } | null;
     isError = typeof said?.error === 'string';
   } catch {
-    // no JSON: the library says so
+    // not JSON: the library reports it
   }
   return new Response(body, { status: isError ? 400 : 200, headers });
 }

@@ -1,4 +1,4 @@
-/** What follows from a provider's answer: its code becomes tokens, and those say who signed in. */
+/** Handles a provider's answer: exchanges its code for tokens, which say who signed in. */
 import * as oidc from 'openid-client';
 import type { Attempt } from './attempts.ts';
 import { checkDirectory, commonEndpointOf, isOfForm } from './directories.ts';
@@ -22,12 +22,12 @@ export async function exchange(
   }
 }
 
-/** RFC 9207: the answer is of the provider that was asked. Where it does not say so, nothing but the state tells. */
+/** RFC 9207: checks that the answer comes from the provider that was asked. Without `iss`, only the state can tell. */
 function checkIssuer({ metadata, strategy, options }: Remote, answer: URLSearchParams): void {
   const iss = answer.get('iss');
   const isMissing = iss === null && metadata.authorization_response_iss_parameter_supported === true;
   const isCommon = commonEndpointOf(strategy, options) !== undefined;
-  // Of which directory it is, the ID token says.
+  // The ID token says which directory it is.
   const isIts = iss === null || (isCommon ? isOfForm(iss, metadata.issuer) : iss === metadata.issuer);
   if (isMissing || !isIts) throw new UpstreamFailure('mixed_up', { detail: `iss is ${iss}, not ${metadata.issuer}` });
 }
@@ -54,10 +54,10 @@ async function oidcExchange(remote: Remote, attempt: Attempt, answer: URLSearchP
   return { said: { tokenset, userinfo }, tokens: tokensOf(response) };
 }
 
-/** Clocks differ. */
+/** Tolerates clock differences. */
 const leewaySeconds = 30;
 
-/** A provider that was asked for it has to say when the person signed in; what it says counts in any case (Core 3.1.3.7, 13). */
+/** A provider that was asked for it must state when the person signed in; if it states a time unasked, that counts too (Core 3.1.3.7, 13). */
 function checkFresh({ freshSince, asksAuthTime }: Attempt, at: unknown): void {
   if (freshSince === undefined || (at === undefined && !asksAuthTime)) return;
   if (typeof at !== 'number') throw new UpstreamFailure('not_anew', { detail: 'the ID token has no auth_time' });
@@ -65,7 +65,7 @@ function checkFresh({ freshSince, asksAuthTime }: Attempt, at: unknown): void {
     throw new UpstreamFailure('not_anew', { detail: `auth_time is ${freshSince - at} s too old` });
 }
 
-/** Whether the person is to be asked for: the ID token lacks what was asked for, and somebody answers. */
+/** Whether to ask for the person's profile: the ID token lacks something requested, and the provider has an endpoint for it. */
 function lacks({ metadata, options }: Remote, claims: Record<string, unknown>): boolean {
   if (!metadata.userinfo_endpoint) return false;
   const { mapping_mode, attributes } = options.attribute_map ?? {};
@@ -73,7 +73,7 @@ function lacks({ metadata, options }: Remote, claims: Record<string, unknown>): 
   return isMapped || claims.email === undefined || claims.name === undefined;
 }
 
-/** Apple tells the name once, beside the code, and unsigned: nothing but a name is taken from there. */
+/** Apple sends the name once, beside the code and unsigned: nothing but a name is taken from there. */
 function namesOf(answer: URLSearchParams): Record<string, string> {
   try {
     const { name } = JSON.parse(answer.get('user') ?? '{}') as { name?: { firstName?: unknown; lastName?: unknown } };
@@ -85,7 +85,7 @@ function namesOf(answer: URLSearchParams): Record<string, string> {
   }
 }
 
-/** GitHub's addresses are a list of their own, asked for at the same time. */
+/** GitHub's addresses are a separate list, requested at the same time. */
 async function oauthExchange(remote: Remote, attempt: Attempt, answer: URLSearchParams) {
   const { configuration, response } = await askForTokens(remote, attempt, answer, {});
   const isGithub = remote.strategy === 'github';
@@ -128,7 +128,7 @@ function userInfoUrlOf({ known, options }: Remote): string {
   return known.userInfoURL;
 }
 
-/** https://docs.github.com/en/rest/users/emails: the primary address, which may not be proven. */
+/** https://docs.github.com/en/rest/users/emails: the primary address, which may be unverified. */
 function ofGithub(person: Record<string, unknown>, emails: unknown): Record<string, unknown> {
   const all = (Array.isArray(emails) ? emails : []) as { email?: unknown; primary?: unknown; verified?: unknown }[];
   const primary = all.find((each) => each?.primary === true);

@@ -1,18 +1,18 @@
-/** Why a sign-in at another provider did not come about: what the application hears, and what an administrator reads in the log. */
+/** Why a sign-in at another provider failed: what the application is told, and what an administrator reads in the log. */
 import { types } from 'node:util';
 import * as oidc from 'openid-client';
 
-/** Of RFC 6749 section 4.1.2.1. */
+/** Codes of RFC 6749 section 4.1.2.1. */
 type Code = 'access_denied' | 'server_error' | 'temporarily_unavailable';
 
 export class UpstreamFailure extends Error {
   override name = 'UpstreamFailure';
   readonly code: Code;
-  /** Closed, for metrics and searches. */
+  /** From a closed set, for metrics and searches. */
   readonly reason: Reason;
   /** What to do about it. */
   readonly advice: string;
-  /** In the provider's words, for the log alone. */
+  /** The provider's own words, for the log only. */
   readonly detail: string | undefined;
 
   constructor(reason: Reason, options: { cause?: unknown; detail?: string | undefined } = {}) {
@@ -142,7 +142,7 @@ export function descriptionOf(failure: UpstreamFailure, connection: string): str
 
 type Coded = Error & { code?: unknown };
 
-/** What went wrong in the client library, or below it. Other errors pass: they are ours. */
+/** The UpstreamFailure for an error in the client library or below it. Other errors are returned as they are: they are ours. */
 export function failureOf(error: unknown): unknown {
   const chain = causes(error);
   const own = chain.find((each) => each instanceof UpstreamFailure);
@@ -191,7 +191,7 @@ const tokenErrors = new Set([
   'OAUTH_UNSUPPORTED_OPERATION',
 ]);
 
-/** OpenID Connect Core section 3.1.2.6 and RFC 6749 section 4.1.2.1. */
+/** Error codes of OpenID Connect Core section 3.1.2.6 and RFC 6749 section 4.1.2.1. */
 function ofAnswer(code: string, failed: (reason: Reason) => UpstreamFailure): UpstreamFailure {
   switch (code) {
     case 'temporarily_unavailable':
@@ -224,14 +224,14 @@ function ofTokenEndpoint(code: string, status: number, failed: (reason: Reason) 
   }
 }
 
-/** Not `instanceof`: errors of Node itself are another realm's under a test runner. */
+/** Not `instanceof`: under a test runner Node's own errors come from another realm. */
 function causes(error: unknown): Coded[] {
   const chain: Coded[] = [];
   for (let each = error; types.isNativeError(each) && chain.length < 6; each = each.cause) chain.push(each);
   return chain;
 }
 
-/** Messages and codes only: never an answer, which may hold a token. */
+/** Messages and codes only, never the answer itself, which may hold a token. */
 function detailOf(chain: Coded[]): string {
   const said = chain.map((each) => {
     const { error, error_description: description } = each as { error?: unknown; error_description?: unknown };

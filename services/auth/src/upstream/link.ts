@@ -1,6 +1,6 @@
 /**
- * Somebody links what they are at another provider to their own account: they are signed in here, and prove the other by signing in
- * there. The answer counts only in the browser that has that very session; it begins none.
+ * Lets somebody link an identity at another provider to their own account: they are signed in here, and prove the identity by signing
+ * in there. The answer counts only in the browser with that very session; it begins no session itself.
  */
 import type { Request, Response } from 'express';
 import { errors, type Provider } from 'oidc-provider';
@@ -31,14 +31,14 @@ type Link = Extract<Attempt['for'], { kind: 'link' }>;
 
 export type Linking = {
   /**
-   * Where somebody proves who they are there. A page of ours that has checked the session and its form sends them; they come back to
-   * `returnTo`, a path of ours, with `linked=NAME`, or `link_error=` one of `already_linked`, `second_factor`, `last_administrator`, `refused`, `failed`.
+   * Where somebody proves who they are. One of our pages sends them there after checking the session and its form; they return to `returnTo`,
+   * a path of ours, with `linked=NAME`, or `link_error=` one of `already_linked`, `second_factor`, `last_administrator`, `refused`, `failed`.
    * @throws UpstreamFailure
    */
   begin(connection: string, whose: Omit<Link, 'kind'>): Promise<string>;
   /**
-   * Where the browser goes on. @throws errors.SessionNotFound when it has not the session that asked, or the answer was used before;
-   * ApiError when the tenant has closed the pages from which people link
+   * Where the browser goes next. @throws errors.SessionNotFound when it lacks the session that asked, or the answer was already used;
+   * ApiError when the tenant has closed the pages for linking
    */
   finish(request: Request, response: Response, provider: Provider): Promise<string>;
 };
@@ -67,7 +67,7 @@ export function makeLinking(parts: Parts): Linking {
     },
 
     async finish(request, response, provider) {
-      // Closed meanwhile: nothing is asked of the provider, nor linked.
+      // The pages were closed meanwhile: nothing is requested from the provider, and nothing is linked.
       if (!isSelfService(await settings.load()))
         throw new ApiError(404, 'not_found', 'people link nothing by themselves here');
       const answer = answerOf(request);
@@ -84,7 +84,7 @@ export function makeLinking(parts: Parts): Linking {
     },
   };
 
-  /** Whoever has it signs in by it from now on: its owner learns of it, if it was not them. */
+  /** The identity can sign in from now on, so the account's owner is told, in case somebody else did this. */
   async function tell(connection: ConnectionModel, accountId: string, request: Request): Promise<void> {
     const account = await accounts.find(accountId);
     const change = { name: 'factor_added', provider: labelOf(connection) } as const;
@@ -105,13 +105,13 @@ export function makeLinking(parts: Parts): Linking {
       if (!connection) throw new UpstreamFailure('not_enabled');
       const remote = await upstream.remotes.open(connection);
       const answered = await exchange(remote, attempt, answer);
-      // Their password may have changed, or they are blocked, while they were away.
+      // Their password may have changed, or they may have been blocked, while they were away.
       const asker = await accounts.findForTokens(accountId, countedFrom(session));
       if (!asker) throw new errors.SessionNotFound('the session that asked for this link is over');
       const { account } = await upstream.openAccount(remote, answered, { isLink: true });
       const owner = await accounts.ownerOf(account);
       const isOthers = owner?.userId !== accountId;
-      // Whoever has only the first of two keys to an account does not take it along.
+      // An account with a second factor cannot be taken over with the first one alone.
       if (isOthers && hasSecondFactor(account.factors)) return { link_error: 'second_factor' };
       if (isOthers) await link({ pool }, accountId, account.userId, (client) => checkNotLast(client, account.userId));
       const details = { operation: 'POST account/sign-ins', target: account.userId };

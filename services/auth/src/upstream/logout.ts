@@ -1,6 +1,6 @@
 /**
- * A federated logout: ends the session at the provider that ours was begun at (OpenID Connect RP-Initiated Logout 1.0). The browser
- * goes there and comes back to `v2/logout`, which the provider knows, with a `state` that says where it was to go.
+ * A federated logout: ends the session at the provider where ours began (OpenID Connect RP-Initiated Logout 1.0). The browser goes
+ * there and comes back to `v2/logout`, which the provider knows, with a `state` that stands for its original destination.
  */
 import { randomBytes } from 'node:crypto';
 import { baseUrlOf } from '@gatepost/runtime/issuer';
@@ -16,9 +16,9 @@ import type { Remotes } from './discovery.ts';
 import { openHint, type StoredUpstream } from './session.ts';
 
 export type FederatedLogout = {
-  /** Where the browser is sent, and from there to `back`. Undefined where the provider ends no sessions, or is away: ours is over anyway. */
+  /** Where to send the browser, which then returns to `back`. Undefined if the provider ends no sessions or is down; ours ends anyway. */
   addressOf(upstream: StoredUpstream | undefined, back: string): Promise<string | undefined>;
-  /** Where a browser goes on that comes back from there, once. */
+  /** Where a returning browser goes next; works once. */
   redeem(state: string): Promise<string | undefined>;
 };
 
@@ -72,17 +72,17 @@ export function makeFederatedLogout({
   };
 }
 
-/** The name of the field that carries `federated` through the page that asks. */
+/** The field that carries `federated` through the confirmation page. */
 export const federatedField = 'federated';
 
-/** `oidc/logout?federated`: the same, where the library would lead to the application. */
+/** The same for `oidc/logout?federated`, where the library would go straight to the application. */
 export function federateLogouts(provider: Provider, federated: FederatedLogout): void {
   provider.use(async (context, next) => {
     const ctx = context as KoaContextWithOIDC;
     await next();
     if (ctx.oidc?.route !== 'end_session_confirm' || ctx.status !== 303 || !ctx.oidc.params?.logout) return;
     if ((ctx.oidc.body as Record<string, unknown> | undefined)?.[federatedField] === undefined) return;
-    // A property of ours (library/seam.ts).
+    // Our own property (library/seam.ts).
     const { upstream } = ctx.oidc.session as unknown as { upstream?: StoredUpstream };
     const address = await federated.addressOf(upstream, String(ctx.response.get('location')));
     if (address) ctx.redirect(address);

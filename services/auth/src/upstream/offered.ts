@@ -1,4 +1,4 @@
-/** The providers that a sign-in offers: its buttons, and who is sent to one by the domain of an address (home realm discovery). */
+/** The providers that a sign-in offers: as buttons, or by the domain of an address (home realm discovery). */
 import type { ConnectionModel } from '../generated/models.ts';
 import type { Elsewhere } from '../pages/pages.ts';
 import { domainsOf } from './options.ts';
@@ -6,7 +6,7 @@ import { isUpstream, type Known, strategies } from './strategies.ts';
 
 type Shown = { display_name?: unknown; show_as_button?: unknown };
 
-/** What people read. */
+/** The name that people read. */
 export function labelOf({ name, strategy, inert }: Pick<ConnectionModel, 'name' | 'strategy' | 'inert'>): string {
   const { display_name: given } = inert as Shown;
   if (typeof given === 'string' && given.trim()) return given.trim();
@@ -15,8 +15,8 @@ export function labelOf({ name, strategy, inert }: Pick<ConnectionModel, 'name' 
 }
 
 /**
- * Those of the connections that have a button: as at Auth0 all that anybody may use, and a directory if it says so
- * (`show_as_button`) or could not be found otherwise, having no domains.
+ * The connections that have a button: as at Auth0, all that anybody may use, and a directory if it says so (`show_as_button`) or has
+ * no domains by which to find it.
  */
 export function buttonsOf(connections: ConnectionModel[], path: (step: string) => string): Elsewhere[] {
   return connections.filter(hasButton).map((connection) => {
@@ -36,7 +36,7 @@ function hasButton(connection: ConnectionModel): boolean {
   return given === true || strategies[connection.strategy].kind === 'social' || domainsOf(connection).length === 0;
 }
 
-/** The connection of whoever has this address. */
+/** The connection for the domain of this address. */
 export function homeOf(connections: ConnectionModel[], typed: string): ConnectionModel | undefined {
   const domain = typed.trim().toLowerCase().split('@')[1];
   return domain ? connections.find((connection) => domainsOf(connection).includes(domain)) : undefined;

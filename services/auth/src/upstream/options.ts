@@ -1,4 +1,4 @@
-/** The options of a connection to another provider, in Auth0's names; what nothing here acts on is kept beside them. */
+/** The options of a connection to another provider, in Auth0's names; options without effect here are stored beside them. */
 import { createPrivateKey } from 'node:crypto';
 import { z } from '@gatepost/runtime/env';
 import type { Seal } from '@gatepost/runtime/seal';
@@ -15,7 +15,7 @@ const address = z
   .refine((text) => isSafe(text), 'must be an https URL (http on this machine only), without user and fragment');
 const text = z.string().min(1).max(2_048);
 const flag = z.boolean();
-/** Null is what tools send for what they do not set. */
+/** Tools send null for options they do not set. */
 const optional = <T extends z.ZodType>(type: T) =>
   type
     .nullish()
@@ -71,7 +71,7 @@ const shape = z.looseObject({
   tenant_domain: optional(z.string().max(255)),
   tenantId: optional(z.string().max(255)),
   use_common_endpoint: optional(flag),
-  /** Ours: the directories whose people come by a common endpoint, by their ids; `*` of all. */
+  /** Ours: the ids of the directories whose people may use a common endpoint; `*` for all. */
   allowed_tenants: optional(z.array(z.union([z.guid().toLowerCase(), z.literal(everybody)])).max(1_000)),
   team_id: optional(text),
   kid: optional(text),
@@ -81,13 +81,13 @@ const shape = z.looseObject({
     z.enum(['never_set_emails_as_verified', 'always_set_emails_as_verified']),
   ),
   federated_connections_access_tokens: optional(z.looseObject({ active: optional(flag) })),
-  /** Ours: an address of its own for the answers of this provider (docs/decisions/0242). */
+  /** Ours: a separate callback address for this provider (docs/decisions/0242). */
   own_callback: optional(flag),
 });
 
 export type Options = z.infer<typeof shape>;
 
-/** What a request itself decides. */
+/** Parameters that each request sets itself. */
 const reserved = new Set([
   'client_id',
   'client_secret',
@@ -103,12 +103,12 @@ const reserved = new Set([
   'request_uri',
 ]);
 
-/** The options with their secrets opened. @throws when they are not whole */
+/** The options with their secrets unsealed. @throws when they are incomplete */
 export function openOptions(connection: Pick<ConnectionModel, 'options'>, seal: Seal): Options {
   return shape.parse(showInert(connection.options, seal, true));
 }
 
-/** What is wrong with the options of a new or changed connection, with its path; undefined when nothing is. */
+/** The problem with the options of a new or changed connection, with its path; undefined if there is none. */
 export function optionsProblem(strategy: Strategy, given: Record<string, unknown>): string | undefined {
   const parsed = shape.safeParse(given);
   if (!parsed.success) {
@@ -157,7 +157,7 @@ function missing(strategy: Strategy, options: Options): string | undefined {
   return known.protocol === 'oauth2' && !options.client_secret ? 'options.client_secret is missing' : undefined;
 }
 
-/** PEM (PKCS #8), of the kind that signs so. */
+/** PEM (PKCS #8), of the key type that the algorithm needs. */
 function isKey({ private_key: pem = '', token_endpoint_auth_signing_alg: alg = 'RS256' }: Options): boolean {
   try {
     const kind = createPrivateKey(pem).asymmetricKeyType;
@@ -168,16 +168,16 @@ function isKey({ private_key: pem = '', token_endpoint_auth_signing_alg: alg = '
   }
 }
 
-/** The directory's id, or a domain of it. Not every directory there is: then anybody could make himself one, and people in it. */
+/** The directory's id, or one of its domains. Not the address for all directories: anybody could create one, with people in it. */
 export function tenantOf({ tenantId, tenant_domain }: Options): string | undefined {
   const tenant = tenantId ?? tenant_domain;
-  // Microsoft asks for no case.
+  // Microsoft ignores case.
   return tenant && /^[\w.-]+$/.test(tenant) && !['common', 'organizations', 'consumers'].includes(tenant.toLowerCase())
     ? tenant
     : undefined;
 }
 
-/** The domains whose people the connection is for (home realm discovery). */
+/** The email domains of the people the connection is for (home realm discovery). */
 export function domainsOf({ strategy, options }: Pick<ConnectionModel, 'strategy' | 'options'>): string[] {
   const { domain_aliases: domains } = options as { domain_aliases?: unknown };
   if (!isUpstream(strategy) || !Array.isArray(domains)) return [];

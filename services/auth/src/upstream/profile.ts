@@ -1,4 +1,4 @@
-/** Claims of a provider as a profile of ours: bounded, and only what can be stored. */
+/** Converts a provider's claims to our profile: bounded, and storable. */
 import { isEmail } from '../accounts/identifier.ts';
 import { isStorable } from '../http/well-formed.ts';
 import type { Remote } from './discovery.ts';
@@ -6,10 +6,10 @@ import { UpstreamFailure } from './failure.ts';
 
 type Claims = Record<string, unknown>;
 
-/** What a provider has said. */
+/** The claims a provider returned. */
 export type Said = { tokenset: Claims; userinfo: Claims };
 
-/** Columns of an account. What the provider does not say is null, so that what it no longer says goes. */
+/** Columns of an account. A claim that is missing becomes null, so that values the provider dropped go away. */
 export type Profile = {
   email: string | null;
   emailVerified: boolean;
@@ -20,7 +20,7 @@ export type Profile = {
   picture: string | null;
 };
 
-/** The person's id at the provider: it has to be there, and text that can be part of ours. */
+/** The person's id at the provider: required, and usable as part of our own id. */
 export function subjectOf(remote: Remote, said: Said): string {
   const all = { ...said.userinfo, ...said.tokenset };
   const named = mapped(remote, said).user_id;
@@ -33,7 +33,7 @@ export function subjectOf(remote: Remote, said: Said): string {
 export function profileOf(remote: Remote, said: Said): Profile {
   const own = mapped(remote, said);
   const all: Claims = { ...said.userinfo, ...said.tokenset, ...own };
-  // Proven is the address of whoever says so, and no other that stands beside it.
+  // `email_verified` counts only for the address in the same set of claims.
   const source = [own, said.tokenset, said.userinfo].find(({ email: address }) => address !== undefined);
   const given = text(all.email, 320)?.toLowerCase();
   const email = given !== undefined && isEmail(given) ? given : null;
@@ -48,7 +48,7 @@ export function profileOf(remote: Remote, said: Said): Profile {
   };
 }
 
-/** Apple says it as text. */
+/** Apple sends it as text. */
 function isProven({ known, options }: Remote, claim: unknown): boolean {
   switch (options.should_trust_email_verified_connection) {
     case 'always_set_emails_as_verified':
@@ -60,7 +60,7 @@ function isProven({ known, options }: Remote, claim: unknown): boolean {
   }
 }
 
-/** What the connection's own mapping makes of it: Auth0's templates (oidc), or names of fields (oauth2). */
+/** The result of the connection's own mapping: Auth0's templates (oidc), or names of fields (oauth2). */
 function mapped({ options, known }: Remote, said: Said): Claims {
   const { attribute_map: map, fieldsMap: fields } = options;
   const made: Claims = {};
@@ -71,7 +71,7 @@ function mapped({ options, known }: Remote, said: Said): Claims {
   return Object.fromEntries(Object.entries(made).filter(([, value]) => value !== undefined));
 }
 
-/** `${context.tokenset.name}`: the value itself where it is all of the template. */
+/** `${context.tokenset.name}`: the value itself if the template consists of nothing else. */
 function filled(template: string, said: Said): unknown {
   const whole = /^\$\{context\.(tokenset|userinfo)\.([\w.:/-]{1,255})\}$/.exec(template);
   if (whole) return at(said[whole[1] as keyof Said], whole[2]!.split('.'));
@@ -95,7 +95,7 @@ function at(claims: unknown, path: string[]): unknown {
 
 function text(value: unknown, max: number): string | undefined {
   if (typeof value !== 'string' || !isStorable(value)) return undefined;
-  // Never half a character.
+  // Never cuts a character in half.
   return value.trim().slice(0, max).toWellFormed().trim() || undefined;
 }
 

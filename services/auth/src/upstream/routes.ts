@@ -1,7 +1,7 @@
 /**
- * `/login/callback`: where providers answer, Auth0's address. It belongs to no interaction, so that each provider has one address to
- * know; the browser is sent on to where its cookie shows that it is the one that left. With `own_callback` a connection has an address
- * of its own below it, and an answer that comes to another one is nobody's.
+ * `/login/callback`, Auth0's address, where providers answer. It belongs to no interaction, so that a provider needs only one address;
+ * the browser is sent on to where its cookie proves that it is the one that left. With `own_callback` a connection has its own address
+ * below it, and its answer is rejected at any other.
  */
 import express, { type Request, type Response, type Router } from 'express';
 import { errors, type Provider } from 'oidc-provider';
@@ -31,7 +31,7 @@ export function makeUpstreamRoutes({
     if (attempt.for.kind === 'link') return seeOther(response, await linking.finish(request, response, provider));
     goOn(response, `/interaction/${attempt.for.uid}/callback`, answer);
   });
-  // A form of another site comes without our cookies; the GET that follows has them (Apple answers so).
+  // A form on another site comes without our cookies; the GET that follows has them (Apple answers this way).
   router.post(paths, (request: Request, response: Response) => {
     setRoute(response, '/login/callback');
     goOn(response, request.path, fieldsOf(request));

@@ -1,6 +1,6 @@
 /**
- * A session remembers that it was begun at another provider: so `connection=` need not ask there again, and a federated logout ends
- * the session there too. Between the provider's answer and the session it stands in the interaction, sealed.
+ * A session remembers that it began at another provider, so that `connection=` need not ask there again and a federated logout ends
+ * the session there too. Between the provider's answer and the session this is kept in the interaction, sealed.
  */
 import type { Seal } from '@gatepost/runtime/seal';
 import type { Interaction } from '../interaction/interaction.ts';
@@ -11,7 +11,7 @@ export type UpstreamSession = { accountId: string; connection: string; idToken?:
 export type StoredUpstream = { accountId: string; connection: string; hint?: string };
 
 const purpose = 'upstream session';
-/** Longer ones are left out: a session is read with each request. */
+/** Longer hints are dropped: a session is read with each request. */
 const hintMax = 4_096;
 
 export async function rememberUpstream(

@@ -1,7 +1,7 @@
 /**
- * A sign-in at another provider, from the page that leads there to the one that goes on. The browser leaves with a `state` of this
- * interaction, comes back to the address that every provider knows (routes.ts), and from there to the interaction itself, whose cookie
- * shows that it is the browser that left: nobody is signed in by an answer that somebody else has got (login CSRF, RFC 9700 4.7).
+ * A sign-in at another provider, from the page that leads there to the one that continues. The browser leaves with a `state` of this
+ * interaction, returns to the address that every provider knows (routes.ts), and goes on to the interaction itself, whose cookie proves
+ * that it is the browser that left: an answer obtained by somebody else signs nobody in (login CSRF, RFC 9700 4.7).
  */
 import { baseUrlOf } from '@gatepost/runtime/issuer';
 import type { Request } from 'express';
@@ -47,13 +47,13 @@ export function makeUpstream(parts: {
   };
 }
 
-/** Sends the browser to the provider, or back to the application with what is wrong. */
+/** Sends the browser to the provider, or back to the application with the error. */
 export async function leaveFor(interaction: Interaction, connection: ConnectionModel, hint?: string): Promise<void> {
   const { upstream } = interaction.parts;
   const { params, details } = interaction;
   const given = hint ?? (typeof params.login_hint === 'string' ? params.login_hint : undefined);
   const { reasons = [] } = details.prompt;
-  // Whoever takes `max_age` decides himself whether it has passed there.
+  // A provider that accepts `max_age` decides itself whether it has passed.
   const isToldAge = isUpstream(connection.strategy) && 'maxAge' in strategies[connection.strategy];
   const isAnew = reasons.includes('login_prompt') || (reasons.includes('max_age') && !isToldAge);
   try {
@@ -73,7 +73,7 @@ function maxAgeOf({ max_age: given }: Record<string, unknown>): number | undefin
   return given === undefined ? undefined : Number(given);
 }
 
-/** By its name, in an interaction's path. */
+/** Takes the connection's name from the interaction's path. */
 export async function leaveByName(interaction: Interaction, request: Request): Promise<void> {
   const { connections } = interaction.parts;
   const connection = await connections.find(String(request.params.connection), interaction.client.clientId);
@@ -86,11 +86,11 @@ type Asked = {
   params?: Record<string, unknown>;
   hint?: string | undefined;
   isAnew?: boolean;
-  /** Seconds since the person proved himself. */
+  /** The most seconds since the person authenticated. */
   maxAge?: number | undefined;
 };
 
-/** Where somebody signs in there, for this purpose. @throws UpstreamFailure */
+/** The provider's address for this sign-in. @throws UpstreamFailure */
 export async function addressOf(
   { remotes, attempts, callback }: Upstream,
   connection: ConnectionModel,
@@ -132,13 +132,13 @@ export async function addressOf(
   return oidc.buildAuthorizationUrl(await remote.configuration(), Object.fromEntries(set));
 }
 
-/** Undefined: it does not matter when. */
+/** Undefined if the time does not matter. */
 function freshSince({ isAnew, maxAge }: Pick<Asked, 'isAnew' | 'maxAge'>): number | undefined {
   if (!isAnew && maxAge === undefined) return undefined;
   return Math.floor(Date.now() / 1000) - (isAnew ? 0 : maxAge!);
 }
 
-/** What the connection adds: constants, and parameters of the application's own request. */
+/** Parameters added by the connection: constants, and ones taken from the application's own request. */
 function chosenParameters({ options }: Remote, params: Record<string, unknown>): Record<string, string> {
   const chosen: Record<string, unknown> = { ...options.authParams };
   for (const [name, of] of Object.entries(options.authParamsMap ?? {})) chosen[name] = params[of];
@@ -157,7 +157,7 @@ function scopeOf({ known, options }: Remote): string {
   return [...new Set([...base, ...all.filter(Boolean)])].join(' ');
 }
 
-/** The provider's answer, in the browser that left for it. */
+/** Handles the provider's answer, in the browser that left for it. */
 export async function comeBack(interaction: Interaction, request: Request): Promise<void> {
   const { parts, uid, client } = interaction;
   const answer = answerOf(request);
@@ -184,7 +184,7 @@ export async function comeBack(interaction: Interaction, request: Request): Prom
   }
 }
 
-/** What a provider may answer with. */
+/** The parameters that a provider may answer with. */
 export const answerFields = ['code', 'state', 'iss', 'error', 'error_description', 'user'];
 
 export function answerOf(request: Request): URLSearchParams {
@@ -193,7 +193,7 @@ export function answerOf(request: Request): URLSearchParams {
   return new URLSearchParams([...given].filter(([name]) => answerFields.includes(name)));
 }
 
-/** The application hears an OAuth error; the log, what to do. @throws what is no failure of the provider's */
+/** The application gets an OAuth error; the log says what to do. @throws errors that are not the provider's */
 async function refuse(interaction: Interaction, connection: ConnectionModel | string, error: unknown): Promise<void> {
   const failure = failureOf(error);
   if (!(failure instanceof UpstreamFailure)) throw failure;

@@ -1,14 +1,14 @@
 /**
- * Connections whose people sign in elsewhere: Auth0's names of their strategies, and what is known of each provider. Every address
- * can be named by the connection instead, for a provider that a company runs itself.
+ * Connections whose people sign in elsewhere: Auth0's names for the strategies, and what is known of each provider. The connection can
+ * override every address, for a provider that a company runs itself.
  */
 import type { ConnectionModel } from '../generated/models.ts';
 
-/** `directory`: who is in it is its owner's decision; elsewhere anybody may have made himself an account. */
+/** `directory`: its owner decides who is in it; elsewhere anybody can create an account. */
 export type Known = {
   protocol: 'oidc' | 'oauth2';
   kind: 'social' | 'directory';
-  /** As people know it. */
+  /** The provider's name, as people know it. */
   label?: string;
   issuer?: string;
   discoveryUrl?: string;
@@ -16,13 +16,13 @@ export type Known = {
   tokenURL?: string;
   userInfoURL?: string;
   scope: string[];
-  /** How somebody is asked to prove himself anew there, though he is signed in (`prompt`). */
+  /** The `prompt` value that makes a signed-in person authenticate again there. */
   reauthenticate?: string;
-  /** Takes `max_age`, and then says when somebody signed in (OpenID Connect Core, 3.1.2.1). What others say of it is checked as well. */
+  /** Supports `max_age`, and then states when somebody signed in (OpenID Connect Core, 3.1.2.1). If others state it, that is checked too. */
   maxAge?: true;
-  /** By what name it takes whom we expect. */
+  /** The parameter in which it accepts the expected login. */
   hint?: string;
-  /** Its `email` claim is any text that its administrators like. */
+  /** Its `email` claim can be any text its administrators choose. */
   unprovenEmail?: true;
   responseMode?: 'form_post';
 };
@@ -55,7 +55,7 @@ export const strategies = {
     authorizationURL: 'https://github.com/login/oauth/authorize',
     tokenURL: 'https://github.com/login/oauth/access_token',
     userInfoURL: 'https://api.github.com/user',
-    // In its metadata (https://github.com/login/oauth/.well-known/openid-configuration).
+    // From its metadata (https://github.com/login/oauth/.well-known/openid-configuration).
     issuer: 'https://github.com/login/oauth',
     scope: ['read:user', 'user:email'],
     hint: 'login',
@@ -103,13 +103,13 @@ export function isSocial(strategy: string): boolean {
 }
 
 /**
- * The account of whoever the provider calls `subject`. Two connections never share one, whatever their providers say: a name has no
- * bar in it, and only one connection has that of its strategy.
+ * The id of the account that the provider calls `subject`. Two connections never share one, whatever their providers say: a name
+ * contains no bar, and only one connection is named after its strategy.
  */
 export function userIdOf({ strategy, name }: Pick<ConnectionModel, 'strategy' | 'name'>, subject: string): string {
   const isPreset = isUpstream(strategy) && (strategies[strategy] as Known).label !== undefined;
   return isPreset && name === strategy ? `${strategy}|${subject}` : `${strategy}|${name}|${subject}`;
 }
 
-/** Accounts of other providers' people: no address, number or name finds them. The index accounts_email_idx says the same. */
+/** Prefixes of other providers' accounts, which no address, number or name finds. The index accounts_email_idx uses the same list. */
 export const upstreamPrefixes = Object.keys(strategies).map((strategy) => `${strategy}|`);

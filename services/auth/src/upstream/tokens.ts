@@ -1,11 +1,11 @@
-/** Tokens of other providers, of connections that ask for it: sealed, one row for an identity, gone with it. */
+/** Other providers' tokens, for connections that ask to keep them: sealed, one row per identity, deleted with it. */
 import type { Seal } from '@gatepost/runtime/seal';
 import type { Pool } from '../database.ts';
 import type { Tokens } from './exchange.ts';
 
 export type UpstreamTokens = {
   keep(userId: string, tokens: Tokens): Promise<void>;
-  /** By user_id, of those that have any. */
+  /** By user_id; only for users who have any. */
   find(userIds: string[]): Promise<Map<string, Tokens>>;
 };
 
@@ -34,7 +34,7 @@ export function makeUpstreamTokens(pool: Pool, seal: Seal): UpstreamTokens {
   };
 }
 
-/** Under the present key. @returns how many rows changed */
+/** Seals them under the current key. @returns how many rows changed */
 export async function resealUpstreamTokens(pool: Pool, seal: Seal): Promise<number> {
   let changed = 0;
   let after = '';
