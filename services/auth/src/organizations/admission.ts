@@ -1,6 +1,6 @@
 /**
- * Whether who is signed in may go on in the organization that the request names. A session of somebody who may not leads to the login
- * page; whoever logs in there and may not is sent back to the application with Auth0's error.
+ * Whether the signed-in person may continue in the organization that the request names. A session of somebody who may not leads to the
+ * login page; somebody who logs in there and may not is sent back to the application with Auth0's error.
  */
 import { errors, type Grant, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import type { TokenAccount } from '../accounts/store.ts';
@@ -16,17 +16,17 @@ export type AdmissionParts = OrganizationParts & {
 };
 
 /**
- * `newcomer`: will be a member by an invitation, or by the connection, once nothing else refuses the sign-in; with the roles that they get by
+ * `newcomer`: becomes a member by an invitation or by the connection, once nothing else refuses the sign-in; with the roles gained by
  * that.
  */
 type Admission =
   | { kind: 'member' | 'stranger' }
   | { kind: 'newcomer'; roles: string[]; by: Record<string, string>; join(): Promise<boolean> };
 
-/** Asked once for each request. */
+/** Determined once per request. */
 const asked = new WeakMap<KoaContextWithOIDC, Promise<Admission>>();
 
-/** Who the account is in the organization that the request names; a member where it names none. */
+/** The account's standing in the organization that the request names; `member` if it names none. */
 function admissionOf(parts: AdmissionParts, ctx: KoaContextWithOIDC): Promise<Admission> {
   const { organization } = ctx.oidc.params as { organization?: string };
   const account = ctx.oidc.account as TokenAccount | undefined;
@@ -36,12 +36,12 @@ function admissionOf(parts: AdmissionParts, ctx: KoaContextWithOIDC): Promise<Ad
   return known;
 }
 
-/** Whether the request names no organization, or one that its account is in by now. */
+/** Whether the request names no organization, or one that its account is already in. */
 export async function isMember(parts: AdmissionParts, ctx: KoaContextWithOIDC): Promise<boolean> {
   return (await admissionOf(parts, ctx)).kind === 'member';
 }
 
-/** Roles within the organization that this sign-in brings, if it is let in. */
+/** Roles within the organization that this sign-in brings if it is admitted. */
 export async function rolesToCome(ctx: KoaContextWithOIDC): Promise<string[]> {
   const admission = await asked.get(ctx);
   return admission?.kind === 'newcomer' ? admission.roles : [];
@@ -51,7 +51,7 @@ export function admissionCheck(parts: AdmissionParts): InstanceType<typeof Check
   return new Check('organization', 'End-User authentication is required', 'login_required', async (ctx) => {
     const { invitation } = ctx.oidc.params as { invitation?: string };
     const hasLoggedIn = (ctx.oidc.result as { login?: unknown } | undefined)?.login !== undefined;
-    // Who was invited is shown a page, whoever is signed in.
+    // An invited person is shown a page, even if somebody is signed in.
     if (invitation && !hasLoggedIn && !isResumed(ctx)) return Check.REQUEST_PROMPT;
     if ((await admissionOf(parts, ctx)).kind !== 'stranger') return Check.NO_NEED_TO_PROMPT;
     if (!hasLoggedIn) return Check.REQUEST_PROMPT;
@@ -60,8 +60,8 @@ export function admissionCheck(parts: AdmissionParts): InstanceType<typeof Check
 }
 
 /**
- * Makes a newcomer a member, where nothing but a consent is missing any more: whom an action refuses, or who has no second factor, has joined
- * nothing. No page is shown for it.
+ * Makes a newcomer a member once nothing but consent is missing: somebody whom an action refuses, or who lacks a second factor, has not
+ * joined anything. No page is shown for it.
  */
 export function joinPrompt(
   parts: AdmissionParts,
@@ -75,7 +75,7 @@ export function joinPrompt(
     if (await admission.join()) note(parts, ctx, accountId, { organization, ...admission.by });
     else if (!(await parts.organizations.isMember(organization, accountId))) throw refused(ctx);
     asked.set(ctx, Promise.resolve({ kind: 'member' }));
-    // A grant for the organization is a member's: there was none to load before (authorization/existing-grant.ts).
+    // Only a member has a grant for the organization: there was none to load before (authorization/existing-grant.ts).
     const grant = await loadGrant(ctx);
     if (grant) useGrant(ctx, grant);
     return Check.NO_NEED_TO_PROMPT;
@@ -83,7 +83,7 @@ export function joinPrompt(
   return new Prompt({ name: 'membership', requestable: false }, check);
 }
 
-/** As the library does with the one that it loads. */
+/** As the library does with a grant that it loads. */
 function useGrant({ oidc }: KoaContextWithOIDC, grant: Grant): void {
   const { clientId } = oidc.client!;
   oidc.session!.ensureClientContainer(clientId);
@@ -120,8 +120,8 @@ async function admit(
 }
 
 /**
- * By which of the organization's connections the person has signed in: one that names none takes people of any. Who has come by another signs
- * in anew, even if an identity of theirs is linked that is of one of them: what they have proven this time is not what the organization asks for.
+ * The organization's connection by which the person has signed in; an organization that names none accepts any. Somebody who came by another
+ * connection signs in again, even if a linked identity is of the right one: what they proved this time is not what the organization requires.
  */
 export function connectionOf(
   { connections }: Organization,
@@ -130,7 +130,7 @@ export function connectionOf(
   return connections.length === 0 ? 'any' : connections.find(({ connection }) => connection.name === signedInBy);
 }
 
-/** Of whoever has just logged in because of it. */
+/** The invitation of somebody who has just logged in because of it. */
 async function invitedBy(
   { invitations, accounts }: AdmissionParts,
   ctx: KoaContextWithOIDC,

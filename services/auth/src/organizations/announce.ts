@@ -1,7 +1,7 @@
 /**
- * Tells the post of organizations that are accounts there (`gatepost_account: "true"` in their metadata). Each change counts a version up
- * in the database; what is not announced yet is said here, all of the organization each time, until the broker has confirmed it. So nothing
- * is lost, whoever made the change, and what comes twice or late changes nothing.
+ * Announces to the post those organizations that are accounts there (`gatepost_account: "true"` in their metadata). Each change
+ * increments a version in the database; anything not yet announced is sent, always as the whole organization, until the broker confirms
+ * it. So nothing is lost, whoever made the change, and a duplicate or late message changes nothing.
  */
 import { randomUUID } from 'node:crypto';
 import { reconnectCounter } from '@gatepost/amqp/reconnects';
@@ -86,8 +86,8 @@ type Row = {
 };
 
 /**
- * Who is an admin depends on the audience that this gate was started with, and another one, or a release that took a permission of any API,
- * may have said otherwise.
+ * Who is an admin depends on the audience this gate was started with; an earlier start with another audience, or a release that accepted
+ * the permission of any API, may have said otherwise.
  */
 async function announceAdminsAgain(pool: Pool): Promise<void> {
   await pool.query(
@@ -99,8 +99,8 @@ async function announceAdminsAgain(pool: Pool): Promise<void> {
 }
 
 /**
- * Whoever's roles within the organization allow `admin:org` of the post's own API is an admin of the account, and with machines left aside
- * nobody else: what other APIs call so is theirs.
+ * An admin of the account is anybody whose roles within the organization allow `admin:org` of the post's own API. Machines aside, nobody
+ * else is: other APIs may use the same name for something of their own.
  */
 async function unannounced(
   pool: Pool,

@@ -1,4 +1,4 @@
-/** An organization as templates of pages and mails read it, by Auth0's names. */
+/** An organization as page and mail templates see it, by Auth0's names. */
 import type { OrganizationModel } from '../generated/models.ts';
 import type { StoredBranding } from '../settings/branding.ts';
 

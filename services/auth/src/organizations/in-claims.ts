@@ -2,7 +2,7 @@ import type { Account, KoaContextWithOIDC } from 'oidc-provider';
 import { organizationOf } from './of-grant.ts';
 import type { OrganizationStore } from './store.ts';
 
-/** The account, whose claims name the organization that was signed in to (`org_id`, `org_name`), if one was. */
+/** The account, with claims naming the organization (`org_id`, `org_name`) if one was signed in to. */
 export function withOrganization<A extends Account>(
   ctx: KoaContextWithOIDC,
   account: A,

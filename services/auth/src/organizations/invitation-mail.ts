@@ -1,4 +1,4 @@
-/** The mail with the link of an invitation. */
+/** The mail with an invitation's link. */
 import type { Background } from '../background.ts';
 import type { OrganizationModel } from '../generated/models.ts';
 import type { Letters } from '../mail/letters.ts';
@@ -16,7 +16,7 @@ export type SendInvitation = (invitation: {
   ttlSeconds: number;
 }) => Promise<void>;
 
-/** Sends it after the answer. Nothing is sent if the tenant has switched that template off. */
+/** Sends it after the answer, unless the tenant has disabled that template. */
 export function makeSendInvitation(parts: {
   letters: Letters;
   postBox: PostBox;

@@ -1,4 +1,4 @@
-/** Invitations into an organization: a ticket in a link, which works once, for whoever has the address that it was sent to. */
+/** Invitations to an organization: a ticket in a link, which works once, for the owner of the address it was sent to. */
 import { randomBytes } from 'node:crypto';
 import { inTransaction } from '@gatepost/runtime/transaction';
 import { hashId } from '../adapter/hashed.ts';
@@ -6,13 +6,13 @@ import type { Database, Pool } from '../database.ts';
 import type { AccountModel, OrganizationInvitationModel } from '../generated/models.ts';
 
 export type InvitationStore = {
-  /** One that can still be accepted. */
+  /** An invitation that can still be accepted. */
   find(ticket: string): Promise<OrganizationInvitationModel | undefined>;
-  /** Whether somebody signs in by the address that was invited. */
+  /** Whether an account exists that signs in by the invited address. */
   hasAccount(invitation: OrganizationInvitationModel): Promise<boolean>;
   /**
-   * Makes the account a member, with the roles and metadata of the invitation, which is spent by that.
-   * @returns false if it is somebody else's address, or the invitation was accepted or taken back meanwhile
+   * Makes the account a member, with the roles and metadata of the invitation, which is thereby spent.
+   * @returns false if it is somebody else's address, or the invitation was accepted or withdrawn meanwhile
    */
   accept(invitation: OrganizationInvitationModel, account: AccountModel): Promise<boolean>;
 };

@@ -1,8 +1,8 @@
 /**
- * `organization_require_behavior` of an application whose people sign in in an organization, when the request names none: they are asked which
- * one, before the login (`pre_login_prompt`, by its name) or after it (`post_login_prompt`, among their own). What they say stands in the request
- * from then on, as if the application had sent it. Where the application takes people without one as well (`organization_usage: allow`), they may go on
- * so; nobody is held up for it who cannot be asked.
+ * `organization_require_behavior` of an application whose users sign in within an organization, for requests that name none: they are asked
+ * which one, before the login (`pre_login_prompt`, by name) or after it (`post_login_prompt`, from their own). Their answer is then part of
+ * the request, as if the application had sent it. If the application also accepts people without one (`organization_usage: allow`), they may
+ * continue without; a request that cannot show a page is not held up.
  */
 import { type Client, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import type { OwnMetadata } from '../clients/metadata.ts';
@@ -12,7 +12,7 @@ const { Check, Prompt } = interactionPolicy;
 export type OrganizationPrompt = 'organization' | 'organization_choice';
 type Behavior = 'no_prompt' | 'pre_login_prompt' | 'post_login_prompt';
 
-/** What becomes of a request of this application that names no organization. Only where there are pages to ask on. */
+/** How to handle this application's request that names no organization. Applies only where pages can ask. */
 export function behaviorOf(
   client: Pick<OwnMetadata, 'organization_usage' | 'organization_require_behavior'>,
 ): Behavior {
@@ -23,7 +23,7 @@ export function behaviorOf(
 export const mayGoWithout = (client: Pick<OwnMetadata, 'organization_usage'>): boolean =>
   client.organization_usage === 'allow';
 
-/** Part of an interaction's result: they go on without an organization. */
+/** Part of an interaction's result: the person continues without an organization. */
 export type WithoutOrganization = { withoutOrganization?: true };
 
 export const beforeLogin = () => promptOf('organization', 'pre_login_prompt');

@@ -20,7 +20,7 @@ const askedOnPages = ['authorization', 'pushed_authorization_request'];
 
 type Parameters = Record<string, string | undefined>;
 
-/** Validator of the parameter `organization`, whether or not it is there. */
+/** Validator of the parameter `organization`; also runs when it is absent. */
 export async function checkOrganization(
   { organizations }: OrganizationParts,
   ctx: KoaContextWithOIDC,
@@ -30,7 +30,7 @@ export async function checkOrganization(
   const own = client as Client & OwnMetadata;
   const usage = own.organization_usage ?? 'deny';
   if (!asked) {
-    // A device shows no page of its own to ask on.
+    // A device flow has no page to ask on.
     const isAsked = behaviorOf(own) !== 'no_prompt' && askedOnPages.includes(ctx.oidc.route);
     if (usage === 'require' && !isAsked)
       throw new errors.InvalidRequest('parameter organization is required for this client');
@@ -42,7 +42,7 @@ export async function checkOrganization(
   (ctx.oidc.params as Parameters).organization = found.id;
 }
 
-/** Validator of the parameter `invitation`: the ticket of a link that a mail has brought. Whoever has it is led to sign up. */
+/** Validator of the parameter `invitation`: the ticket from a mailed link. Its holder is led to sign up. */
 export async function checkInvitation(
   { invitations }: OrganizationParts,
   ctx: KoaContextWithOIDC,

@@ -1,4 +1,4 @@
-/** The gate's organizations of a seed file, with their members. What the file does not name stays; what is as it says is not written, so that nobody is told anew. */
+/** Applies a seed file's organizations and members. Anything not in the file stays; unchanged rows are not written, so nothing is announced again. */
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Seed, SeedGateOrganization } from '@gatepost/contracts/seed';
@@ -7,7 +7,7 @@ import type { Prisma } from '../database.ts';
 
 type Writer = Prisma.TransactionClient;
 
-/** After the seed's users, roles and connections. @throws Misconfigured naming each member, role and connection that there is not */
+/** Runs after the seed's users, roles and connections. @throws Misconfigured naming each missing member, role and connection */
 export async function applyOrganizations(db: Writer, seed: Seed): Promise<void> {
   const known = await knownTo(db, seed.gate_organizations);
   const problems = seed.gate_organizations.flatMap((one, index) => {

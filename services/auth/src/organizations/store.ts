@@ -12,13 +12,13 @@ export type OrganizationStore = {
   /** By id or by name; cached. */
   find(idOrName: string): Promise<Organization | undefined>;
   isMember(id: string, userId: string): Promise<boolean>;
-  /** Those that the person is a member of, by their names; a hundred at most. */
+  /** The organizations the person is a member of, by name; a hundred at most. */
   ofMember(userId: string): Promise<Organization[]>;
   /** @returns whether they are new there */
   join(id: string, userId: string): Promise<boolean>;
-  /** What tokens say of it. */
+  /** The claims that tokens carry about it. */
   claims(id: string): Promise<{ org_id: string; org_name?: string }>;
-  /** Something of an organization has changed beside these functions. */
+  /** Call it when an organization was changed by other means than these functions. */
   clear(): void;
 };
 
