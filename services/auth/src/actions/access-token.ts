@@ -1,9 +1,9 @@
-/** What actions give an access token: claims, and scopes among those that its client may have at the API. */
+/** Applies what actions set on an access token: claims, and scopes among those its client may have at the API. */
 import type { KeptOutcome } from './outcomes.ts';
 
 type Token = { scope?: string; scopes?: Set<string>; resourceServer?: { scopes: Set<string> } };
 
-/** @param isManagement a token for the management API has its scopes by what somebody may, and none of an action’s own claims */
+/** @param isManagement a management API token gets its scopes from permissions, and none of an action’s own claims */
 export function applyToAccessToken(
   { accessToken, scopes }: KeptOutcome,
   token: Token,
@@ -19,6 +19,6 @@ export function applyToAccessToken(
     if (!isAdded) kept.delete(scope);
     else if (token.resourceServer.scopes.has(scope)) kept.add(scope);
   }
-  token.scope = [...kept].join(' '); // what the answer says
+  token.scope = [...kept].join(' '); // the response states this
   payload.scope = token.scope || undefined;
 }

@@ -7,9 +7,9 @@ import { checkMachineAllowed, told } from './refusal.ts';
 import type { ActionRunner } from './runner.ts';
 
 export type CredentialsExchange = {
-  /** While it is, a token request takes the common path (../grants/fast-path.ts). */
+  /** While an action is bound, token requests take the common path (../grants/fast-path.ts). */
   isBound(): Promise<boolean>;
-  /** @param scopes what the token would have. @throws what refuses it */
+  /** @param scopes the scopes the token would have. @throws the error that refuses it */
   run(ctx: KoaContextWithOIDC, given: { audience: string; scopes: string[] }): Promise<void>;
 };
 

@@ -1,4 +1,4 @@
-/** `event.session` and `event.refresh_token`: as `api/v2` shows them, of what this request goes by. */
+/** `event.session` and `event.refresh_token`: this request's, in the form of `api/v2`. */
 import type { Client, KoaContextWithOIDC } from 'oidc-provider';
 import { hashId } from '../adapter/hashed.ts';
 import type { StoredSession } from '../adapter/sessions.ts';
@@ -8,9 +8,9 @@ import { addressOf } from '../http/head.ts';
 import { presentSession } from '../management/sessions.ts';
 import { audienceOf } from '../resources/audience.ts';
 
-/** One that has just begun is stored only after the actions: what it will have is told. */
+/** A session that has just begun is stored only after the actions, so this reports what it will contain. */
 export function sessionOf(ctx: KoaContextWithOIDC): object {
-  // The typings leave out what it keeps.
+  // The typings leave out what a session keeps.
   const { uid, accountId, iat, exp, loginTs, endsAt, amr, authorizations, device } = ctx.oidc
     .session as unknown as StoredSession;
   const now = Math.floor(Date.now() / 1000);
@@ -43,7 +43,7 @@ export function refreshTokenOf(ctx: KoaContextWithOIDC): object | undefined {
   const at = (seconds: number) => new Date(seconds * 1000).toISOString();
   const begun = token.iiat ?? token.iat;
   return {
-    // Never the token itself.
+    // The token's hash, never the token itself.
     id: hashId(token.jti),
     user_id: token.accountId,
     client_id: client.clientId,

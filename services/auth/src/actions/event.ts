@@ -1,4 +1,4 @@
-/** What actions are told: Auth0’s `event`, as far as the gate knows of it. Never a password, a code or a client’s secret. */
+/** Auth0’s `event`, as far as the gate knows it. Never contains a password, a code or a client’s secret. */
 import type { IncomingMessage } from 'node:http';
 import type { Client, KoaContextWithOIDC } from 'oidc-provider';
 import type { OwnMetadata } from '../clients/metadata.ts';
@@ -22,7 +22,7 @@ export type EventParts = {
 
 type Params = Record<string, unknown>;
 
-/** What a request may say that is no secret. */
+/** Request parameters that are no secrets. */
 const told = [
   'acr_values',
   'audience',
@@ -47,7 +47,7 @@ const told = [
 
 const toldOf = (params: Params): Params =>
   Object.fromEntries(
-    // What is not known to the gate is the application’s own, and may be meant for an action.
+    // Parameters the gate does not know are the application’s own, and may be meant for an action.
     Object.entries(params).filter(([name, value]) => value !== undefined && told.includes(name)),
   );
 
@@ -80,12 +80,12 @@ export async function connectionOf({ connections }: Pick<EventParts, 'connection
   return { id: found?.id ?? '', name, strategy: found?.strategy ?? 'auth0', metadata: {} };
 }
 
-/** As the management API shows them, without what only that shows. */
+/** As the management API shows them, without the fields that only it shows. */
 export async function userOf(
   parts: Pick<EventParts, 'db' | 'connections'>,
   account: PresentedAccount & { hasLinked?: boolean },
 ): Promise<object> {
-  // Most people have no other identity, and those who read one know it.
+  // Most people have no other identity, and a caller that has read one says so.
   const [user] =
     account.hasLinked === false
       ? [(await presenter(parts))({ account, linked: [] })]
@@ -114,7 +114,7 @@ export function transactionOf(params: Params, protocol: string): object {
   };
 }
 
-/** Auth0’s names of the ways in which somebody has proven who they are. */
+/** Auth0’s names for the ways somebody proved who they are. */
 const methodNames: Record<string, string> = {
   pwd: 'pwd',
   mfa: 'mfa',
@@ -127,7 +127,7 @@ const methodNames: Record<string, string> = {
 export function methodsOf(amr: readonly string[] | undefined, at: number | undefined): object[] {
   const timestamp = new Date((at ?? Date.now() / 1000) * 1000).toISOString();
   const names = new Set((amr ?? []).flatMap((value) => methodNames[value] ?? []));
-  // Of a second factor Auth0 says no more than that there was one.
+  // About a second factor, Auth0 says only that there was one.
   if (names.has('mfa')) for (const second of ['email', 'sms']) names.delete(second);
   return [...names].map((name) => ({ name, timestamp }));
 }
@@ -138,11 +138,11 @@ export type SignIn = {
   amr: readonly string[] | undefined;
   authTime: number | undefined;
   organization: string | undefined;
-  /** Whether it has one. */
+  /** Whether there is a session. */
   hasSession?: boolean;
 };
 
-/** `event` at post-login. */
+/** The `event` of post-login. */
 export async function postLoginEvent(parts: EventParts, ctx: KoaContextWithOIDC, signIn: SignIn): Promise<object> {
   const { issuer, organizations } = parts;
   const params = (ctx.oidc.params ?? {}) as Params;

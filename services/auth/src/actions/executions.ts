@@ -1,4 +1,4 @@
-/** What became of a run that failed or refused somebody (`GET api/v2/actions/executions/{id}`), for a day. */
+/** Records runs that failed or refused somebody (`GET api/v2/actions/executions/{id}`), for a day. */
 import type { Redis } from 'ioredis';
 
 export type Execution = {

@@ -1,7 +1,7 @@
 /**
- * Actions by files (`ACTIONS_DIR`): a folder for each trigger, in it a file `NAME.js` for each action, in the order of their names, and
- * beside it `NAME.secrets.json`, an object of texts, where it has secrets. Read once, at the start: other files take a new start.
- * They may use all npm packages that the folder of these lists.
+ * Actions from files (`ACTIONS_DIR`): a folder for each trigger, with a file `NAME.js` for each action, run in the order of their names,
+ * and beside it `NAME.secrets.json`, an object of strings, if it has secrets. Read once at startup: changed files need a restart. They
+ * may use all npm packages that the packages folder lists.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -13,7 +13,7 @@ import { isTriggerId, type TriggerId, triggerIds } from './triggers.ts';
 
 const secretsShape = z.record(z.string().min(1).max(128), z.string().max(4_096));
 
-/** @param dependencies names of npm packages. @throws Misconfigured naming each file that cannot be an action, and each folder that no trigger has */
+/** @param dependencies names of npm packages. @throws Misconfigured naming each file that cannot be an action, and each folder that is no trigger */
 export function readActions(
   folder: string | undefined,
   dependencies: readonly string[],

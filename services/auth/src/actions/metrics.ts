@@ -1,4 +1,4 @@
-/** What actions count. */
+/** Metrics of actions. */
 import { Counter, Histogram, type Registry } from '@gatepost/runtime/metrics';
 
 export type ActionMetrics = { runs: Counter<'trigger' | 'result'>; duration: Histogram<'trigger'> };

@@ -1,4 +1,4 @@
-/** A process without any network: an empty network namespace, where the system lets us make one (Linux, with root or user namespaces). */
+/** Runs a process without any network: in an empty network namespace, where the system allows one (Linux, with root or user namespaces). */
 import { execFile } from 'node:child_process';
 
 const ways = [
@@ -6,7 +6,7 @@ const ways = [
   ['unshare', '--user', '--map-root-user', '--net'],
 ];
 
-/** What a command begins with to run there; empty where there is no way. Asked once. */
+/** The command prefix for running there; empty if it is impossible. Determined once. */
 export async function findNetworkNamespace(): Promise<string[]> {
   for (const [command, ...args] of ways as [string, ...string[]][])
     if (await works(command, [...args, process.execPath, '--version'])) return [command, ...args];

@@ -1,5 +1,5 @@
 /**
- * What came of the actions at one trigger: what they asked for through `api` (worker/api.ts), as far as it may be. Auth0’s rules for claims:
+ * The outcome of a trigger's actions: what they asked for through `api` (worker/api.ts), as far as it is allowed. Auth0’s rules for claims:
  * https://auth0.com/docs/secure/tokens/json-web-tokens/create-custom-claims.
  */
 import { merge } from '../management/merge.ts';
@@ -17,11 +17,11 @@ export type Outcome = {
   transaction: Values;
   denied?: { code?: string; reason: string; userMessage?: string };
   secondFactor?: { allowRememberBrowser: boolean };
-  /** The session or the refresh token ends, and the request with it. */
+  /** Ends the session or the refresh token, and the request with it. */
   revoked?: { what: 'session' | 'refreshToken'; preserveRefreshTokens: boolean };
-  /** When the session ends at the latest, in epoch seconds. */
+  /** The latest time at which the session ends, in epoch seconds. */
   sessionEndsAt?: number;
-  /** Where the person goes before anything else happens. */
+  /** Where to send the person before anything else happens. */
   redirect?: { url: string };
 };
 
@@ -34,7 +34,7 @@ export const noOutcome = (): Outcome => ({
   transaction: {},
 });
 
-/** Claims that are the protocol’s, Auth0’s or ours: whoever sets one sets nothing, as at Auth0. */
+/** Claims that belong to the protocol, to Auth0 or to us: setting one has no effect, as at Auth0. */
 // biome-ignore format: a list
 const restricted = new Set([
   'acr', 'act', 'active', 'amr', 'at_hash', 'ath', 'attest', 'aud', 'auth_time', 'authorization_details', 'azp', 'c_hash', 'client_id', 'cnf',
@@ -44,23 +44,23 @@ const restricted = new Set([
   'x5t#S256',
   // Ours (../claims.ts).
   'scope', 'gid', 'rbac', 'first_party',
-  // Of JavaScript’s objects.
+  // Properties of JavaScript’s objects.
   '__proto__', 'constructor', 'prototype',
 ]);
-/** Auth0 keeps its own names to itself. */
+/** Auth0 reserves its own namespaces. */
 const foreignNamespace = /^(?:https?:\/\/(?:[^/]+\.)?(?:auth0\.com|webtask\.io|webtask\.run)(?:[/:]|$)|urn:auth0)/i;
 const nameMax = 500;
 
-/** Auth0’s, of each token. */
+/** Auth0’s limit, per token. */
 const claimsMaxBytes = 100 * 1024;
-/** Of somebody’s metadata. */
+/** Per metadata object. */
 const metadataMaxBytes = 16 * 1024;
 
 export class TooMuch extends Error {
   override name = 'TooMuch';
 }
 
-/** Adds what one action asked for. @throws TooMuch */
+/** Adds the commands of one action. @throws TooMuch */
 export function addCommands(outcome: Outcome, commands: Command[]): Outcome {
   const after = structuredClone(outcome);
   for (const { name, args } of commands) apply(after, name, args);
@@ -130,7 +130,7 @@ function setClaim(claims: Values, name: unknown, value: unknown): void {
   else define(claims, key, value);
 }
 
-/** Of a Location header that any browser and any server takes. */
+/** The longest Location header that every browser and server accepts. */
 const addressMax = 8_192;
 
 /** @throws TooMuch */
@@ -141,7 +141,7 @@ function addressOf(value: unknown): string {
   return address.href;
 }
 
-/** Null takes a property away. */
+/** Null removes a property. */
 function setMetadata(metadata: Values, name: unknown, value: unknown): void {
   const key = text(name);
   if (key !== '' && key.length <= 255 && key !== '__proto__') define(metadata, key, value ?? null);
@@ -151,7 +151,7 @@ function define(object: Values, key: string, value: unknown): void {
   Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
 }
 
-/** What the audit log, tokens and PostgreSQL take. */
+/** Text that the audit log, tokens and PostgreSQL accept. */
 const text = (value: unknown) =>
   String(value ?? '')
     .slice(0, 1_000)
@@ -164,5 +164,5 @@ function checkSize(what: string, value: object, max: number): void {
   if (json.includes('\\u0000') || /\\ud[89a-f]/i.test(json)) throw new TooMuch(`${what} have NUL or half a character`);
 }
 
-/** Metadata with what the actions changed of it. */
+/** Metadata with the actions' changes. */
 export const changedMetadata = (before: unknown, change: Values): Values => merge(before as object, change) as Values;

@@ -1,11 +1,11 @@
 /**
- * What actions have decided for a request, while it lasts; and where a code or a page comes between, with that (library/action-outcomes.ts
- * keeps it there).
+ * What actions decided for a request, for as long as it lasts; if a code or a page comes between, the decision travels with that
+ * (library/action-outcomes.ts stores it there).
  */
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { Outcome } from './outcome.ts';
 
-/** Whose it is: another person’s is not taken over. */
+/** With its account: a decision about somebody else is not reused. */
 export type KeptOutcome = Pick<
   Outcome,
   'accessToken' | 'idToken' | 'scopes' | 'secondFactor' | 'sessionEndsAt' | 'transaction'
@@ -35,13 +35,13 @@ export const keepOutcome = (ctx: KoaContextWithOIDC, kept: KeptOutcome): void =>
 /** What was decided in this request. */
 export const outcomeNow = (ctx: KoaContextWithOIDC): KeptOutcome | undefined => outcomes.get(ctx);
 
-/** The id of the pause that this request ends in (pauses.ts). */
+/** Maps a request to the id of the pause that it ends in (pauses.ts). */
 const pauses = new WeakMap<object, string>();
 
 export const setPause = (ctx: KoaContextWithOIDC, id: string): void => void pauses.set(ctx, id);
 export const pauseNow = (ctx: KoaContextWithOIDC): string | undefined => pauses.get(ctx);
 
-/** What an interaction holds of it. */
+/** The part that an interaction stores. */
 export type KeptPause = { actionPause?: string };
 
 type Carrier = ({ actions?: KeptOutcome } & KeptPause) | undefined;
@@ -50,19 +50,19 @@ type Carrier = ({ actions?: KeptOutcome } & KeptPause) | undefined;
 export const pauseBefore = (ctx: KoaContextWithOIDC): string | undefined =>
   (ctx.oidc.entities.Interaction as Carrier)?.actionPause;
 
-/** What counts for the tokens of this request: decided in it, or when the code was made that it exchanges. */
+/** The decisions that apply to this request's tokens: made in it, or when the code it exchanges was made. */
 export function outcomeFor(ctx: KoaContextWithOIDC | undefined): KeptOutcome | undefined {
   if (!ctx) return undefined;
   const entities = ctx.oidc?.entities as { AuthorizationCode?: Carrier; DeviceCode?: Carrier } | undefined;
   return outcomes.get(ctx) ?? entities?.AuthorizationCode?.actions ?? entities?.DeviceCode?.actions;
 }
 
-/** What was decided before a page came between, for the same person. */
+/** What was decided for the same person before a page came between. */
 export function outcomeBefore(ctx: KoaContextWithOIDC, accountId: string): KeptOutcome | undefined {
   const { actions } = (ctx.oidc.entities.Interaction ?? {}) as NonNullable<Carrier>;
   return actions?.accountId === accountId ? actions : undefined;
 }
 
-/** Whether an action wants a second factor in this request; a remembered browser may spare it if the action says so. */
+/** Whether an action requires a second factor in this request; if the action allows it, a remembered browser is spared. */
 export const demandedByAction = (ctx: KoaContextWithOIDC): KeptOutcome['secondFactor'] =>
   outcomes.get(ctx)?.secondFactor;

@@ -1,6 +1,6 @@
 /**
- * What an action fetches, the gate asks for: by http or https, at hosts that `ACTIONS_ALLOWED_HOSTS` names, and by the guard of all that
- * the gate asks of others: at public addresses, and those of `OUTBOUND_ALLOWED_NETWORKS`. Bounded in time and size; in number by process.ts.
+ * The gate performs an action's fetches: by http or https, only at hosts that `ACTIONS_ALLOWED_HOSTS` names, and, as with all of the gate's
+ * outgoing requests, only at public addresses and those of `OUTBOUND_ALLOWED_NETWORKS`. Bounded in time and size; process.ts bounds the number.
  */
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -14,10 +14,10 @@ export type AskOutside = (
 
 const answerMaxBytes = 1024 * 1024;
 const redirectsMax = 5;
-/** Of the connection, and not of what it carries. */
+/** Headers of the connection rather than of the request. */
 const ownHeaders = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'upgrade', 'te', 'trailer']);
 
-/** @param hosts names, `*.example.com` for what lies below one, or `*` */
+/** @param hosts names, `*.example.com` for any subdomain, or `*` */
 export function makeAskOutside(guard: Guard, hosts: string[]): AskOutside {
   return (request, { signal, timeoutMs }) => follow(request, AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]));
 
@@ -89,7 +89,7 @@ async function read(response: IncomingMessage, url: string): Promise<FetchedAnsw
   return { url, status, statusText, headers, body: Buffer.concat(chunks).toString('base64'), redirected: false };
 }
 
-/** As browsers do: what was posted is not posted anywhere else, and no credentials go to another origin. */
+/** Follows redirects as browsers do: a posted body is not posted elsewhere, and credentials never go to another origin. */
 function nextOf(request: FetchRequest, { status, headers, url }: FetchedAnswer): FetchRequest | undefined {
   const location = headers.find(([name]) => name.toLowerCase() === 'location')?.[1];
   if (![301, 302, 303, 307, 308].includes(status) || location === undefined) return undefined;

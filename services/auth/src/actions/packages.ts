@@ -1,6 +1,6 @@
 /**
  * npm packages for actions (`ACTIONS_PACKAGES`): a folder with `node_modules` that the operator fills with npm. Nothing is ever installed
- * here; an action names what it needs of it, and its process may load that and what it needs itself (worker/packages.ts).
+ * here; an action names the packages it needs, and its process may load those and their dependencies (worker/packages.ts).
  */
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { readFile, realpath } from 'node:fs/promises';
@@ -8,19 +8,19 @@ import { join, sep } from 'node:path';
 import { z } from '@gatepost/runtime/env';
 import { Misconfigured } from '@gatepost/runtime/misconfigured';
 
-/** As an action names one. @property version exact, a range, or `latest`: the one that is there */
+/** As an action names a package. @property version exact, a range, or `latest`: whatever is installed */
 export type Dependency = { name: string; version: string };
 
 export type ActionPackages = {
-  /** The real path of its `node_modules`; undefined where there is no folder. */
+  /** The real path of its `node_modules`; undefined if there is no folder. */
   folder: string | undefined;
-  /** What the folder's own `package.json` names: actions by files have no list of theirs. */
+  /** The packages named in the folder's own `package.json`, for actions from files, which have no list of their own. */
   listed: readonly string[];
-  /** What is wrong with them, each naming its package; empty if they can be used. */
+  /** The problems with them, each naming its package; empty if they can be used. */
   problemsOf(dependencies: readonly Dependency[]): Promise<string[]>;
 };
 
-/** By npm's rules: no path. */
+/** Follows npm's rules; never a path. */
 export const packageName = z
   .string()
   .max(214)
@@ -30,7 +30,7 @@ const dependenciesShape = z.array(z.object({ name: packageName, version: z.strin
 const manifestShape = z.object({ version: z.string() });
 const listShape = z.object({ dependencies: z.record(packageName, z.string()).default({}) });
 
-/** @throws Misconfigured where there is no `node_modules`, or a `package.json` that cannot be read */
+/** @throws Misconfigured if there is no `node_modules`, or the `package.json` cannot be read */
 export function openActionPackages(folder: string | undefined): ActionPackages {
   if (folder === undefined) return none;
   const modules = join(folder, 'node_modules');
@@ -76,7 +76,7 @@ async function problemOf(folder: string, { name, version }: Dependency): Promise
   return `${name} ${version} is not installed here, but ${installed}`;
 }
 
-/** Undefined for what is not there, cannot be read, or lies elsewhere, by a link. */
+/** Undefined if the package is missing, cannot be read, or is a link to elsewhere. */
 async function installedVersion(folder: string, name: string): Promise<string | undefined> {
   try {
     const path = await realpath(join(folder, name, 'package.json'));
@@ -87,6 +87,6 @@ async function installedVersion(folder: string, name: string): Promise<string | 
   }
 }
 
-/** Of a column: null where none were named. */
+/** Reads the column: null if no packages were named. */
 export const storedDependencies = (stored: unknown): Dependency[] =>
   stored === null ? [] : dependenciesShape.parse(stored);

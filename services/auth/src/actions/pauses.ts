@@ -1,8 +1,8 @@
 /**
- * Sign-ins that an action has sent elsewhere. What was decided so far lies here, sealed, for an hour; the interaction holds its id. The
- * browser leaves with a `state`, comes back to `/continue` with it, and is sent on to the interaction, whose cookie shows that it is the
- * browser that left. Each of the three is redeemed once, by one command: the answer and the `state` there, the pause itself where the
- * actions go on.
+ * Sign-ins that an action has sent elsewhere. What was decided so far is stored here, sealed, for an hour; the interaction holds its id. The
+ * browser leaves with a `state`, returns with it to `/continue`, and is sent on to the interaction, whose cookie proves that it is the browser
+ * that left. Pause, state and answer are each redeemed once, by one command: the answer and the `state` at the interaction, the pause itself
+ * where the actions continue.
  */
 import { randomBytes } from 'node:crypto';
 import type { Seal } from '@gatepost/runtime/seal';
@@ -17,28 +17,28 @@ export type Pause = Paused & {
   url: string;
 };
 
-/** What `/continue` was called with. */
+/** The request to `/continue`. */
 export type Answer = { state: string; method: string; query: Record<string, string>; body: Record<string, string> };
 
 export type Pauses = {
   /** @returns its id */
   begin(pause: Pause): Promise<string>;
-  /** Where the browser of this interaction goes; the same for each reload. Undefined when the pause is over. */
+  /** Where this interaction's browser goes; the same on each reload. Undefined when the pause is over. */
   addressOf(id: string, uid: string): Promise<string | undefined>;
-  /** The interaction that a state is of. */
+  /** The interaction that a state belongs to. */
   interactionOf(state: string): Promise<string | undefined>;
-  /** @returns a name for it, which counts once; undefined when its state has had too many */
+  /** @returns a single-use name for the answer; undefined when its state has had too many */
   keepAnswer(answer: Answer): Promise<string | undefined>;
-  /** The answer, if it is one to this interaction; it and its state are spent. @returns a name for it, which counts once */
+  /** Spends the answer and its state, if it is an answer to this interaction. @returns a new single-use name for it */
   acceptAnswer(name: string, uid: string): Promise<string | undefined>;
-  /** Goes on, once: the pause and the answer to it. */
+  /** Takes the pause and the answer to it, once. */
   resume(id: string, name: string): Promise<{ pause: Pause; answer: Answer } | undefined>;
 };
 
 const ttlSeconds = interactionLifetime.answered;
-/** More are no person's; what is sent along may be large. */
+/** More than any person sends; an answer may be large. */
 const answersMax = 20;
-/** From `/continue` to where the actions go on it is three redirects. */
+/** It takes three redirects from `/continue` to where the actions continue. */
 const answerSeconds = 300;
 
 export function makePauses(redis: Redis, prefix: string, seal: Seal): Pauses {
@@ -73,7 +73,7 @@ export function makePauses(redis: Redis, prefix: string, seal: Seal): Pauses {
       if (!pause) return undefined;
       await keep('state', pause.state, uid, ttlSeconds);
       const address = new URL(pause.url);
-      // The action's own parameter of that name would make it another sign-in's.
+      // Replaces a `state` of the action's own, which could belong to another sign-in.
       address.searchParams.set('state', pause.state);
       return address.href;
     },

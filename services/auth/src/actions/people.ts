@@ -1,6 +1,6 @@
 /**
- * The triggers around accounts: before somebody signs up, which an action may refuse; and after a sign-up and a changed password, when nobody
- * waits for it.
+ * The triggers around accounts: before a sign-up, which an action may refuse; and after a sign-up or a changed password, in the
+ * background.
  */
 import type { Background } from '../background.ts';
 import type { ClientStore } from '../clients/store.ts';
@@ -18,11 +18,11 @@ export type SignUpEvent = {
 
 export type Admitted =
   | { kind: 'admitted'; userMetadata: object; appMetadata: object }
-  /** @property message for the person */
+  /** @property message shown to the person */
   | { kind: 'denied'; message: string };
 
 export type PeopleActions = {
-  /** Nothing is bound: admitted, with nothing more. */
+  /** If no action is bound, the person is simply admitted. */
   beforeSignUp(given: SignUpEvent): Promise<Admitted>;
   afterSignUp(account: AccountModel, where: { clientId: string; ip?: string | undefined }): Promise<void>;
   afterPasswordChange(account: AccountModel, where: { ip?: string | undefined }): Promise<void>;
@@ -48,7 +48,7 @@ export function makePeopleActions(
     connection: await connectionOf(parts, connection),
     transaction: { metadata: {} },
   });
-  /** Repeated only where the event could not be made: an action that has failed is not run again. */
+  /** Retries only if the event could not be built: an action that failed is not run again. */
   const later = async (
     trigger: 'post-user-registration' | 'post-change-password',
     about: { clientId?: string | undefined; userId: string; ip: string | undefined },

@@ -1,4 +1,4 @@
-/** Somebody as actions see them, read by one statement of plain SQL: a token request waits for it. */
+/** A person as actions see them, read by one statement of plain SQL, since a token request waits for it. */
 import { accountColumns } from '../accounts/for-tokens.ts';
 import type { Pool } from '../database.ts';
 import type { PresentedAccount } from '../management/present-user.ts';
@@ -7,8 +7,8 @@ import type { PresentedAccount } from '../management/present-user.ts';
 export type PersonForActions = PresentedAccount & { roles: string[]; hasLinked: boolean };
 
 /**
- * @param organization the id of the one that they sign in to: the roles that they have there count, as do those that everybody has
- * @param rolesToCome that they will have there once they are let in
+ * @param organization the id of the one they sign in to: their roles there count, as do those that everybody has
+ * @param rolesToCome roles that they will have there once they are admitted
  */
 export async function findPerson(
   pool: Pool,

@@ -1,10 +1,10 @@
-/** The processes of the actions that run: one for each version, none before it is needed. */
+/** The processes that run actions: one per version, started when first needed. */
 import { findNetworkNamespace } from './network-namespace.ts';
 import type { AskOutside } from './outside.ts';
 import { type ActionProcess, failed, type Limits, openActionProcess, type Program, type Ran } from './process.ts';
 import type { Call } from './worker/messages.ts';
 
-/** Each is a process. */
+/** Each trial is a process. */
 const trialsMax = 4;
 
 /** @property dependencies names of npm packages */
@@ -18,13 +18,13 @@ export type Runnable = {
 export type ActionPool = Disposable & {
   /** Never rejects. */
   run(action: Runnable, call: Call): Promise<Ran>;
-  /** The same once, in a process that ends with it. Never rejects. */
+  /** Runs the action once, in a process that ends with the run. Never rejects. */
   tryOut: ActionPool['run'];
   /** Ends the processes of all other versions, once their runs have had time to end. */
   keepOnly(versions: Set<string>): void;
 };
 
-/** @param onStart called before the first one starts. @param packages where npm packages are (packages.ts) */
+/** @param onStart called before the first process starts. @param packages where npm packages are (packages.ts) */
 export function openActionPool(given: {
   limits: Limits;
   outside: AskOutside;

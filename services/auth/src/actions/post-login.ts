@@ -1,7 +1,7 @@
 /**
- * The trigger post-login, where Auth0 has it: once in an authorization request, after the login and before a second factor that it asks for and
- * the consent; and at each token request that no such request has gone before: of a refresh token, a password, an exchange. What a request for a
- * code has decided goes with the code.
+ * The trigger post-login, as at Auth0: it runs once in an authorization request, after the login and before consent and any second factor that it
+ * demands; and at each token request without such a request before it: for a refresh token, a password, an exchange. Decisions made in a request
+ * for a code go with the code.
  */
 import { type Client, errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import { endSessionAndTokens } from '../accounts/end-access.ts';
@@ -26,13 +26,13 @@ import { checkAllowed, DeniedByAction, redirectRequired, told } from './refusal.
 import type { ActionRunner, Way } from './runner.ts';
 
 export type PostLogin = {
-  /** Whether anything would run. */
+  /** Whether any action would run. */
   isBound(): Promise<boolean>;
-  /** In an authorization request of somebody who is signed in. @returns whether an action sends them elsewhere first. @throws what refuses it */
+  /** For an authorization request of a signed-in person. @returns whether an action sends them elsewhere first. @throws the error that refuses it */
   atAuthorization(ctx: KoaContextWithOIDC): Promise<{ isPaused: boolean }>;
-  /** Of a refresh token that is good. @throws what refuses it, also with `mfa_required` */
+  /** For a valid refresh token. @throws the error that refuses it, including `mfa_required` */
   atRefresh(ctx: KoaContextWithOIDC, requireSecondFactor: RequireSecondFactor): Promise<void>;
-  /** For somebody whom a grant has identified. @throws what refuses it, also with `mfa_required` */
+  /** For a person identified by a grant. @throws the error that refuses it, including `mfa_required` */
   atGrant(ctx: KoaContextWithOIDC, proven: Proven, requireSecondFactor?: RequireSecondFactor): Promise<void>;
 };
 
@@ -42,7 +42,7 @@ type Proven = {
   authTime?: number;
   protocol: string;
   organization?: string;
-  /** Whether it goes by one. */
+  /** Whether a session is used. */
   hasSession?: boolean;
 };
 
@@ -65,7 +65,7 @@ export function makePostLogin(parts: PostLoginParts): PostLogin {
       const { session, account } = ctx.oidc;
       if (!session?.accountId || !account || outcomeNow(ctx)) return { isPaused: pauseNow(ctx) !== undefined };
       const from = await continuedFrom(parts, ctx, account.accountId);
-      // Whoever comes back is waited for, whatever was unbound meanwhile.
+      // A person on the way back is still handled, even if the action was unbound meanwhile.
       if (!from && !(await runner.isBound(trigger))) return { isPaused: false };
       const before = outcomeBefore(ctx, account.accountId);
       if (before) {
@@ -80,7 +80,7 @@ export function makePostLogin(parts: PostLoginParts): PostLogin {
     },
     async atRefresh(ctx, requireSecondFactor) {
       if (!(await runner.isBound(trigger))) return;
-      // Kept with it (library/tokens); the typings leave it out.
+      // Stored with the token (library/tokens); the typings leave these out.
       const { accountId, amr, authTime } = ctx.oidc.entities.RefreshToken as unknown as Proven;
       const organization = organizationOf(ctx);
       const protocol = 'oauth2-refresh-token';
@@ -95,7 +95,7 @@ export function makePostLogin(parts: PostLoginParts): PostLogin {
     },
   };
 
-  /** @param refreshed undefined: it goes by no refresh token; `impossible`: none of what would come of it is like the refresh token's */
+  /** @param refreshed undefined: no refresh token is used; `impossible`: a second factor could not yield tokens like the refresh token's */
   async function require(
     ctx: KoaContextWithOIDC,
     { accountId, amr = [] }: Pick<Proven, 'accountId' | 'amr'>,
@@ -110,7 +110,7 @@ export function makePostLogin(parts: PostLoginParts): PostLogin {
     await requireSecondFactor(ctx, { ...asked, ...(refreshed && { refreshed }) });
   }
 
-  /** An action wants a second factor, and nobody could have one: then nobody gets in without. */
+  /** If an action requires a second factor that nobody can have, nobody gets in. */
   async function checkSecondFactors(): Promise<void> {
     if (!hasSecondFactors(mfaSettingsOf(await settings.load())))
       throw new DeniedByAction('A second factor is required, and none is switched on.');
@@ -126,9 +126,9 @@ type RefreshToken = {
   'x5t#S256'?: string;
 };
 
-/** Grants of a second factor know no organization, and bind no token to a key that they have not seen. */
+/** Second-factor grants know no organization, and cannot bind a token to a key they have not seen. */
 function refreshedBy(ctx: KoaContextWithOIDC, organization: string | undefined): Refreshed | 'impossible' {
-  // The typings leave out what it keeps.
+  // The typings leave out what a token keeps.
   const token = ctx.oidc.entities.RefreshToken as unknown as RefreshToken;
   const isBound = token.jkt !== undefined || token['x5t#S256'] !== undefined;
   if (organization !== undefined || isBound || token.authTime === undefined) return 'impossible';
@@ -143,7 +143,7 @@ function refreshedBy(ctx: KoaContextWithOIDC, organization: string | undefined):
   };
 }
 
-/** Where somebody comes back to. Undefined for who does not. @throws SessionNotFound for who does so a second time */
+/** Where the person returns to in the actions. Undefined if they are not returning. @throws SessionNotFound if they return a second time */
 async function continuedFrom(
   { pauses }: PostLoginParts,
   ctx: KoaContextWithOIDC,
@@ -158,12 +158,12 @@ async function continuedFrom(
   return { ...resumed.pause, request: requestOf(resumed.answer) };
 }
 
-/** What the interaction’s page hands on (../interaction/continue.ts): the name of the answer. */
+/** Passed on by the interaction’s page (../interaction/continue.ts): the name of the answer. */
 export type Continued = { continued?: string };
 
 const requestOf = ({ method, query, body }: Answer) => ({ method, query, body });
 
-/** @throws what refuses the request. What is to be written is written. @returns undefined where nothing was decided yet */
+/** Also writes metadata changes. @throws the error that refuses the request. @returns undefined if nothing is decided yet */
 async function run(
   parts: PostLoginParts,
   ctx: KoaContextWithOIDC,
@@ -173,7 +173,7 @@ async function run(
   const { runner, pool } = parts;
   const { organization, authTime, hasSession = false } = proven;
   const account = await findPerson(pool, proven.accountId, organization, await rolesToCome(ctx));
-  if (!account) return undefined; // what follows finds nobody either
+  if (!account) return undefined; // the next steps find nobody either
   const { clientId } = ctx.oidc.client as Client;
   const about = { clientId, userId: account.userId, ip: addressOf(ctx.req) };
   const makeEvent = () => postLoginEvent(parts, ctx, { ...proven, account, organization, authTime, hasSession });
@@ -184,9 +184,9 @@ async function run(
   checkAllowed(outcome);
   await writeMetadata(parts, account, outcome);
   if (paused) {
-    // The library would say the same, but the pause would lie there for an hour.
+    // The library would answer the same, but the pause would stay stored for an hour.
     if (ctx.oidc.prompts.has('none')) throw new errors.InteractionRequired(redirectRequired);
-    // They are written, and may be changed by others until the person is back.
+    // Metadata is already written, and may be changed by others until the person is back.
     const kept = { ...paused, outcome: { ...outcome, userMetadata: {}, appMetadata: {} } };
     setPause(ctx, await parts.pauses.begin({ ...kept, accountId: account.userId }));
     return undefined;
@@ -196,12 +196,12 @@ async function run(
   return outcome;
 }
 
-/** It can only end sooner. */
+/** A session can only be shortened. */
 function limitSession(ctx: KoaContextWithOIDC, { sessionEndsAt }: Pick<Outcome, 'sessionEndsAt'>): void {
   if (sessionEndsAt !== undefined) (ctx.oidc.session as { endsAt?: number }).endsAt = sessionEndsAt;
 }
 
-/** At once, whatever the application does with the refusal. */
+/** Takes effect at once, whatever the application does with the refusal. */
 async function revoke(
   { sessions, pool, audit }: PostLoginParts,
   ctx: KoaContextWithOIDC,
@@ -230,7 +230,7 @@ async function writeMetadata(
   if (Object.keys(user).length + Object.keys(app).length > 0) await accounts.update(userId, {}, { user, app });
 }
 
-/** What a session proves to an authorization request. */
+/** What a session proves for an authorization request. */
 function provenBy(
   { oidc: { params, deviceCode } }: KoaContextWithOIDC,
   session: NonNullable<KoaContextWithOIDC['oidc']['session']>,
@@ -260,7 +260,7 @@ function protocolOf(responseType: unknown): string {
 
 const { Check, Prompt } = interactionPolicy;
 
-/** Where the library asks, after a login, what is still missing. No page of ours is shown for it: an action may send the browser elsewhere. */
+/** After a login, the library asks prompts what is still missing. This one shows no page of ours: an action may send the browser elsewhere. */
 export function postLoginPrompt(postLogin: PostLogin) {
   return new Prompt(
     { name: 'actions', requestable: false },

@@ -1,7 +1,7 @@
 /**
- * One version of an action in a process of its own (worker/main.ts), started when it is first needed and again after it has died. It is
- * ended when it does not answer in time, grows too large, or says what it may not. What runs at that moment fails; nothing of it
- * is repeated, since an action may have done something elsewhere.
+ * Runs one version of an action in a process of its own (worker/main.ts), started when first needed and again after it has died. It is
+ * ended when it does not answer in time, grows too large, or sends an invalid message. Runs in progress then fail; none is repeated, since
+ * an action may already have done something elsewhere.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Duplex } from 'node:stream';
@@ -21,9 +21,9 @@ import {
 import { workerFiles } from './worker-files.ts';
 
 export type Limits = {
-  /** Of one run. */
+  /** Per run. */
   timeoutMs: number;
-  /** Of the heap; the process as a whole may have `beyondHeap` more. */
+  /** For the heap; the process as a whole may use `beyondHeap` more. */
   memoryBytes: number;
 };
 
@@ -35,7 +35,7 @@ export type Ran =
   | { kind: 'done'; commands: Command[]; output: string[] }
   | { kind: 'failed'; reason: FaultReason; message: string; output: string[] };
 
-/** What runs in a process. */
+/** The code that a process runs. */
 export type Program = {
   code: string;
   secrets: Record<string, string>;
@@ -48,24 +48,24 @@ export type ActionProcess = Disposable & {
   run(call: Call): Promise<Ran>;
 };
 
-/** It may have been one person's bad luck; what ends its process again and again waits twice as long each time. */
+/** A first crash may be one person's bad luck; a process that keeps dying waits twice as long each time. */
 const firstPauseMs = 100;
 const longestPauseMs = 30_000;
 const pauseAfter = (ends: number) =>
   ends < 2 ? 0 : Math.min(firstPauseMs * 2 ** Math.min(ends - 2, 20), longestPauseMs);
 
-/** What runs in one process at a time; whoever comes then is told so. */
+/** How many runs one process has at a time; further ones are refused. */
 const runsMax = 100;
-/** As many as runs: a burst of sign-ins that fetch is not refused for it, and no action takes what another one needs. */
+/** As many as runs: a burst of sign-ins that fetch is not refused, and no action takes up another one's share. */
 const fetchesMax = runsMax;
 /** `auth0` alone has 755 files: 1.3 s on two busy cores. */
 const startMs = 20_000;
-/** The process ends a run by itself, unless it is busy with itself. */
+/** The process ends late runs by itself, unless its event loop is blocked. */
 const graceMs = 500;
 const watchMs = 50;
-/** Of what is asked for at a time, and of answers that wait for a process that does not listen: it stands in the gate's own memory. */
+/** For requests in progress, and for answers that a process has not read: both are held in the gate's own memory. */
 const heldMaxBytes = 16 * 1024 * 1024;
-/** Each request that is refused costs the gate at least as much as reading so many bytes. */
+/** Each refused request costs the gate at least as much as reading this many bytes. */
 const refusalBytes = 2_048;
 const beyondHeap = 128 * 1024 * 1024;
 
@@ -76,7 +76,7 @@ type Running = {
   loaded: Promise<Ran | undefined>;
   waiting: Map<number, Waiting>;
   isLoading: boolean;
-  /** A run that is too late still goes on in there. */
+  /** A run that timed out is still going on in the process. */
   isStale: boolean;
   end(reason: FaultReason, message: string): void;
 };
@@ -84,7 +84,7 @@ type Running = {
 export function openActionProcess(given: {
   program: Program;
   limits: Limits;
-  /** What the command begins with (network-namespace.ts). */
+  /** The command prefix (network-namespace.ts). */
   prefix: () => Promise<string[]>;
   outside: AskOutside;
   now?: (() => number) | undefined;
@@ -93,7 +93,7 @@ export function openActionProcess(given: {
   let running: Promise<Running> | undefined;
   let isClosed = false;
   let last = 0;
-  /** In a row, with no run in between that went well. */
+  /** Consecutive ends, without a successful run in between. */
   let ends = 0;
   let startsAt = 0;
 
@@ -113,7 +113,7 @@ export function openActionProcess(given: {
       running ??= start();
       const process = await running.catch(() => undefined);
       if (!process) {
-        // Where the system has no descriptor left there is nothing to hear of; the next one tries again.
+        // The system may have no descriptor left, so there is no event to wait for; the next run tries again.
         running = undefined;
         return failed('crashed', 'its process could not be started');
       }
@@ -199,7 +199,7 @@ function launch(
   return running;
 }
 
-/** Asks outside what the code asks for, within the bounds of one process; whoever goes on asking beyond them is ended. */
+/** Performs the code's requests within one process's bounds; a process that keeps exceeding them is ended. */
 function makeAsk(
   { limits, outside }: { limits: Limits; outside: AskOutside },
   { signal, tell, end }: { signal: AbortSignal; tell: (order: Order) => void } & Pick<Running, 'end'>,
@@ -247,7 +247,7 @@ function flags({ memoryBytes }: Limits, packages: Packages | undefined): string[
   ];
 }
 
-/** What the process says, if it is anything that it may say. */
+/** Handles a message from the process, if it is a valid one. */
 function hearOf(
   running: Running,
   settle: (ran: Ran | undefined) => void,
@@ -301,14 +301,14 @@ function parseReport(line: string): Report | undefined {
   }
 }
 
-/** The heap has a limit of its own; what lies beside it, such as buffers, has not. */
+/** The heap has its own limit; memory beside it, such as buffers, has none. */
 async function watchMemory(running: Running, { memoryBytes }: Limits, signal: AbortSignal): Promise<void> {
   const { child, waiting, end } = running;
   while (!signal.aborted && child.pid !== undefined) {
     const bytes = await residentBytes(child.pid);
     if (bytes === undefined) return; // not on this system
     if (bytes > memoryBytes + beyondHeap) return end('memory', 'its process has grown too large');
-    // Nothing grows that does not run.
+    // An idle process does not grow.
     await sleep(waiting.size > 0 || running.isLoading ? watchMs : watchMs * 10, undefined, { ref: false });
   }
 }

@@ -1,9 +1,9 @@
-/** What an application hears of a request that actions refused, or could not decide. */
+/** What an application is told when actions refused a request, or failed to decide. */
 import { errors } from 'oidc-provider';
 import type { Outcome } from './outcome.ts';
 import { ActionFailed, RedirectImpossible } from './runner.ts';
 
-/** `api.access.deny`; the log has it already. Auth0 answers token requests with 403. */
+/** `api.access.deny`; already logged. Auth0 answers token requests with 403. */
 export class DeniedByAction extends errors.AccessDenied {
   constructor(reason: string) {
     super(reason || 'Access denied.');
@@ -12,7 +12,7 @@ export class DeniedByAction extends errors.AccessDenied {
   }
 }
 
-/** Of machines an action says with which error, as far as Auth0 lets it. */
+/** For machines an action chooses the error, as far as Auth0 allows. */
 class RefusedByAction extends errors.CustomOIDCProviderError {
   constructor(code: string, reason: string) {
     super(code, reason);
@@ -21,7 +21,7 @@ class RefusedByAction extends errors.CustomOIDCProviderError {
 }
 const codes = ['invalid_request', 'invalid_scope', 'server_error'];
 
-/** An action is broken. What is wrong with it is for the log alone. */
+/** An action is broken; the details are only in the log. */
 class BrokenAction extends errors.AccessDenied {
   constructor() {
     super('An action of this tenant failed.');
@@ -30,7 +30,7 @@ class BrokenAction extends errors.AccessDenied {
   }
 }
 
-/** An action wants to send somebody elsewhere who is not in a browser: as a silent request is answered, too. */
+/** An action wants to send somebody elsewhere, but there is no browser: answered like a silent request. */
 class RedirectRequired extends errors.CustomOIDCProviderError {
   constructor() {
     super('interaction_required', redirectRequired);
@@ -39,7 +39,7 @@ class RedirectRequired extends errors.CustomOIDCProviderError {
 }
 export const redirectRequired = 'An action of this tenant needs the person in a browser.';
 
-/** Whether the log has it already, from where the actions ran. */
+/** Whether it is already in the log, written where the actions ran. */
 export const isReported = (error: unknown): boolean =>
   error instanceof DeniedByAction || error instanceof RefusedByAction || error instanceof BrokenAction;
 
@@ -55,7 +55,7 @@ export function checkMachineAllowed(outcome: Outcome | undefined): void {
   throw codes.includes(code) ? new RefusedByAction(code, reason ?? code) : new DeniedByAction(reason ?? code);
 }
 
-/** @throws what an application is told, instead of ActionFailed */
+/** @throws the error for the application, instead of ActionFailed */
 export async function told<T>(running: Promise<T>): Promise<T> {
   try {
     return await running;

@@ -1,4 +1,4 @@
-/** What the process of an action may say (worker/messages.ts); anything else ends it. */
+/** The valid messages from an action's process (worker/messages.ts); any other ends it. */
 import { z } from '@gatepost/runtime/env';
 
 const number = z.number().int().min(0);

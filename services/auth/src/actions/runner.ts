@@ -1,4 +1,4 @@
-/** Runs the actions of a trigger one after the other, each with what those before it have set, and reports what failed. */
+/** Runs a trigger's actions one after the other, each seeing the changes of those before it, and reports failures. */
 import { randomUUID } from 'node:crypto';
 import { describeError, type Log } from '@gatepost/runtime/log';
 import type { Audit } from '../audit.ts';
@@ -12,16 +12,16 @@ import { continueHandler, handlerOf, type TriggerId } from './triggers.ts';
 import { withoutSecrets } from './worker/mask.ts';
 import type { Call } from './worker/messages.ts';
 
-/** Whom it is about, in the log. */
+/** The client and person concerned, for the log. */
 export type About = { clientId?: string | undefined; userId?: string | undefined; ip?: string | undefined };
 
 export type ActionRunner = {
-  /** Whether anything would run: no statement and no process, while nothing changes. */
+  /** Whether any action would run; cached, so it takes no statement and no process while nothing changes. */
   isBound(trigger: TriggerId): Promise<boolean>;
   /**
-   * @param makeEvent asked only where something runs
-   * @returns undefined where nothing is bound
-   * @throws ActionFailed where one has failed and `ACTIONS_ON_FAULT` is `closed`
+   * @param makeEvent called only if an action runs
+   * @returns undefined if nothing is bound
+   * @throws ActionFailed if an action failed and `ACTIONS_ON_FAULT` is `closed`
    */
   run(trigger: TriggerId, about: About, makeEvent: () => Promise<object>, way?: Way): Promise<Result | undefined>;
 };
@@ -29,21 +29,21 @@ export type ActionRunner = {
 export type Way = {
   /** There is a browser that an action may send elsewhere. */
   canRedirect?: boolean;
-  /** It comes back from there. @property request what it brings, in the form of `event.request` */
+  /** The person returns from elsewhere. @property request what they bring, in the form of `event.request` */
   from?: Paused & { request: object };
 };
 
-/** An action has sent the person elsewhere; those that have run, this one too, do not run again. */
+/** An action has sent the person elsewhere; it and those before it do not run again. */
 export type Paused = { action: string; ran: string[]; outcome: Outcome };
 
 export type Result = { outcome: Outcome; paused?: Paused & { url: string } };
 
-/** An action could not do its work, and nobody gets past it. What was wrong is in the log. */
+/** An action failed, and nobody gets past it. The cause is in the log. */
 export class ActionFailed extends Error {
   override name = 'ActionFailed';
 }
 
-/** An action wants to send somebody elsewhere, and there is no browser. */
+/** An action wants to send somebody elsewhere, but there is no browser. */
 export class RedirectImpossible extends ActionFailed {
   override name = 'RedirectImpossible';
 }
@@ -96,7 +96,7 @@ export function makeActionRunner(parts: RunnerParts): ActionRunner {
 
 type Step = { action: BoundAction; handler: string };
 
-/** What runs, in order. @throws ActionFailed when the action that the person comes back to is gone: who knows what it would have said */
+/** The steps to run, in order. @throws ActionFailed when the action that the person returns to is gone: it might have refused them */
 function stepsOf(bound: readonly BoundAction[], trigger: TriggerId, from: Paused | undefined): Step[] {
   const handler = handlerOf(trigger);
   if (!from) return bound.map((action) => ({ action, handler }));
@@ -135,7 +135,7 @@ async function runOne(
   return ran.kind === 'done' ? after : { ran };
 }
 
-/** The next action sees what is going to be: metadata as they were changed. */
+/** The next action sees the pending changes: metadata as it will be. */
 function eventAfter(event: object, outcome: Outcome): object {
   const { user, transaction } = event as { user?: Record<string, object>; transaction?: object };
   const { userMetadata, appMetadata } = outcome;
@@ -154,7 +154,7 @@ function eventAfter(event: object, outcome: Outcome): object {
 
 type Happened = { trigger: TriggerId; action: BoundAction; about: About; begun: Date };
 
-/** In the audit log as at Auth0, and for who runs the gate. */
+/** Reports to the audit log, as at Auth0, and to the operator. */
 async function reportFault(parts: RunnerParts, happened: Happened & Fault): Promise<void> {
   const { trigger, action, about, reason } = happened;
   const description = withoutSecrets(happened.message, action.secrets).slice(0, 300);
@@ -168,7 +168,7 @@ async function reportFault(parts: RunnerParts, happened: Happened & Fault): Prom
   parts.log.warn({ 'client.id': about.clientId, action: action.name, trigger, reason }, 'an action failed');
 }
 
-/** Somebody was refused by an action: which one, in the letters of what they wanted. */
+/** Reports which action refused somebody, under the log type of what they attempted. */
 async function reportDenial(parts: RunnerParts, happened: Happened & { reason: string }): Promise<void> {
   const { trigger, action, about } = happened;
   const description = withoutSecrets(happened.reason, action.secrets).slice(0, 300);
@@ -179,7 +179,7 @@ async function reportDenial(parts: RunnerParts, happened: Happened & { reason: s
   parts.log.info({ 'client.id': about.clientId, action: action.name, trigger }, 'an action refused access');
 }
 
-/** What is not kept is in the log all the same. @returns its id */
+/** If the record cannot be stored, it is in the log all the same. @returns its id */
 async function keepExecution({ executions, log }: RunnerParts, happened: Happened, msg: string): Promise<string> {
   const id = randomUUID();
   const [from, to] = [happened.begun.toISOString(), new Date().toISOString()];

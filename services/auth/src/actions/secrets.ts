@@ -1,4 +1,4 @@
-/** The secrets of an action: sealed together, given to its process alone, and never shown again. */
+/** An action's secrets: sealed together, given only to its process, and never shown again. */
 import type { Seal } from '@gatepost/runtime/seal';
 import type { Pool } from '../database.ts';
 
@@ -6,7 +6,7 @@ export type Secret = { name: string; value: string; updated_at: string };
 
 const purpose = 'secrets of an action';
 
-/** Undefined where there are none. */
+/** Null if there are none. */
 export function sealActionSecrets(secrets: Secret[], seal: Seal): Uint8Array<ArrayBuffer> | null {
   return secrets.length > 0 ? new Uint8Array(seal.seal(JSON.stringify(secrets), purpose)) : null;
 }
@@ -15,7 +15,7 @@ export function openActionSecrets(sealed: Uint8Array | null, seal: Seal): Secret
   return sealed === null ? [] : (JSON.parse(seal.open(sealed, purpose)) as Secret[]);
 }
 
-/** Under the present `SECRETS_KEY` (management/encryption-keys.ts). @returns how many were sealed anew */
+/** Seals them under the current `SECRETS_KEY` (management/encryption-keys.ts). @returns how many were resealed */
 export async function resealActionSecrets(pool: Pool, seal: Seal): Promise<number> {
   let resealed = 0;
   for (const table of ['actions', 'action_versions']) {
@@ -25,7 +25,7 @@ export async function resealActionSecrets(pool: Pool, seal: Seal): Promise<numbe
     for (const { id, secrets } of rows) {
       const bytes = seal.reseal(secrets, purpose);
       if (!bytes) continue;
-      // One that is written meanwhile is under the present key.
+      // One written meanwhile is already under the current key.
       const { rowCount } = await pool.query(`UPDATE ${table} SET secrets = $2 WHERE id = $1 AND secrets = $3`, [
         id,
         bytes,

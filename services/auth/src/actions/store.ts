@@ -1,4 +1,4 @@
-/** Which actions run at a trigger, in order: those of the folder, then those that were deployed and bound. Remembered until that changes. */
+/** Which actions run at a trigger, in order: first the folder's, then those deployed and bound. Cached until they change. */
 import type { Seal } from '@gatepost/runtime/seal';
 import { makeCache } from '../cache.ts';
 import type { Changes } from '../changes.ts';
@@ -10,7 +10,7 @@ import { isTriggerId, type TriggerId } from './triggers.ts';
 export type BoundAction = {
   id: string;
   name: string;
-  /** Another one for other code, other secrets or other packages. */
+  /** Differs for other code, other secrets or other packages. */
   version: string;
   code: string;
   secrets: Record<string, string>;
@@ -19,13 +19,13 @@ export type BoundAction = {
 };
 
 export type ActionStore = {
-  /** No statement, while nothing changes. */
+  /** Takes no statement while nothing changes. */
   at(trigger: TriggerId): Promise<readonly BoundAction[]>;
-  /** Something was changed by this process. */
+  /** Call it when this process has changed something. */
   clear(): void;
 };
 
-/** @param present called with all that run, whenever they were read anew */
+/** @param present called with all actions that run, whenever they were reread */
 export function makeActionStore(parts: {
   pool: Pool;
   changes: Changes;

@@ -1,7 +1,7 @@
-/** Whether code can be an action: it is parsed here, and never run. */
+/** Whether code can be an action: it is parsed here, never run. */
 import { compileFunction } from 'node:vm';
 
-/** What is wrong with it; undefined if nothing is. */
+/** The problem with the code; undefined if there is none. */
 export function syntaxProblem(code: string): string | undefined {
   try {
     compileFunction(code, ['exports', 'require', 'module', '__filename', '__dirname'], { filename: 'action.js' });

@@ -1,4 +1,4 @@
-/** Where an action can run: Auth0’s names of the triggers, their versions, and of the functions that an action exports for each. */
+/** Where an action can run: Auth0’s names and versions of the triggers, and the function that an action exports for each. */
 
 export type TriggerId =
   | 'post-login'
@@ -24,12 +24,12 @@ export const isTriggerId = (text: string): text is TriggerId => Object.hasOwn(tr
 
 export const versionOf = (id: TriggerId): string => triggers[id].version;
 
-/** What an action exports to run there. */
+/** The function that an action exports for a trigger. */
 export const handlerOf = (id: TriggerId): string => triggers[id].handler;
 
-/** And there for somebody who comes back from where it has sent them. */
+/** The function for a person who returns from where the action has sent them. */
 export const continueHandler = 'onContinuePostLogin';
 
-/** The only one; what Auth0’s tools write for older ones runs there too. */
+/** The only runtime; code that Auth0’s tools mark for older ones runs there too. */
 export const defaultRuntime = 'node22';
 export const runtimes = ['node22', 'node18', 'node18-actions', 'node16', 'node12'];

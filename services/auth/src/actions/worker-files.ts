@@ -1,17 +1,17 @@
-/** The files that the process of an action is started from: it may read these and, but for its packages, no others. */
+/** The files that an action's process starts from: it may read these and its packages, and no others. */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** @property manifest says that they are ES modules */
+/** @property manifest marks them as ES modules */
 export type WorkerFiles = { main: string; folder: string; manifest: string };
 
 const here = fileURLToPath(new URL('./worker/', import.meta.url));
 let found: WorkerFiles | undefined;
 
-/** Worked out once. */
+/** Computed once. */
 export function workerFiles(): WorkerFiles {
   found ??= existsSync(join(here, 'main.ts')) ? withoutTypes() : filesOf(here, '../../../package.json');
   return found;
@@ -24,8 +24,8 @@ const filesOf = (folder: string, manifest: string): WorkerFiles => ({
 });
 
 /**
- * In the source tree: copies, made once for what the files say. Node would take the types away in each process anew, which takes twice as long as the
- * rest of its start.
+ * In the source tree these are copies without types, made once per content. Otherwise Node would strip the types anew in each process, which
+ * takes twice as long as the rest of its start.
  */
 function withoutTypes(): WorkerFiles {
   const sources = readdirSync(here).map((name) => [name, readFileSync(join(here, name), 'utf8')] as const);

@@ -1,7 +1,7 @@
 /**
- * `api`, Auth0’s object for each trigger (https://auth0.com/docs/customize/actions/reference). It does nothing by itself: it writes down what
- * the action asks for, and the gate does that afterwards, as far as it may (../outcome.ts). What Auth0 has and Gatepost has not throws, so
- * that nobody takes it for done.
+ * `api`, Auth0’s object for each trigger (https://auth0.com/docs/customize/actions/reference). It does nothing by itself: it records what
+ * the action asks for, and the gate does it afterwards, as far as it is allowed (../outcome.ts). Methods that Gatepost lacks throw, so that
+ * nobody takes them for done.
  */
 import { makeCacheApi } from './cache.ts';
 import type { Command } from './messages.ts';
@@ -14,17 +14,17 @@ const commandsMax = 200;
 
 const cache = makeCacheApi();
 
-/** What the run is told beside its trigger. */
+/** What a run gets beside its trigger. */
 type Given = { canRedirect: boolean; event: object };
 
-/** @returns the object, and what was asked for through it so far */
+/** @returns the object, and what was requested through it so far */
 export function makeApi(trigger: string, given: Given): { api: Api; commands(): Command[] } {
   const asked: Command[] = [];
   const record: Writes =
     (name) =>
     (...args) => {
       if (asked.length >= commandsMax) throw new Error(`more than ${commandsMax} calls of api`);
-      // As it is now, whatever happens to it afterwards.
+      // A snapshot, unaffected by later changes to the arguments.
       asked.push({ name, args: JSON.parse(JSON.stringify(args)) as unknown[] });
       return api;
     };
@@ -55,7 +55,7 @@ function partsOf(trigger: string, given: Given, record: Writes, absent: Writes):
   }
 }
 
-/** Several of Auth0’s ways to ask for a second factor. Which one it is, the person’s methods and the tenant’s factors decide. */
+/** Auth0 has several methods that ask for a second factor. Which factor is used depends on the person's methods and the tenant's factors. */
 function postLogin(record: Writes, absent: Writes): Api {
   const secondFactor = record('multifactor.enable');
   const anyFactor = () => secondFactor('any');

@@ -1,22 +1,22 @@
 /**
- * The modules of Node as packages find them. Those that compute are Node's own; what asks over the network goes through the gate; some stand
- * there hollow, since packages load them and hardly ever use them. All others cannot be loaded.
+ * Node's modules as packages see them. Those that only compute are Node's own; network modules go through the gate; some are hollow stubs,
+ * since packages load them but hardly ever use them. No others can be loaded.
  */
 import { computing, lock } from './confine.ts';
 import { openHttp } from './http.ts';
 import type { Ask } from './outside.ts';
 
-/** Node's own, or what stands in its place. @property names what can be imported of it by name */
+/** Node's own, or its replacement. @property names its named exports */
 export type Builtin = 'own' | { value(): unknown; names(): readonly string[] };
 
 type Files = { readFileSync: typeof import('node:fs').readFileSync; place: (path: string) => string };
 
 const { getBuiltinModule } = process;
 const hollowOnes = ['dns', 'dns/promises', 'fs/promises', 'http2', 'net', 'tls'];
-/** Emptied: whoever gets past the hooks finds nothing in them. They are ways out that Node's permissions do not cover. */
+/** Emptied, so that getting past the hooks is of no use. They are ways out that Node's permissions do not cover. */
 const emptied = ['dgram', 'dns', 'dns/promises'];
 
-/** @returns by name, without anything that it inherits */
+/** @returns the modules by name, in an object without prototype */
 export function builtins(ask: Ask, files: Files): Record<string, Builtin | undefined> {
   const all: Record<string, Builtin> = Object.create(null);
   for (const name of computing) all[name] = 'own';
@@ -47,7 +47,7 @@ export function builtins(ask: Ask, files: Files): Record<string, Builtin | undef
   return all;
 }
 
-/** Packages look at more of it than actions do, most of them at their start. None of it does anything. */
+/** Packages look at more of `process` than actions do, mostly while loading. None of it does anything. */
 function withWhatPackagesAsk(process: object): object {
   const output = { isTTY: false, fd: -1, write: () => true };
   const same = () => process;
@@ -64,7 +64,7 @@ function withWhatPackagesAsk(process: object): object {
   });
 }
 
-/** Of files, a package reads its own and those of its neighbours. */
+/** The only files a package can read are its own and those of its neighbours. */
 function readingOf({ readFileSync, place }: Files) {
   return {
     readFileSync: (path: unknown, options: unknown) => readFileSync(place(String(path)), options as 'utf8'),
@@ -90,7 +90,7 @@ const system = {
   type: () => 'Linux',
 };
 
-/** Can be loaded, taken apart and inherited from; whoever calls it hears that it is not here. */
+/** A module that can be loaded, destructured and inherited from; calling it reports that it is unavailable. */
 function hollow(path: string, given: object = {}): object {
   const refuse = (): never => {
     throw new Error(`${path} is not in an action`);

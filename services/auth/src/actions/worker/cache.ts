@@ -1,4 +1,4 @@
-/** `api.cache`: what an action remembers between its runs, in its own process. Gone with it: a cache, and no store. */
+/** `api.cache`: what an action remembers between runs, in its own process. It is a cache, not a store: it ends with the process. */
 
 type Entry = { value: string; expires_at: number };
 

@@ -1,11 +1,11 @@
 /**
- * Takes away what an action has no use for. It runs in this realm, since one of its own would part it from the classes of Node: these
- * are no walls but locked doors. The walls are the process, its permissions, and the network namespace where there is one.
+ * Removes what an action has no use for. It runs in this realm, since in one of its own Node's classes would differ: these are not walls
+ * but locked doors. The walls are the process, its permissions, and the network namespace where there is one.
  */
 
 import { Server, Socket } from 'node:net';
 
-/** The modules of Node that an action may require: those that compute. */
+/** The Node modules that an action may require: those that only compute. */
 // biome-ignore format: a list
 export const computing = [
   'assert', 'assert/strict', 'buffer', 'crypto', 'events', 'path', 'path/posix', 'punycode', 'querystring', 'stream', 'stream/consumers',
@@ -14,7 +14,7 @@ export const computing = [
 /** Ways to the network, and to other processes. */
 const goneGlobals = ['WebSocket', 'EventSource', 'BroadcastChannel', 'Worker', 'gc'];
 
-/** What Node itself asks of the real process while an action runs. An action may get at it, and at the sockets, through listeners of its own. */
+/** Parts of `process` that Node itself needs while an action runs. An action may reach it, and the sockets, through listeners of its own. */
 const keptOfProcess = new Set([
   '_fatalException',
   '_tickCallback',
@@ -29,16 +29,16 @@ const keptOfProcess = new Set([
   'setUncaughtExceptionCaptureCallback',
   'uptime',
 ]);
-/** Values by which another process, or a file, could be named. */
+/** Values that identify another process or a file. */
 const goneOfProcess = ['mainModule', 'report', 'ppid', 'pid', 'stdin', 'stdout', 'stderr'];
 
-/** @returns the action’s `require`. @param fetch takes the place of Node’s. @param socket the one connection that there is, and will be */
+/** @returns the action’s `require`. @param fetch replaces Node’s. @param socket the only connection, now and later */
 export function confine(fetch: typeof globalThis.fetch, socket: Socket): (name: unknown) => unknown {
   const { getBuiltinModule, version, versions, hrtime, nextTick } = process;
   const modules = new Map(computing.map((name) => [name, getBuiltinModule(name)]));
   for (const name of goneGlobals) Reflect.deleteProperty(globalThis, name);
   const shown = { env: {}, argv: [], version, versions: { node: versions.node }, platform: 'linux', nextTick };
-  const real = process as unknown as Record<string, unknown>; // all that it has is taken away, whatever that is
+  const real = process as unknown as Record<string, unknown>; // everything on it is removed, whatever it is
   closeConnections(socket);
   for (const name of Object.getOwnPropertyNames(real))
     if (goneOfProcess.includes(name) || (typeof heldBy(real, name) === 'function' && !keptOfProcess.has(name)))
@@ -54,8 +54,8 @@ export function confine(fetch: typeof globalThis.fetch, socket: Socket): (name: 
 }
 
 /**
- * No other connection is ever made here, to a network or to a socket among the files: not by the class of the socket to the gate, nor by what
- * fetches for Node, which stand on the same functions.
+ * Prevents any further connection, to a network or to a socket file: through the class of the socket to the gate, or through Node's fetch,
+ * which uses the same functions.
  */
 function closeConnections(socket: Socket): void {
   const { _handle: pipe } = socket as unknown as { _handle: object }; // Node's own, missing in the typings
@@ -68,12 +68,12 @@ function closeConnections(socket: Socket): void {
   for (const symbol of dispatchers) Reflect.set(globalThis, symbol, undefined);
 }
 
-/** For good: nothing stands there any more, and nothing can be put there. */
+/** Permanent: the property stays empty and cannot be set again. */
 export function lock(object: object, name: string): void {
   Object.defineProperty(object, name, { value: undefined, configurable: false, writable: false });
 }
 
-/** Some of the process’s values are made when they are first asked for: none of those is a function. */
+/** Some of the process’s values are created on first access; none of those is a function. */
 function heldBy(object: object, name: string): unknown {
   return Object.getOwnPropertyDescriptor(object, name)?.value;
 }

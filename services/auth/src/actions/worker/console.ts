@@ -1,10 +1,10 @@
-/** What an action prints, for whoever tries it out; in a sign-in nobody reads it. Of runs at the same time each has all of it. */
+/** Collects what an action prints, to show it in a trial; in a sign-in nobody reads it. Concurrent runs each get all output. */
 import { format } from 'node:util';
 
 const linesMax = 100;
 const lineMax = 1_000;
 
-/** Takes the place of `console`. `begin` starts listening, and gives a function that ends it with what was said. @param masked for what nobody is to read */
+/** Replaces `console`. `begin` starts listening, and returns a function that stops and returns the output. @param masked hides secrets */
 export function collectOutput(masked: (text: string) => string): { begin(): () => string[] } {
   const listeners = new Set<string[]>();
   const say = (...given: unknown[]): void => {

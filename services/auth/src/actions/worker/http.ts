@@ -1,6 +1,6 @@
 /**
- * `http` and `https` for packages: Node's own, over connections that end in this process. What is asked there, the gate asks for, as for
- * `fetch`; it speaks TLS, follows no redirect by itself, and checks each address.
+ * `http` and `https` for packages: Node's own, over connections that end in this process. The gate performs the requests, as for `fetch`;
+ * it speaks TLS, follows no redirect by itself, and checks each address.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Duplex, duplexPair } from 'node:stream';
@@ -11,18 +11,18 @@ type Connection = { origin: string; client: Duplex };
 type Target = { host?: string | null; hostname?: string | null; port?: number | string | null };
 
 const { getBuiltinModule } = process;
-/** What a client needs. Servers, and WebSockets of another way to the network, are left out. */
+/** What a client needs. Servers are left out, as are WebSockets, which would take another way to the network. */
 // biome-ignore format: a list
 const ofClients = [
   'Agent', 'ClientRequest', 'IncomingMessage', 'METHODS', 'OutgoingMessage', 'STATUS_CODES', 'get', 'globalAgent', 'maxHeaderSize', 'request',
   'validateHeaderName', 'validateHeaderValue',
 ];
-/** Of a connection, and not of what it carries. */
+/** Headers of the connection rather than of the message. */
 const ownHeaders = ['connection', 'keep-alive', 'transfer-encoding'];
 
 let opened: { http: object; https: object } | undefined;
 
-/** @returns the same two at each call */
+/** @returns the same two objects on each call */
 export function openHttp(ask: Ask): { http: object; https: object } {
   opened ??= open(ask);
   return opened;
@@ -31,7 +31,7 @@ export function openHttp(ask: Ask): { http: object; https: object } {
 function open(ask: Ask) {
   const [http, https] = [getBuiltinModule('http'), getBuiltinModule('https')];
   const connections = new WeakMap<Duplex, Connection>();
-  // What a client may send is for the gate to say.
+  // The gate decides what a client may send.
   const taking = { requireHostHeader: false, maxHeaderSize: 1024 * 1024 };
   const server = http.createServer(taking, (request, response) => {
     const connection = connections.get(request.socket)!;
@@ -39,7 +39,7 @@ function open(ask: Ask) {
       connection.client.destroy(Object.assign(error, { code: 'ECONNREFUSED' }));
     });
   });
-  // Time is measured by whoever asks, and by the gate.
+  // The caller and the gate measure time.
   server.requestTimeout = server.headersTimeout = 0;
   const connect = (protocol: string, { host, hostname, port }: Target) => {
     const [client, ours] = duplexPair();
@@ -97,7 +97,7 @@ function write(response: ServerResponse, method: string, { status, statusText, h
 const pairs = (raw: string[]): [string, string][] =>
   raw.flatMap((name, at) => (at % 2 === 0 ? [[name, raw[at + 1]!] as [string, string]] : []));
 
-/** What Node's client asks of a socket beside reading and writing. */
+/** The methods of a socket that Node's client uses beside reading and writing. */
 function asSocket(client: Duplex, protocol: string): Duplex {
   let timer: NodeJS.Timeout | undefined;
   const same = () => client;

@@ -1,7 +1,7 @@
 /**
- * The process in which one version of an action runs, and nothing else. It starts with no environment and no permission to read files,
- * to start processes or threads or to load native code (process.ts says with what it is started); what it could do to the network and to
- * itself is taken away here before the action’s code is read. It knows the action’s own secrets, and no other’s.
+ * The process that runs one version of an action, and nothing else. It starts with no environment and no permission to read files, start
+ * processes or threads, or load native code (process.ts holds its start command); its access to the network and to itself is removed here
+ * before the action’s code is read. It knows only this action's secrets.
  */
 import { Socket } from 'node:net';
 import { compileFunction, constants } from 'node:vm';
@@ -19,7 +19,7 @@ const { setTimeout, clearTimeout } = globalThis;
 const exit = process.exit.bind(process);
 const tell = (report: Report): void => void socket.write(`${stringify(report)}\n`);
 
-// An error that nobody waits for is the action’s own affair: the run that it belongs to cannot be told.
+// An unhandled error is the action’s own affair: it cannot be attributed to a run.
 process.on('unhandledRejection', () => {}).on('uncaughtException', () => {});
 
 const outside = makeFetch((request) => tell({ type: 'fetch', ...request }));

@@ -1,13 +1,13 @@
-/** Hides the values of an action's secrets in what is kept or shown of it: what it throws or prints may hold one. */
+/** Hides the values of an action's secrets in anything kept or shown of it: what it throws or prints may contain one. */
 
-/** Shorter ones are words that stand everywhere. */
+/** Shorter values are words that occur everywhere. */
 const shortest = 4;
-/** Of a key of several lines each is hidden by itself: what prints objects parts them. */
+/** Each line of a multi-line key is hidden by itself, since printing an object separates the lines. */
 const shortestLine = 16;
-/** Kept for the secrets that were asked about. */
+/** Caches the values to hide, by secrets object. */
 const known = new WeakMap<Record<string, string>, string[]>();
 
-/** The text with `***` for each value, as it is and as JSON spells it. Before anything is cut: half of a value is not recognized. */
+/** The text with `***` for each value, in plain and in JSON spelling. Call it before truncating: half of a value is not recognized. */
 export function withoutSecrets(text: string, secrets: Record<string, string>): string {
   let hidden = known.get(secrets);
   if (!hidden) {
@@ -22,7 +22,7 @@ export function withoutSecrets(text: string, secrets: Record<string, string>): s
 
 const linesOf = (value: string) => value.split(/\r?\n/).filter((line) => line.length >= shortestLine);
 
-/** The same in all texts of a value that JSON can say, names of properties among them. */
+/** The same for all strings in a JSON value, including property names. */
 export function withoutSecretsWithin(value: unknown, secrets: Record<string, string>): unknown {
   return JSON.parse(JSON.stringify(value), (_name, part: unknown) => {
     if (typeof part === 'string') return withoutSecrets(part, secrets);

@@ -1,6 +1,6 @@
 /**
- * What the gate and the process of an action say to each other: one line of JSON each, over a socket that the process inherits as its
- * third descriptor. Nothing that comes from there is believed: what runs there may say anything.
+ * The messages between the gate and an action's process: one line of JSON each, over a socket that the process inherits as its third
+ * descriptor. The gate trusts none of the process's messages, since the code in there may send anything.
  */
 
 /** The npm packages of an action. @property folder the real path of a `node_modules` @property names what its code may require */
@@ -13,7 +13,7 @@ export type Order =
   | { type: 'fetched'; fetch: number; answer: FetchedAnswer }
   | { type: 'fetch failed'; fetch: number; message: string };
 
-/** Which function is called, and with what. */
+/** The function to call, and its arguments. */
 export type Call = {
   trigger: string;
   handler: string;
@@ -51,10 +51,10 @@ export type FetchedAnswer = {
   redirected: boolean;
 };
 
-/** Of one line either way: an event, or an answer that was fetched, in base64. */
+/** The longest line either way: an event, or a fetched answer in base64. */
 export const lineMaxBytes = 2 * 1024 * 1024;
 
-/** The bytes that arrive, cut into lines. @param onLine called with each; @param onTooLong when one has no end in sight */
+/** Splits the arriving bytes into lines. @param onLine called with each; @param onTooLong called when a line grows too long */
 export function readLines(onLine: (line: string) => void, onTooLong: () => void): (chunk: Buffer) => void {
   let parts: Buffer[] = [];
   let bytes = 0;

@@ -1,8 +1,8 @@
-/** `fetch` of an action: the process itself reaches nothing, so the gate asks for it, by the rules of what it asks of others (outside.ts). */
+/** An action's `fetch`: the process itself has no network, so the gate performs the request, under its rules for outgoing ones (outside.ts). */
 import type { FetchedAnswer, FetchRequest } from './messages.ts';
 
 export const bodyMaxBytes = 1024 * 1024;
-/** What the gate takes (../report-shape.ts); it ends a process that says more, with all that runs in it. */
+/** The gate's limits (../report-shape.ts); it ends a process that exceeds them, with everything running in it. */
 const most = { url: 8_192, headers: 100, name: 200, value: 8_192 };
 
 /** Hands a request to the gate. Rejects with a TypeError, as `fetch` does. */
@@ -15,7 +15,7 @@ type Outside = {
   failed(fetch: number, message: string): void;
 };
 
-/** @param tell says it to the gate */
+/** @param tell sends a message to the gate */
 export function makeFetch(tell: (given: { fetch: number; request: FetchRequest }) => void): Outside {
   const { Request, Response } = globalThis;
   const waiting = new Map<number, { resolve(answer: FetchedAnswer): void; reject(error: Error): void }>();

@@ -1,7 +1,7 @@
 /**
- * npm packages that an action names, out of the operator's folder, by Node's own loader. Its hooks stand before everything that is loaded:
- * nothing comes from outside of that folder, and of Node only what actions have (builtins.ts). The code of packages runs in this realm, so
- * what is asked of the language here was taken before any of it has run.
+ * Loads the npm packages that an action names, from the operator's folder, with Node's own loader. Hooks check everything that is loaded:
+ * nothing comes from outside that folder, and of Node's modules only those that actions have (builtins.ts). Packages run in this realm, so
+ * the built-in functions used here were captured before any of their code ran.
  */
 import { readFileSync, realpathSync } from 'node:fs';
 import Module, { createRequire, isBuiltin, registerHooks } from 'node:module';
@@ -19,18 +19,18 @@ const indexOf = call.bind(String.prototype.indexOf) as (text: string, part: stri
 const slice = call.bind(String.prototype.slice) as (text: string, from: number, to?: number) => string;
 const isAmong = call.bind(Array.prototype.includes) as (list: readonly string[], text: string) => boolean;
 
-/** Of what stands in for a module of Node. */
+/** URLs of the stand-ins for Node's modules. */
 const scheme = 'gatepost:';
 const standIns = Symbol.for('gatepost.builtins');
 
-/** What a package may use of the loader: with the rest it could put hooks before ours, or read files beside it. */
+/** The parts of the loader that a package may use: with the rest it could put hooks before ours, or read files past it. */
 // biome-ignore format: a list
 const keptOfLoader = new Set([
   'length', 'name', 'prototype', 'Module', 'builtinModules', 'constants', 'createRequire', 'globalPaths', 'isBuiltin', 'wrap', 'wrapper', '_cache',
   '_debug', '_extensions', '_findPath', '_initPaths', '_load', '_nodeModulePaths', '_pathCache', '_resolveFilename', '_resolveLookupPaths',
 ]);
 
-/** @returns the action's `require`, and the name under which its code finds packages by `import()`, too */
+/** @returns the action's `require`, and the filename from which its `import()` finds packages too */
 export function openPackages({ folder, names }: Packages, ask: Ask): { require: NodeJS.Require; filename: string } {
   const inside = `${folder}/`;
   const filename = `${inside}action.js`;
@@ -71,7 +71,7 @@ export function openPackages({ folder, names }: Packages, ask: Ask): { require: 
     load(url, context, next) {
       if (!startsWith(url, scheme)) {
         check(url);
-        // Here and not where it is found: all that is read comes by here, also past what is found.
+        // Checked here rather than on resolving: everything loaded passes through here, even if it skipped resolving.
         if (startsWith(url, 'file:')) place(fileURLToPath(url));
         return next(url, context);
       }
@@ -96,7 +96,7 @@ function lockLoader(): void {
   Object.freeze(Module);
 }
 
-/** A package of the list, or what lies in it. */
+/** A package on the list, or a path inside one. */
 function isNamed(specifier: string, names: readonly string[]): boolean {
   if (includes(specifier, '..') || includes(specifier, '\\')) return false;
   for (let at = 0; at < names.length; at += 1)

@@ -1,7 +1,7 @@
 /**
- * `api.redirect`: where the person goes in the middle of a sign-in, and the tokens by which an action and the place that it sends them to
- * believe each other (https://auth0.com/docs/customize/actions/explore-triggers/signup-and-login-triggers/login-trigger/redirect-with-actions).
- * They are JWTs by HS256 under a secret that both know, and made at once, as Auth0’s functions answer at once.
+ * `api.redirect`: sends the person elsewhere in the middle of a sign-in, and makes the tokens by which the action and that place
+ * trust each other (https://auth0.com/docs/customize/actions/explore-triggers/signup-and-login-triggers/login-trigger/redirect-with-actions).
+ * They are HS256 JWTs under a shared secret, made synchronously, as Auth0’s functions are synchronous.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
@@ -10,7 +10,7 @@ type Writes = (name: string) => (...args: unknown[]) => unknown;
 
 const defaultSeconds = 900;
 
-/** What an event says that such a token is about; taken before the action can change it. */
+/** What such a token says about the event; captured before the action can change it. */
 type About = { issuer: unknown; subject: unknown; ip: unknown; given: Values; state: unknown };
 
 function aboutOf(event: object): About {
@@ -93,7 +93,7 @@ function parsed(part: string): Values {
     const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString());
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Values;
   } catch {
-    // It is said below.
+    // Reported below.
   }
   throw invalid('it is malformed');
 }
