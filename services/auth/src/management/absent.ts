@@ -1,6 +1,6 @@
 /**
- * What Auth0 has and Gatepost does not. Tools look there first, and find empty lists and features that are switched off. A write is
- * accepted if it asks for what is already there; otherwise the answer says that nothing else is available.
+ * Features of Auth0 that Gatepost lacks. Tools look for them anyway, and find empty lists and disabled features. A write is accepted if
+ * it asks for the current state; otherwise the answer says that nothing else is available.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from '@gatepost/runtime/env';
@@ -14,10 +14,10 @@ import type { Route } from './routes.ts';
 const anything = z.record(z.string(), z.unknown());
 const paging = z.looseObject({ ...pageQuery, ...checkpointQuery });
 
-/** A list under this name, which has nothing in it. */
+/** An empty list of this name. */
 const nothing = (name: string): Operation =>
   operation({ query: paging, run: ({ query }) => list(name, query, ofArray<object>([], String), (item) => item) });
-/** The same where Auth0 answers an object however it is asked. */
+/** The same for lists that Auth0 always answers as an object. */
 const nothingNamed = (name: string): Operation =>
   operation({ run: () => ok({ [name]: [], start: 0, limit: 50, total: 0 }) });
 
@@ -28,7 +28,7 @@ const resolve = async (standing: Standing, parts: Parts) =>
 const show = (standing: Standing): Operation =>
   operation({ run: async ({ parts }) => ok(await resolve(standing, parts)) });
 
-/** Takes what is there already. */
+/** Accepts a write only if it changes nothing. */
 const keep = (standing: Standing): Operation =>
   operation({
     body: z.union([anything, z.array(z.unknown())]),
@@ -51,7 +51,7 @@ const missingHere = (what: string): Operation =>
     },
   });
 
-/** The path of the first value that is not what stands there. */
+/** The path of the first value that differs from the current state. */
 function differing(asked: Record<string, unknown>, standing: object, path = ''): string | undefined {
   for (const [name, value] of Object.entries(asked)) {
     const here = (standing as Record<string, unknown>)[name];
@@ -72,7 +72,7 @@ export function notHere(what: string): ManagementProblem {
   return new ManagementProblem(404, 'feature_not_available', `Gatepost does not have this feature: ${what}`);
 }
 
-/** Lists: path, the name that an answer with totals has for it, and its scope. */
+/** Lists: path, its name in an answer with totals, and its scope. */
 const lists: [path: string, name: string, scope: string][] = [
   ['/custom-domains', 'custom_domains', 'read:custom_domains'],
   ['/log-streams', 'log_streams', 'read:log_streams'],
@@ -86,7 +86,7 @@ const lists: [path: string, name: string, scope: string][] = [
   ['/prompts/rendering', 'configs', 'read:prompts'],
 ];
 
-/** Lists that are an object at Auth0, always. */
+/** Lists that Auth0 always answers as an object. */
 const namedLists: typeof lists = [
   ['/actions/modules', 'modules', 'read:actions'],
   ['/network-acls', 'network_acls', 'read:network_acls'],
@@ -107,9 +107,9 @@ const namedLists: typeof lists = [
 const guardianTemplates = { enrollment_message: '', verification_message: '' };
 const twilio = { auth_token: null, from: null, messaging_service_sid: null, sid: null };
 
-/** Settings: path, what is read there, how Auth0 has it written, and the resource in its scopes. */
+/** Settings: path, the value read there, the method Auth0 writes it with, and the resource in its scopes. */
 const settings: [path: string, standing: Standing, method: 'patch' | 'put', resource: string][] = [
-  // The one provider there is, which has nothing to set (protection/proof-of-work.ts).
+  // The only provider, which has nothing to set (protection/proof-of-work.ts).
   ['/attack-protection/captcha', { active_provider_id: 'auth_challenge' }, 'patch', 'attack_protection'],
   ['/attack-protection/phone-provider-protection', { type: 'none' }, 'patch', 'attack_protection'],
   ['/prompts/:id/partials', {}, 'put', 'prompts'],
@@ -144,7 +144,7 @@ const settings: [path: string, standing: Standing, method: 'patch' | 'put', reso
   ['/supplemental-signals', { akamai_enabled: false }, 'patch', 'attack_protection'],
 ];
 
-/** What Auth0 too answers with 404 until somebody sets it up. */
+/** Resources for which Auth0 too answers 404 until somebody sets them up. */
 const unset: [path: string, what: string, scope: string][] = [
   ['/emails/provider', 'e-mail provider', 'read:email_provider'],
   ['/branding/themes/default', 'theme', 'read:branding'],
@@ -176,11 +176,11 @@ function at(
   return { method, path, scopes: [scope], operation, description };
 }
 
-/** What is always answered is its own example, and the only body that is taken. */
+/** The constant answer is its own example, and the only body that is accepted. */
 function says(verb: string, path: string, standing: Standing): Description {
   const example = typeof standing === 'function' ? {} : standing;
   const type = Array.isArray(example) ? { type: 'array', items: {} } : { type: 'object' };
-  // A list is an object where totals are asked for.
+  // A list becomes an object when totals are requested.
   const schema = verb === 'List' ? { example } : { ...type, example };
   const what = path
     .slice(1)

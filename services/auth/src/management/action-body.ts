@@ -1,4 +1,4 @@
-/** What an action may be made of, and how it is shown: its secrets by name only. */
+/** The fields that an action may have, and how it is shown: its secrets by name only. */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from '@gatepost/runtime/env';
 import type { Seal } from '@gatepost/runtime/seal';
@@ -36,7 +36,7 @@ const secretsShape = z
     'Two secrets have the same name',
   );
 
-/** With what else Auth0 answers of one, such as `registry_url`: it is not kept. */
+/** Other fields in Auth0's answer, such as `registry_url`, are accepted but not stored. */
 const dependenciesShape = z
   .array(z.looseObject({ name: packageName, version: z.string().trim().max(256).nullish() }))
   .max(50)
@@ -51,7 +51,7 @@ const shape = z.strictObject({
   secrets: secretsShape,
   dependencies: dependenciesShape,
   modules: z.array(z.unknown()).max(0, 'Modules are not in Gatepost'),
-  /** At once, as it is made. */
+  /** Whether to deploy right after creation. */
   deploy: z.boolean(),
 });
 // biome-ignore format: a list
@@ -66,7 +66,7 @@ export const updateBody = sentBack(shape.partial(), readOnly);
 export type GivenSecrets = z.output<typeof secretsShape>;
 
 /**
- * The list after a change: it takes the place of the one before. One without a value keeps what it had.
+ * The list after a change: it replaces the one before. A secret without a value keeps its old value.
  * @throws ManagementProblem for one that had none
  */
 export function secretsAfter(before: Secret[], given: GivenSecrets): Secret[] {
@@ -87,7 +87,7 @@ const statusOf = (code: string) => (syntaxProblem(code) === undefined ? 'built' 
 
 export type ActionWithDeployed = ActionModel & { versions: ActionVersionModel[] };
 
-/** @param action with its deployed version, if there is one, in `versions` */
+/** @param action with its deployed version, if any, in `versions` */
 export function presentAction(action: ActionWithDeployed, seal: Seal): object {
   const deployed = action.versions.find((version) => version.deployed);
   const secrets = openActionSecrets(action.secrets, seal);

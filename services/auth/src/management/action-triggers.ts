@@ -1,4 +1,4 @@
-/** `actions/triggers`: where actions run, and which of them, in which order. */
+/** `actions/triggers`: where actions run, and which ones, in which order. */
 import { randomUUID } from 'node:crypto';
 import { z } from '@gatepost/runtime/env';
 import { defaultRuntime, isTriggerId, runtimes, type TriggerId, triggerIds, versionOf } from '../actions/triggers.ts';
@@ -40,7 +40,7 @@ const refShape = z.strictObject({
 
 const bindingsMax = 50;
 
-/** The list takes the place of the one before; its order is the one in which they run. */
+/** Replaces the list; the actions run in its order. */
 export const updateBindings = operation({
   body: z.strictObject({
     bindings: z

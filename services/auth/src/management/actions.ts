@@ -1,4 +1,4 @@
-/** `actions/actions`: the tenant’s own code as drafts, and what of them is deployed (../actions). */
+/** `actions/actions`: the tenant’s own code as drafts, and their deployed versions (../actions). */
 import { randomUUID } from 'node:crypto';
 import { z } from '@gatepost/runtime/env';
 import { type ActionPackages, type Dependency, storedDependencies } from '../actions/packages.ts';
@@ -22,7 +22,7 @@ import type { Parts } from './parts.ts';
 import { badBody, conflict, missing } from './problem.ts';
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
-/** With what is deployed of it. */
+/** Includes the deployed version. */
 export const whole = { versions: { where: { deployed: true } } } as const;
 const versionsKept = 50;
 
@@ -47,7 +47,7 @@ export const listActions = operation({
         ...(triggerId !== undefined && { triggerId }),
         ...(actionName !== undefined && { name: actionName }),
         ...(deployed !== undefined && { versions: deployed ? { some: { deployed } } : { none: { deployed: true } } }),
-        // Integrations of Auth0’s marketplace are not here.
+        // Integrations of Auth0’s marketplace do not exist here.
         ...(installed === true && { id: { in: [] } }),
       },
       include: whole,
@@ -149,7 +149,7 @@ export const getActionVersion = operation({
   run: async ({ parts, params }) => ok(presentVersion(await loadVersion(parts, params), parts.seal)),
 });
 
-/** Runs an earlier version again, as a new one. */
+/** Deploys an earlier version again, as a new one. */
 export const deployActionVersion = operation({
   body: z.strictObject({ update_draft: z.boolean() }).partial(),
   async run({ parts, params, body }) {
@@ -161,7 +161,7 @@ export const deployActionVersion = operation({
   },
 });
 
-/** Runs the draft with an event of the caller’s; nothing of what it asks for is done. */
+/** Runs the draft with an event given by the caller; nothing that it asks for is carried out. */
 export const testAction = operation({
   body: z.strictObject({ payload: z.record(z.string(), z.unknown()) }),
   async run({ parts, params, body: { payload } }) {
@@ -203,7 +203,7 @@ async function loadVersion(parts: Parts, { id, version_id }: Record<string, stri
 
 type Content = Pick<ActionVersionModel, 'code' | 'runtime' | 'secrets' | 'dependencies'>;
 
-/** As Prisma takes it: null of JSON and null of the database are two things there. */
+/** In Prisma's form, which distinguishes a JSON null from a database null. */
 const dataOf = ({ dependencies, ...content }: Content) => ({
   ...content,
   ...columnOf(storedDependencies(dependencies)),
@@ -213,7 +213,7 @@ const columnOf = (dependencies: readonly Dependency[] = []) => ({
   dependencies: dependencies.length > 0 ? [...dependencies] : Prisma.DbNull,
 });
 
-/** The draft, or `content`, is what runs from now on. One at a time: a number is given once. */
+/** Makes the draft, or `content`, what runs from now on. Serialized, so that each version number is used once. */
 async function deploy({ db, actions }: Parts, actionId: string, content?: Content): Promise<ActionVersionModel> {
   const version = await db.$transaction(async (writer) => {
     await writer.$queryRaw`SELECT FROM actions WHERE id = ${actionId} FOR UPDATE`;
@@ -233,13 +233,13 @@ async function deploy({ db, actions }: Parts, actionId: string, content?: Conten
   return version;
 }
 
-/** What cannot be parsed is kept as a draft, and never runs. */
+/** Code with a syntax error can be saved as a draft, but never runs. */
 function checkSyntax(code: string): void {
   const problem = syntaxProblem(code);
   if (problem) throw badBody(`the code cannot be deployed: ${problem}`);
 }
 
-/** Against what is in the folder now. @throws ManagementProblem naming each package that is not there, or in another version */
+/** Compares with what is in the folder now. @throws ManagementProblem naming each package that is missing or has another version */
 async function checkDependencies(
   { actionPackages }: { actionPackages: ActionPackages },
   dependencies: readonly Dependency[] = [],

@@ -1,4 +1,4 @@
-/** `attack-protection`: what steers the gate's defences (protection/settings.ts). */
+/** `attack-protection`: configures the gate's defences (protection/settings.ts). */
 import type { z } from '@gatepost/runtime/env';
 import type { Prisma } from '../database.ts';
 import { changed, type ProtectionName, protectionOf, shapes } from '../protection/settings.ts';
@@ -9,7 +9,7 @@ import type { Parts } from './parts.ts';
 export const getProtection = (name: ProtectionName): Operation =>
   operation({ run: async ({ parts }) => ok(protectionOf(await parts.settings.load())[name]) });
 
-/** What is not named stays as it is. */
+/** Fields that are not named stay as they are. */
 export function updateProtection(name: ProtectionName): Operation {
   const body: z.ZodType<object> = shapes[name];
   return operation({
@@ -25,7 +25,7 @@ export function updateProtection(name: ProtectionName): Operation {
   });
 }
 
-/** What Auth0 takes and this gate cannot do. */
+/** Settings that Auth0 accepts but this gate cannot apply. */
 function lacks({ breached }: Parts, name: ProtectionName, change: { enabled?: boolean; method?: string }) {
   if (name !== 'breached-password-detection') return undefined;
   if (change.method === 'enhanced') return 'method stays as it is';

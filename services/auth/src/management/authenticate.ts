@@ -1,6 +1,6 @@
 /**
- * Authenticates callers of the management API: an application, or a person through one, with an access token of ours for `api/v2/`. The
- * token is a JWT that is valid for a day, but it opens only what its client, or its person, may do now.
+ * Authenticates callers of the management API: an application, or a person through one, with one of our access tokens for `api/v2/`. The
+ * token is a JWT valid for a day, but it allows only what its client, or its person, may do now.
  */
 import { baseUrlOf } from '@gatepost/runtime/issuer';
 import { explainRefusal, type RefusedToken } from '@gatepost/runtime/refused-token';
@@ -18,21 +18,21 @@ import { ManagementProblem } from './problem.ts';
 
 export type Caller = {
   clientId: string;
-  /** Who acts through the application; undefined when it acts by itself. */
+  /** The person acting through the application; undefined when it acts by itself. */
   userId: string | undefined;
   scopes: Set<string>;
-  /** The client whose pages may read the answer. */
+  /** The origins of the client's pages, which may read the answer. */
   web_origins: string[];
   allowed_origins: string[];
 };
 /** @throws ManagementProblem 401 */
 export type Authenticate = (authorization: string | undefined) => Promise<Caller>;
 
-/** How old our knowledge of a client, its grant and our keys may be if a change was not noticed. */
+/** How old our knowledge of a client, its grant and our keys may be if we missed a change. */
 const maxAgeMs = 5_000;
 
 export function makeAuthenticate(parts: {
-  /** All of ours; the first one's name is in the audience. */
+  /** All of ours; the audience is named after the first. */
   issuers: string[];
   db: Database;
   pool: Pool;
@@ -84,13 +84,13 @@ export function makeAuthenticate(parts: {
 
 const lost = 'may not have this token any more: the grant that it came from is gone, or what allowed it';
 
-/** A machine must be one that could get this token now (library/grants/client-credentials.ts). */
+/** A machine must still be able to get this token (library/grants/client-credentials.ts). */
 function grantOf(holder: Holder | undefined): string[] | undefined {
   if (!holder?.grantTypes.includes('client_credentials') || holder.tokenEndpointAuthMethod === 'none') return undefined;
   return holder.grants[0]?.scope;
 }
 
-/** What the person may now; undefined once they are blocked, or what they allowed the application was taken back. */
+/** The person's current permissions; undefined if they are blocked, or have withdrawn what they allowed the application. */
 async function permissionsOf(
   { pool, permissions }: { pool: Pool; permissions: Pick<PermissionStore, 'of'> },
   payload: JWTPayload,

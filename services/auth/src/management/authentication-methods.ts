@@ -1,4 +1,4 @@
-/** `users/{id}/authentication-methods` and what goes with them: recovery codes, remembered browsers. */
+/** `users/{id}/authentication-methods` and what belongs to them: recovery codes, remembered browsers. */
 import { z } from '@gatepost/runtime/env';
 import { parseIdentifier } from '../accounts/identifier.ts';
 import type { Method } from '../factors/store.ts';
@@ -50,7 +50,7 @@ const createBody = z.strictObject({
   relying_party_identifier: z.string().max(256).optional(),
 });
 
-/** Confirmed from the start, as at Auth0: whoever adds one says that it is the person’s. */
+/** Confirmed from the start, as at Auth0: the caller vouches that it is the person’s. */
 export const createAuthenticationMethod = operation({
   body: createBody,
   async run({ parts, params, body, scopes }) {
@@ -62,7 +62,7 @@ export const createAuthenticationMethod = operation({
   },
 });
 
-/** In place of all that the person had; passkeys and recovery codes stay, and browsers are asked again. */
+/** Replaces all methods; passkeys and recovery codes stay, and remembered browsers are asked again. */
 export const replaceAuthenticationMethods = operation({
   body: z.array(createBody).max(10),
   async run({ parts, params, body, scopes }) {
@@ -134,7 +134,7 @@ export const deleteAuthenticationMethod = operation({
   },
 });
 
-/** All of them, with the recovery codes; browsers that were remembered for them are asked again. */
+/** Deletes all methods and the recovery codes; remembered browsers are asked again. */
 export const deleteAuthenticationMethods = operation({
   async run({ parts, params, scopes }) {
     const { userId } = await loadToChange(parts, params.id, scopes);
@@ -172,7 +172,7 @@ export const invalidateRememberedBrowsers = operation({
   },
 });
 
-/** Auth0 has one code at a time; here there are ten, of which its tools see the first. */
+/** Auth0 has one code at a time; here there are ten, and its tools see the first. */
 export const regenerateRecoveryCodes = operation({
   async run({ parts, params, scopes }) {
     const { userId } = await loadToChange(parts, params.id, scopes);
@@ -199,7 +199,7 @@ export const listEnrollments = operation({
   },
 });
 
-/** Whoever decides how somebody proves himself takes part in signing in as him. */
+/** Deciding how somebody authenticates comes close to signing in as them. */
 async function loadToChange(parts: Parts, id: string | undefined, scopes: ReadonlySet<string>): Promise<AccountModel> {
   const account = await loadUser(parts, id);
   await checkNotAbove(parts, account, scopes);
@@ -215,13 +215,13 @@ async function load(parts: Parts, params: Record<string, string>): Promise<Metho
 
 const notFound = () => missing('authentication_method', 'The authentication method does not exist');
 
-/** One entry for all of them, as Auth0 has it. */
+/** A single entry for all of them, as at Auth0. */
 async function recoveryCodesOf({ factors }: Parts, userId: string) {
   const left = await factors.recoveryCodesLeft(userId);
   return left > 0 ? [{ id: 'recovery-code|dev_codes', type: 'recovery-code', confirmed: true, left }] : [];
 }
 
-/** Never the key of an app, which is not read again. */
+/** Never includes an app's key, which is not shown again. */
 function present({ issuer }: Parts, method: Method) {
   const { id, type, name, target, credentialId, publicKey, createdAt, lastUsedAt } = method;
   return {

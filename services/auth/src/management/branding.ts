@@ -14,7 +14,7 @@ const gradient = z.strictObject({
   angle_deg: z.number().int().min(0).max(360),
 });
 
-/** Left out: unchanged. Null or empty: as if it had never been set. */
+/** Absent: unchanged. Null or empty: as if never set. */
 export const brandingChange = z
   .strictObject({
     logo_url: cleared(httpUri),
@@ -54,7 +54,7 @@ export function mergeBranding(before: StoredBranding, body: z.infer<typeof brand
   return withoutNothing(merged) as StoredBranding;
 }
 
-/** Nulls go, and so do objects that nothing is left in. */
+/** Drops nulls, and objects left empty. */
 function withoutNothing(value: object): object {
   const entries = Object.entries(value).map(([name, inner]) => [
     name,
@@ -74,7 +74,7 @@ export const getTemplate = operation({
   },
 });
 
-/** Auth0 takes `{template}`, and the bare template as a JSON string or as HTML. */
+/** Auth0 accepts `{template}`, and the bare template as a JSON string or as HTML. */
 export const putTemplate = operation({
   body: z.union([z.strictObject({ template: z.string() }).transform(({ template }) => template), z.string()]),
   async run({ parts: { templates }, body }) {

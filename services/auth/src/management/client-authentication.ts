@@ -1,4 +1,4 @@
-/** By what an application authenticates, and who may change that. */
+/** How an application authenticates, and who may change that. */
 import { isDeepStrictEqual } from 'node:util';
 import { hashSecret, makeSecret } from '../clients/secret.ts';
 import type { RegisteredClient } from '../clients/store.ts';
@@ -7,8 +7,8 @@ import type { ClientUpdate } from './client-body.ts';
 import { badBody, insufficientScope } from './problem.ts';
 
 /**
- * By what a client authenticates nobody may change who could then be that client without being trusted with it: at Auth0,
- * `client_secret` takes `update:client_keys`. The method is no less: without one, or with a fresh secret, anybody is the client.
+ * Changing how a client authenticates would let the caller act as that client, so it takes the scope that protects `client_secret` at
+ * Auth0, `update:client_keys`. The method counts too: without one, or with a fresh secret, anybody can be the client.
  */
 export function checkMayChange(client: RegisteredClient, body: ClientUpdate, scopes: ReadonlySet<string>): void {
   const {
@@ -26,7 +26,7 @@ export function checkMayChange(client: RegisteredClient, body: ClientUpdate, sco
   if (changesMore && !scopes.has('update:clients')) throw insufficientScope(['update:clients']);
 }
 
-/** The live secrets of a client that authenticates by `method`, and the one to show, if there is a new one. */
+/** The live secrets of a client that authenticates by `method`, and the new one to show, if there is one. */
 export function secretFor(
   method: string,
   given: string | undefined,
@@ -41,7 +41,7 @@ export function secretFor(
   return secret === undefined ? { secretHashes: live } : { secretHashes: [hashSecret(secret)], secret };
 }
 
-/** Whether other credentials are to count than do. */
+/** Whether the set of active credentials changes. */
 function attaches({ credentials }: RegisteredClient, ids: string[] | undefined): boolean {
   return ids !== undefined && !isDeepStrictEqual(new Set(ids), new Set(credentials.map(({ id }) => id)));
 }

@@ -1,4 +1,4 @@
-/** What is taken of an application, and the columns that keep it. */
+/** The fields of an application that are accepted, and the columns that store them. */
 import { grantTypes } from '@gatepost/contracts/seed-client';
 import { signingAlgs } from '@gatepost/contracts/seed-shapes';
 import { z } from '@gatepost/runtime/env';
@@ -28,7 +28,7 @@ const refreshToken = z.strictObject({
     .nullable()
     .optional(),
 });
-/** Auth0's, which the gate does not have: an application may name them, and gets nothing by them. */
+/** Auth0's, which the gate lacks: an application may name them, without effect. */
 const foreignGrantTypes = ['urn:openid:params:grant-type:ciba'] as const;
 const backchannelLogout = z.strictObject({
   backchannel_logout_urls: z.array(httpUri).max(1).optional(),
@@ -46,7 +46,7 @@ const writable = {
   is_first_party: z.boolean(),
   oidc_conformant_claims: z.boolean().nullable(),
   compliance_level: z.enum(complianceLevels).nullable(),
-  /** When its people are asked for a second factor; null: as the tenant has it. */
+  /** When its users are asked for a second factor; null: the tenant's policy. */
   mfa_policy: z.enum(mfaPolicies).nullable(),
   callbacks: z.array(allowedUri).max(100),
   allowed_logout_urls: z.array(allowedUri).max(100),
@@ -60,7 +60,7 @@ const writable = {
   jwks: z.strictObject({ keys: z.array(z.looseObject({ kty: z.enum(['RSA', 'EC', 'OKP']) })).max(10) }).nullable(),
   resource_server_identifier: shortText.nullable(),
   oidc_logout: backchannelLogout,
-  /** As it was called before. */
+  /** The former name of `oidc_logout`. */
   oidc_backchannel_logout: backchannelLogout,
   require_pushed_authorization_requests: z.boolean(),
   require_proof_of_possession: z.boolean(),
@@ -97,7 +97,7 @@ export type AuthMethod = z.infer<typeof authMethod>;
 export type ClientBody = z.infer<typeof change>;
 export type ClientUpdate = z.output<typeof updateBody>;
 
-/** The columns that the body sets; what it leaves out stays as it is. */
+/** The columns that the body sets; fields it leaves out stay unchanged. */
 export function columns(body: ClientBody, seal: Seal, before?: RegisteredClient): Record<string, unknown> {
   const given: Record<string, unknown> = {
     name: body.name,
@@ -125,7 +125,7 @@ export function columns(body: ClientBody, seal: Seal, before?: RegisteredClient)
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
-/** Of fields that do something, the part that does nothing. */
+/** Parts without effect of fields that do have one. */
 const inertParts = { grant_types: z.unknown(), oidc_logout: z.unknown() };
 
 function inertPartsOf({ grant_types: grantTypes, ...body }: ClientBody): Record<string, unknown> {
@@ -143,7 +143,7 @@ export function ourGrantTypes(types: ClientBody['grant_types']): string[] | unde
   return types?.filter((type) => !foreign.has(type));
 }
 
-/** A new application with the tenant's algorithm for ID tokens, if it names none; FAPI has its own. */
+/** Gives a new application the tenant's ID token algorithm if it names none; FAPI has its own. */
 export function withIdTokenAlg<Body extends ClientBody>(body: Body, alg: string): Body {
   if (alg === 'RS256' || body.compliance_level || namesAlg(body as Algs)) return body;
   return { ...body, jwt_configuration: { ...(body.jwt_configuration as object | undefined), alg } };
@@ -152,12 +152,12 @@ export function withIdTokenAlg<Body extends ClientBody>(body: Body, alg: string)
 type Algs = { jwt_configuration?: { alg?: unknown } | null };
 const namesAlg = ({ jwt_configuration: jwt }: Algs) => jwt === null || jwt?.alg !== undefined;
 
-/** What ID tokens are signed with; RS256 (undefined) also for algorithms of Auth0's that we do not sign with. */
+/** The algorithm for ID tokens; RS256 (undefined) also for Auth0 algorithms that we do not sign with. */
 function idTokenAlg({ jwt_configuration: jwt }: Algs): string | undefined {
   return signingAlgs.find((alg) => alg !== 'RS256' && alg === jwt?.alg);
 }
 
-/** What has no column: registration metadata by its OpenID name, and a switch of Auth0's by its own. */
+/** Fields without a column: registration metadata by its OpenID name, and a switch of Auth0's by its own. */
 function oidcMetadata(body: ClientBody, before: object = {}): object | undefined {
   const logout = body.oidc_logout ?? body.oidc_backchannel_logout;
   const urls = logout?.backchannel_logout_urls;
@@ -182,7 +182,7 @@ function oidcMetadata(body: ClientBody, before: object = {}): object | undefined
     }),
   };
   if (Object.keys(set).length === 0) return undefined;
-  // What was never set is off.
+  // A switch that was never set is off.
   const isNews = ([name, value]: [string, unknown]) =>
     value !== undefined && (value !== false || Object.hasOwn(before, name));
   return Object.fromEntries(Object.entries({ ...before, ...set }).filter(isNews));

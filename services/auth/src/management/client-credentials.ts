@@ -1,6 +1,6 @@
 /**
  * `clients/{id}/credentials`: public keys that an application signs its assertions with (private_key_jwt), each with a name and
- * perhaps an end. One counts once the application names it in `client_authentication_methods`.
+ * perhaps an expiry. A key counts once the application names it in `client_authentication_methods`.
  */
 import { z } from '@gatepost/runtime/env';
 import { Prisma } from '../database.ts';
@@ -38,7 +38,7 @@ export const getCredential = operation({
   run: async ({ parts, params }) => ok(present(await load(parts, params))),
 });
 
-/** Auth0 lets nothing but the end be changed. */
+/** As at Auth0, only the expiry can be changed. */
 export const updateCredential = operation({
   body: z.strictObject({ expires_at: expiresAt }).partial(),
   async run({ parts, params, body }) {

@@ -1,4 +1,4 @@
-/** `client-grants`: which scopes of which API a client gets by itself. */
+/** `client-grants`: the scopes of an API that a client gets on its own behalf. */
 import { z } from '@gatepost/runtime/env';
 import type { Database } from '../database.ts';
 import type { ClientGrantModel } from '../generated/models.ts';
@@ -11,7 +11,7 @@ import { badBody, conflict, insufficientScope, missing } from './problem.ts';
 import { scope, shortText } from './shapes.ts';
 
 const scopes = z.array(scope).max(1_000);
-/** Of Auth0's other fields, what is so here. */
+/** Other Auth0 fields, each accepted with the only value it can have here. */
 const standing = z
   .strictObject({
     allow_all_scopes: z.literal(false),
@@ -97,7 +97,7 @@ async function checkScopes({ resources }: Parts, audience: string, wanted: strin
 }
 
 /**
- * Whoever grants scopes of this API could grant them to itself, so a token may grant only those that it holds
+ * Granting scopes of this API would allow granting them to oneself, so a token may grant only those that it holds
  * (docs/reference/management-api.md).
  */
 export function checkOwn(api: Pick<Api, 'isSystem'>, added: string[], held: ReadonlySet<string>): void {

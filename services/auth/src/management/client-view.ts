@@ -1,4 +1,4 @@
-/** What is shown of an application. */
+/** An application as the API shows it. */
 import { hour } from '../clients/lifetimes.ts';
 import type { RegisteredClient } from '../clients/store.ts';
 import { showInert } from './inert.ts';
@@ -55,13 +55,13 @@ export function present({ issuer, seal }: Parts, client: RegisteredClient, withK
   };
 }
 
-/** Keys are shown to whoever may read or replace them (Auth0: `read:client_keys`). */
+/** Keys are shown to callers who may read or replace them (Auth0: `read:client_keys`). */
 export function presenter(parts: Parts, scopes: ReadonlySet<string>): (client: RegisteredClient) => object {
   const withKeys = scopes.has('read:client_keys') || scopes.has('update:client_keys');
   return (client) => present(parts, client, withKeys);
 }
 
-/** What Auth0 shows of an application that nobody has set any of it for. */
+/** What Auth0 shows for fields of an application that were never set. */
 export const inertDefaults = {
   allowed_clients: [],
   cross_origin_authentication: false,
@@ -71,7 +71,7 @@ export const inertDefaults = {
   sso_disabled: false,
 };
 
-/** Auth0's name of a tenant is the first label of its host. */
+/** Auth0's tenant name is the first label of its host. */
 function tenantOf(issuer: string): string {
   return new URL(issuer).hostname.split('.')[0] as string;
 }
@@ -86,7 +86,7 @@ function presentLogout(oidc: Record<string, unknown>, inert: object | undefined)
   return Object.keys(logout).length > 0 ? { oidc_logout: logout } : {};
 }
 
-/** Auth0's holder of what all applications share, such as a login page of one's own: tools ask for it, and there is nothing in it. */
+/** Auth0's container for what all applications share, such as a custom login page: tools request it, and it is empty. */
 export const globalClient = {
   client_id: 'all-applications',
   name: 'All Applications',

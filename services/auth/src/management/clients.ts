@@ -1,4 +1,4 @@
-/** `clients`: applications. A secret is shown when it is made and never again: only its hash is kept. */
+/** `clients`: applications. A secret is shown only when it is made: only its hash is stored. */
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from '@gatepost/runtime/env';
@@ -108,7 +108,7 @@ export const updateClient = operation({
     const data = {
       ...columns(body, parts.seal, client),
       ...(given !== undefined && { tokenEndpointAuthMethod: given }),
-      // Written only when it changes: a secret that is revoked meanwhile must not come back.
+      // Written only when it changes: a secret revoked meanwhile must not come back.
       ...(secretHashes !== client.secretHashes && { secretHashes }),
     };
     if (body.grant_types || body.callbacks)
@@ -117,7 +117,7 @@ export const updateClient = operation({
     check(parts, { ...client, ...data, clientMetadata, ...(keys && { credentials: keys }) });
     const changed = { ...whatChanges(client, data), ...attaching(client, keys) };
     const metadata = isDeepStrictEqual(clientMetadata, client.clientMetadata) ? {} : body.client_metadata;
-    // A tool that writes back what it read changes nothing, `updated_at` least of all.
+    // When a tool writes back what it read, nothing changes, not even `updated_at`.
     const isChanged = Object.keys({ ...changed, ...metadata }).length > 0;
     const updated = isChanged ? await parts.clients.update(client.clientId, changed, metadata) : client;
     if (updated !== client) parts.report.clientUpdated(client.clientId);
@@ -130,13 +130,13 @@ export const deleteClient = operation({
     const client = await parts.clients.find(params.id ?? '');
     if (!client) return gone;
     await parts.clients.remove(client.clientId);
-    // Should the id ever be given again, what the old client had must not come back with it.
+    // If the id is ever assigned again, the old client's tokens must not come back with it.
     await parts.db.$executeRaw`DELETE FROM artefacts WHERE client_id = ${client.clientId}`;
     return gone;
   },
 });
 
-/** The secret before stays live beside the new one, so that a running application can be given it; the one before that dies. */
+/** The previous secret stays live beside the new one while applications are updated; the one before it is revoked. */
 export const rotateSecret = operation({
   body: z.strictObject({ revoke_previous: z.boolean().default(false) }),
   async run({ parts, params, body }) {
@@ -150,7 +150,7 @@ export const rotateSecret = operation({
   },
 });
 
-/** By a policy an application comes to people's tokens for another API (library/grants/refresh-token.ts): for ours as with a client grant. */
+/** A policy gives an application people's tokens for another API (library/grants/refresh-token.ts); for ours, the rule of client grants applies. */
 async function checkPolicies(
   { resources }: Parts,
   wanted: ClientBody['refresh_token'],
@@ -176,7 +176,7 @@ export async function load({ clients }: Parts, clientId = ''): Promise<Registere
   return client;
 }
 
-/** The columns that get another value. */
+/** The columns whose values change. */
 function whatChanges(client: RegisteredClient, data: Record<string, unknown>): Prisma.ClientUpdateInput {
   const before: Record<string, unknown> = { ...client };
   return Object.fromEntries(
@@ -186,7 +186,7 @@ function whatChanges(client: RegisteredClient, data: Record<string, unknown>): P
   );
 }
 
-/** What oidc-provider would refuse at the client's first request is refused here. */
+/** Refuses here what oidc-provider would refuse at the client's first request. */
 function check({ checkMetadata }: Parts, data: object): void {
   const columns = Object.entries({ ...blank, ...data }).map(([name, value]) => [
     name,
@@ -240,7 +240,7 @@ const defaultGrantTypes: Record<AppType, string[]> = {
   non_interactive: ['client_credentials'],
 };
 
-/** What a client gets that names no grant types: not the implicit one where its tokens would cross a network in the clear. */
+/** The default grant types: without implicit where tokens would cross a network in the clear. */
 function defaultGrants(type: AppType, callbacks: string[] = []): string[] {
   const isClear = callbacks.some(isInTheClear);
   return defaultGrantTypes[type].filter((grant) => !(grant === 'implicit' && isClear));
@@ -252,7 +252,7 @@ function checkFrontChannel(grantTypes: string[], callbacks: string[] = []): void
     throw badBody(`the grant type implicit sends tokens, and ${clear} would get them in the clear`);
 }
 
-/** A client as the database would fill it in. */
+/** A client with the database's default values. */
 const blank = {
   clientId: '',
   name: '',
@@ -278,7 +278,7 @@ const blank = {
   credentials: [],
 };
 
-/** 32 letters and digits, as Auth0's: 190 bits. */
+/** 32 letters and digits, like Auth0's: 190 bits. */
 function makeClientId(): string {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
   let id = '';

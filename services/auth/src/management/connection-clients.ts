@@ -1,4 +1,4 @@
-/** `connections/{id}/clients` and `clients/{id}/connections`: which applications the accounts of a connection may sign in to. */
+/** `connections/{id}/clients` and `clients/{id}/connections`: which applications a connection's accounts may sign in to. */
 import { z } from '@gatepost/runtime/env';
 import type { Database } from '../database.ts';
 import type { ConnectionModel } from '../generated/models.ts';
@@ -25,15 +25,15 @@ export const updateClientsOfConnection = operation({
       parts.db,
       body.map(({ client_id }) => client_id),
     );
-    // The last entry for a client counts. A connection that is open to all gets a list only when a client is removed, or, as tools set a new
-    // one up for the applications that they name, before anybody has signed in by it.
+    // The last entry for a client counts. A connection open to all gets a list only when a client is removed, or when tools set up a new
+    // connection for the applications that they name, before anybody has signed in by it.
     const wanted = new Map(body.map(({ client_id, status }) => [client_id, status]));
     const isOnlyAdded = ![...wanted.values()].includes(false);
     const isNew =
       isOnlyAdded && isUpstream(strategy) && !(await parts.db.account.findFirst({ where: { connection: name } }));
     if (everyClient && isOnlyAdded && !isNew) return gone;
     const on = [...wanted.keys()].filter((clientId) => wanted.get(clientId));
-    // In one statement, so that two changes at a time both count.
+    // In one statement, so that of two concurrent changes both count.
     await parts.db.$executeRaw`
       UPDATE connections SET every_client = false, enabled_clients = ARRAY(
         SELECT client_id FROM clients

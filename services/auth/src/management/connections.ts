@@ -17,7 +17,7 @@ import { badBody, conflict, ManagementProblem, missing } from './problem.ts';
 
 const options = z.record(z.string().max(100), z.unknown());
 const strategy = z.enum(['auth0', 'email', 'sms', ...(Object.keys(strategies) as Strategy[])]);
-/** What a provider's button says (upstream/offered.ts), kept beside what has no effect. */
+/** The text of a provider's button (upstream/offered.ts), stored with the fields that have no effect. */
 const shown = {
   ...inertOfConnection,
   display_name: z.string().max(128).nullable(),
@@ -101,8 +101,8 @@ export const updateConnection = operation({
 });
 
 /**
- * As in Auth0, a connection takes its accounts along. Of people who had linked theirs to another account it is unknown which sessions were begun by it, so all
- * of these end, as where one is unlinked (identities.ts).
+ * As at Auth0, a connection's accounts are deleted with it. For people whose account there was linked to another, it is unknown which
+ * sessions it began, so all of theirs end, as when one is unlinked (identities.ts).
  */
 export const deleteConnection = operation({
   async run({ parts, params }) {
@@ -125,8 +125,8 @@ export const deleteConnection = operation({
 });
 
 /**
- * Whoever says which provider it is, or what of its answer names the person, is anybody who signs in by it. So that is for a token that holds
- * all that any of these people may do here.
+ * Choosing the provider, or the claim that identifies a person, allows signing in as anybody of this connection. So it takes a token that
+ * holds everything that any of these people may do here.
  * @throws ManagementProblem 403
  */
 async function checkMaySayWhoIsWhom(
@@ -144,8 +144,8 @@ async function checkMaySayWhoIsWhom(
 }
 
 /**
- * Auth0's tools export options without their secret, and an import of that must not end all sign-ins: what the body does not mention stays
- * while it is the secret of the same client there.
+ * Auth0's tools export options without their secret, and importing those must not break all sign-ins: an omitted secret is kept as long
+ * as it belongs to the same client there.
  */
 function keptSecret(
   { seal }: Parts,
@@ -158,7 +158,7 @@ function keptSecret(
   return isSame && client_secret !== undefined ? { client_secret } : {};
 }
 
-/** @throws ManagementProblem 400 when a provider could not be asked with them */
+/** @throws ManagementProblem 400 if the options do not suffice to use the provider */
 function checkOptions(strategy: string, options: Record<string, unknown>): void {
   const problem = isUpstream(strategy) ? optionsProblem(strategy, options) : undefined;
   if (problem) throw badBody(problem);
@@ -170,7 +170,7 @@ export async function load({ connections }: Parts, id = ''): Promise<ConnectionM
   return connection;
 }
 
-/** The columns that the body sets; `options` as a whole, as at Auth0, but for a secret (above). */
+/** The columns that the body sets; `options` as a whole, as at Auth0, except for a kept secret (above). */
 function columns({ seal }: Parts, body: z.infer<typeof change>, before?: ConnectionModel) {
   const inert = changeInert(shown, body, { seal, before: before?.inert });
   return {
@@ -180,13 +180,13 @@ function columns({ seal }: Parts, body: z.infer<typeof change>, before?: Connect
   };
 }
 
-/** What Auth0 shows of a connection that nobody has set it for. */
+/** What Auth0 shows for a connection's options that were never set. */
 const defaultOptions: Record<string, object> = {
   auth0: { disable_self_service_change_password: false },
   email: { email: { body: '' } },
 };
 
-/** Secrets among the options are shown to those who may replace them. */
+/** Secret options are shown to callers who may replace them. */
 export async function presenter(
   { seal, db }: Parts,
   scopes: ReadonlySet<string>,

@@ -1,4 +1,4 @@
-/** A public key that an application signs its assertions with (private_key_jwt): what is taken, and what is kept of it. */
+/** A public key that an application signs its assertions with (private_key_jwt): the input, and what is stored. */
 import { createPublicKey, type KeyObject, randomBytes, X509Certificate } from 'node:crypto';
 import { z } from '@gatepost/runtime/env';
 import { calculateJwkThumbprint, type JWK } from 'jose';
@@ -22,7 +22,7 @@ export const credentialBody = z.strictObject({
 });
 export type CredentialBody = z.infer<typeof credentialBody>;
 
-/** By their ids, of those that the application has; or, of a new application, whole. */
+/** By id for the application's existing credentials; in full for a new application. */
 export const authenticationMethods = z.strictObject({
   private_key_jwt: z.strictObject({
     credentials: z
@@ -35,7 +35,7 @@ export const newAuthenticationMethods = z.strictObject({
   private_key_jwt: z.strictObject({ credentials: z.array(credentialBody).min(1).max(2) }),
 });
 
-/** @throws ManagementProblem 400 when the client has not all of them */
+/** @throws ManagementProblem 400 when the client lacks any of them */
 export async function findCredentials(
   { db }: Parts,
   clientId: string,
@@ -48,12 +48,12 @@ export async function findCredentials(
   return found;
 }
 
-/** What is written of a new one. @throws ManagementProblem 400 for what is no public key */
+/** The data to store for a new credential. @throws ManagementProblem 400 if it is not a public key */
 export async function makeCredential(body: CredentialBody) {
   const { key, certificate } = readPem(body.pem);
   const alg = body.alg ?? defaultAlgs[key.asymmetricKeyType ?? ''];
   if (alg === undefined || !fits(alg, key)) throw badBody('pem: not a key for this alg, or too short a one');
-  const bare = key.export({ format: 'jwk' }) as JWK; // fails for kinds of keys that no alg of ours fits
+  const bare = key.export({ format: 'jwk' }) as JWK; // fails for key types that none of our algorithms uses
   const kid = body.kid ?? (await calculateJwkThumbprint(bare));
   const parsed = body.parse_expiry_from_cert ? certificate?.validToDate : undefined;
   return {

@@ -1,6 +1,6 @@
 /**
- * What each operation does and answers, for `/openapi.json` and `/docs`: a line for each route (a test compares), with an example of its body
- * where it takes one. What Auth0 has and Gatepost does not is described by absent.ts itself.
+ * What each operation does and answers, for `/openapi.json` and `/docs`: one line per route (a test compares), with an example of its body
+ * if it has one. Features of Auth0 that Gatepost lacks are described by absent.ts.
  */
 import { free, openResource, resource } from './resource.ts';
 
@@ -52,7 +52,7 @@ const actionVersion = {
   built_at: time,
 };
 
-/** By name: an example, and the schema that is made of it. */
+/** By name: an example, and the schema made from it. */
 export const resources = {
   Client: openResource({
     client_id: 'x1rVGNYP9Y6LcDjwsGtGcBz3R1nYXf7c',
@@ -477,7 +477,7 @@ const done = (status: number): Answers => ({
 const array = (schema: object) => ({ type: 'array', items: schema });
 const all = (name: Name): Answers => ({ 200: { description: 'All of them', schema: array(refTo(name)) } });
 
-/** A page of what has no other form at Auth0. */
+/** A page of a list that has no other form at Auth0. */
 const paged = (key: string, name: Name): Answers => ({
   200: {
     description: 'A page',
@@ -493,7 +493,7 @@ const paged = (key: string, name: Name): Answers => ({
   },
 });
 
-/** As a bare array; with totals, if `include_totals` asks for them; or with a checkpoint, if `take` or `from` does (paging.ts). */
+/** As a bare array; with totals if `include_totals` asks for them; with a checkpoint if `take` or `from` does (paging.ts). */
 function list(key: string, name?: Name): Answers {
   const items = array(name ? refTo(name) : {});
   const total = { type: 'integer', example: name ? 1 : 0 };

@@ -1,4 +1,4 @@
-/** `device-credentials`: the refresh tokens that a person's devices hold. Taking one away ends the grant it lives by. */
+/** `device-credentials`: the refresh tokens on a person's devices. Deleting one ends its grant. */
 import { z } from '@gatepost/runtime/env';
 import { type Database, Prisma } from '../database.ts';
 import { gone, operation } from './operation.ts';
@@ -19,7 +19,7 @@ export const listDeviceCredentials = operation({
       Prisma.sql`model = 'RefreshToken' AND consumed_at IS NULL AND expires_at > now() AND account_id IS NOT NULL`,
       ...(query.user_id === undefined ? [] : [Prisma.sql`account_id = ${query.user_id}`]),
       ...(query.client_id === undefined ? [] : [Prisma.sql`client_id = ${query.client_id}`]),
-      // Keys of devices are a thing of Auth0's that we have none of.
+      // Device keys are a feature of Auth0's that we lack.
       ...(query.type === 'public_key' ? [Prisma.sql`false`] : []),
     ];
     return list('device_credentials', query, source(parts.db, Prisma.join(conditions, ' AND ')), present);
@@ -50,7 +50,7 @@ function source(db: Database, where: Prisma.Sql): Source<Row> {
   };
 }
 
-/** The id is the token's hash, which opens nothing. */
+/** The id is the token's hash, which gives no access. */
 function present({ id, account_id, client_id }: Row): object {
   return { id: `dcr_${id}`, type: 'refresh_token', device_name: 'Refresh token', user_id: account_id, client_id };
 }

@@ -1,11 +1,11 @@
-/** `email-templates`: the mails in the tenant’s own words. Those that are never sent are kept as they are given. */
+/** `email-templates`: the mails in the tenant’s own words. Templates of mails that are never sent are stored as given. */
 import { z } from '@gatepost/runtime/env';
 import type { EmailTemplateModel } from '../generated/models.ts';
 import { checkEmailTemplate } from '../mail/tenant-letter.ts';
 import { ok, operation } from './operation.ts';
 import { badBody, conflict, ManagementProblem, missing } from './problem.ts';
 
-/** Auth0's names. docs/reference/mail.md says which of them are sent. */
+/** Auth0's names. docs/reference/mail.md lists which mails are sent. */
 const names = [
   'verify_email',
   'verify_email_by_code',
@@ -56,7 +56,7 @@ export const createEmailTemplate = operation({
   },
 });
 
-/** What the body leaves out goes back to its default. */
+/** Fields that the body leaves out return to their defaults. */
 export const setEmailTemplate = operation({
   body: changed,
   async run({ parts, params, body }) {
@@ -91,14 +91,14 @@ function nameOf({ id }: Record<string, string>, body: Fields = {}): (typeof name
   return name.data;
 }
 
-/** The columns that the body sets. @throws ManagementProblem 400 for a template that could not be shown */
+/** The columns that the body sets. @throws ManagementProblem 400 for a template that could not be rendered */
 function columns(body: Fields) {
   const texts = { body: body.body, sender: body.from, subject: body.subject, resultUrl: body.resultUrl };
   const problem = checkEmailTemplate(texts);
   if (problem !== undefined) throw badBody(problem);
   const given = {
     ...texts,
-    // 0 is Auth0's word for the usual time.
+    // 0 means the default lifetime at Auth0.
     urlLifetimeSeconds: body.urlLifetimeInSeconds === 0 ? null : body.urlLifetimeInSeconds,
     includeEmailInRedirect: body.includeEmailInRedirect,
     enabled: body.enabled ?? undefined,

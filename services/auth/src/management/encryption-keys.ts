@@ -1,6 +1,6 @@
 /**
- * `keys/encryption/rekey`: what is stored under `SECRETS_KEY_OTHER` is sealed under `SECRETS_KEY` (docs/operations.md). Auth0 has the route, for
- * the keys that it keeps itself; ours are the operator's.
+ * `keys/encryption/rekey`: reseals what is stored under `SECRETS_KEY_OTHER` with `SECRETS_KEY` (docs/operations.md). Auth0 has the route for
+ * the keys that it manages itself; ours are the operator's.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Seal } from '@gatepost/runtime/seal';
@@ -12,7 +12,7 @@ import { resealUpstreamTokens } from '../upstream/tokens.ts';
 import { resealSecrets } from './inert.ts';
 import { gone, operation } from './operation.ts';
 
-/** Where secrets stand that people wrote: columns of JSON. */
+/** JSON columns in which people may have stored secrets. */
 const columns = [
   ['clients', 'inert'],
   ['resource_servers', 'inert'],
@@ -23,7 +23,7 @@ const columns = [
 
 export const rekey = operation({
   async run({ parts: { pool, seal: sealing, log } }) {
-    // What neither key opens stays as it is, and keeps nothing else from being sealed.
+    // A secret that neither key opens stays as it is, without preventing the others from being resealed.
     const seal: Seal = {
       ...sealing,
       reseal(sealed, purpose) {
@@ -46,7 +46,7 @@ export const rekey = operation({
   },
 });
 
-/** A row that is changed meanwhile stays as it was written, which is under the present key. @returns how many rows changed */
+/** A row changed meanwhile stays as it was written, since that is under the current key. @returns how many rows changed */
 async function resealColumn(pool: Pool, seal: Seal, table: string, column: string): Promise<number> {
   const { rows } = await pool.query<{ place: string; before: Prisma.JsonValue }>(
     `SELECT ctid::text AS place, ${column} AS before FROM ${table} WHERE ${column}::text LIKE '%$sealed%'`,

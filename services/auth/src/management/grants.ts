@@ -1,4 +1,4 @@
-/** `grants`: which scopes people allowed which application. Deleting a consent ends at once what the application has through it. */
+/** `grants`: the scopes that people allowed an application. Deleting a consent immediately ends what the application has through it. */
 import { z } from '@gatepost/runtime/env';
 import type { Database } from '../database.ts';
 import type { ConsentModel } from '../generated/models.ts';
@@ -86,6 +86,6 @@ function readId(id: string): Key | undefined {
       .parse(JSON.parse(Buffer.from(id, 'base64url').toString()));
     return { userId, clientId, resource };
   } catch {
-    return undefined; // no id of ours: there is nothing to take back
+    return undefined; // not one of our ids: there is nothing to revoke
   }
 }

@@ -1,4 +1,4 @@
-/** `guardian`: what people may use as a second factor, and when they are asked for one (factors/policy.ts). */
+/** `guardian`: the second factors people may use, and when they are asked for one (factors/policy.ts). */
 import { z } from '@gatepost/runtime/env';
 import { type FactorName, factorNames, type MfaSettings, mfaSettingsOf } from '../factors/types.ts';
 import { notHere } from './absent.ts';
@@ -6,9 +6,9 @@ import { ok, operation } from './operation.ts';
 import type { Parts } from './parts.ts';
 import { badBody, ManagementProblem } from './problem.ts';
 
-/** Auth0’s that are not in Gatepost. */
+/** Auth0 factors that Gatepost lacks. */
 const absent = ['push-notification', 'duo'];
-/** A tool sends back what it read. */
+/** Loose, since tools send back what they read. */
 const change = z.looseObject({ enabled: z.boolean() });
 
 export const listFactors = operation({
@@ -37,7 +37,7 @@ export const listPolicies = operation({
   run: async ({ parts }) => ok(policiesOf(mfaSettingsOf(await parts.settings.load()))),
 });
 
-/** Auth0 knows "always" and "never"; where nobody is asked always, those are who have set something up, unless `mfa_policy` is `never`. */
+/** Auth0 has "always" and "never"; instead of "never", people with a factor are still asked here, unless `mfa_policy` is `never`. */
 export const setPolicies = operation({
   body: z.array(z.string()).max(2),
   async run({ parts, body }) {

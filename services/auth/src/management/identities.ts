@@ -28,7 +28,7 @@ export const linkIdentity = operation({
     const primary = await loadUser(parts, params.id);
     await checkNotAbove(parts, primary, held);
     const secondary = await secondaryOf(parts, body);
-    // Whoever signs in as the one is the other from then on.
+    // Somebody who signs in as the one is the other from then on.
     await checkNotAbove(parts, secondary, held);
     if (secondary.userId === primary.userId) throw badBody('an account cannot be linked to itself');
     await link(parts, primary.userId, secondary.userId);
@@ -36,7 +36,7 @@ export const linkIdentity = operation({
   },
 });
 
-/** It is unknown which sessions of the account were begun with the leaving identity, so all of them end. */
+/** It is unknown which of the account's sessions were begun with the removed identity, so all of them end. */
 export const unlinkIdentity = operation({
   async run({ parts, params, scopes: held }): Promise<Answer> {
     const { provider = '', user_id = '' } = params;
@@ -50,7 +50,7 @@ export const unlinkIdentity = operation({
   },
 });
 
-/** In one step; then all sessions of both are over. @throws ManagementProblem 404 when none of the linked ones is meant */
+/** In one transaction; then all sessions of both end. @throws ManagementProblem 404 when no linked identity matches */
 export async function unlink(
   { pool }: Pick<Parts, 'pool'>,
   primary: string,
@@ -77,8 +77,8 @@ export async function unlink(
 }
 
 /**
- * In one step, so that neither account can be linked otherwise meanwhile. Sessions of the account that is linked end.
- * @param before what else is checked in that step, and throws where it stands against it
+ * In one transaction, so that neither account can be linked elsewhere meanwhile. Sessions of the linked account end.
+ * @param before a further check in the transaction, which throws to prevent the link
  */
 export async function link(
   { pool }: Pick<Parts, 'pool'>,
@@ -110,7 +110,7 @@ export async function link(
 
 type Named = { provider?: string; user_id?: string; connection_id?: string; link_with?: string };
 
-/** By an ID token, or by name. */
+/** Found by an ID token, or by name. */
 async function secondaryOf(
   parts: Parts,
   { provider, user_id, connection_id, link_with }: Named,
@@ -127,7 +127,7 @@ async function secondaryOf(
   return findIdentity(parts, { provider, user_id, connection_id });
 }
 
-/** By the user_id with its prefix or without. */
+/** Found by user_id, with or without its prefix. */
 async function findIdentity(
   { db, connections }: Parts,
   { provider, user_id, connection_id }: { provider: string; user_id: string; connection_id: string | undefined },

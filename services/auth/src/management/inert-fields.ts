@@ -1,6 +1,6 @@
 /**
- * What Auth0 documents for applications, APIs, connections and the tenant, and nothing here acts on. Types are checked, and
- * unknown names refused; which of its words a text may be is Auth0's business. docs/reference/management-api.md lists them.
+ * Fields that Auth0 documents for applications, APIs, connections and the tenant, without effect here. Types are checked, and unknown
+ * names refused; which words a text may be is Auth0's business. docs/reference/management-api.md lists them.
  */
 import { z } from '@gatepost/runtime/env';
 
@@ -16,7 +16,7 @@ const active = z.strictObject({ active: flag });
 /** Auth0 leaves these open. */
 const open = z.record(z.string(), z.unknown());
 const nullable = <T extends z.ZodRawShape>(fields: T) =>
-  // The same names, each with null beside what it takes.
+  // The same fields, each also accepting null.
   Object.fromEntries(
     Object.entries(fields).map(([name, field]) => [name, (field as z.ZodType).nullable()]),
   ) as unknown as {
@@ -30,7 +30,7 @@ export const inertOfClient = nullable({
   async_approval_notification_channels: texts,
   b2b_integration_configuration: z.strictObject({ sso_profiles: texts, integration_type: text }).partial(),
   client_aliases: texts,
-  /** As cross_origin_authentication was called before. */
+  /** The former name of cross_origin_authentication. */
   cross_origin_auth: flag,
   cross_origin_authentication: flag,
   cross_origin_loc: text,

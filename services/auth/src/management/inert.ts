@@ -1,6 +1,6 @@
 /**
- * Fields that Auth0 documents and nothing here acts on (inert-fields.ts). They are kept as given, so that a tool finds what it
- * wrote. Secret ones are sealed, and shown only to those who may change them.
+ * Fields that Auth0 documents, without effect here (inert-fields.ts). They are stored as given, so that a tool finds what it wrote.
+ * Secret ones are sealed, and shown only to callers who may change them.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from '@gatepost/runtime/env';
@@ -11,7 +11,7 @@ export type InertFields = Record<string, z.ZodType>;
 type Values = Record<string, unknown>;
 
 const purpose = 'inert field';
-/** By what Auth0 calls them, wherever they stand. */
+/** Auth0's names for them, at any depth. */
 const secretNames = new Set([
   'api_key',
   'app_secret',
@@ -32,8 +32,8 @@ const secretNames = new Set([
 ]);
 
 /**
- * A body as tools send it back: what is read only is left out, and so is null where it takes nothing away.
- * What the shape does not know stays, to be refused.
+ * A body as tools send it back: read-only fields are dropped, and so is null where it would remove nothing.
+ * Fields the shape does not know stay, to be refused.
  */
 export function sentBack<Shape extends z.ZodObject>(shape: Shape, readOnly: readonly string[]) {
   const isNoise = ([name, value]: [string, unknown]) =>
@@ -46,8 +46,8 @@ export function sentBack<Shape extends z.ZodObject>(shape: Shape, readOnly: read
 }
 
 /**
- * The column after a change: what the body names is set, null takes away, and a default is left out where nothing else was
- * set. Undefined when the body names none of the fields.
+ * The column after a change: fields in the body are set, null removes, and a default is left out where nothing else was set.
+ * Undefined when the body has none of the fields.
  */
 export function changeInert(
   fields: InertFields,
@@ -56,7 +56,7 @@ export function changeInert(
 ): Prisma.InputJsonObject | undefined {
   const isDefault = (name: string, value: unknown) =>
     !Object.hasOwn(before as object, name) && isDeepStrictEqual(whole(defaults[name], value), defaults[name]);
-  // Sealed anew, a secret that stays the same would look like another.
+  // Sealed again, an unchanged secret would look different.
   const stands = showInert(before, seal, true);
   const given = Object.entries(body).filter(
     ([name, value]) =>
@@ -70,12 +70,12 @@ export function changeInert(
   return Object.fromEntries(Object.entries(after).filter(([, value]) => value !== null)) as Prisma.InputJsonObject;
 }
 
-/** An object with what its default has beside. */
+/** An object completed with the other fields of its default. */
 function whole(standard: unknown, value: unknown): unknown {
   return isRecord(standard) && isRecord(value) ? { ...standard, ...value } : value;
 }
 
-/** Seals what is secret in a value on its way to the database. */
+/** Seals the secrets in a value on its way to the database. */
 export function sealSecrets(value: unknown, seal: Seal): Prisma.InputJsonValue {
   const sealed = walk(value, (secret) => ({
     $sealed: seal.seal(JSON.stringify(secret), purpose).toString('base64'),
@@ -83,17 +83,17 @@ export function sealSecrets(value: unknown, seal: Seal): Prisma.InputJsonValue {
   return sealed as Prisma.InputJsonValue; // JSON came in
 }
 
-/** What the database holds, with its secrets, or without them. */
+/** The stored value, with its secrets or without them. */
 export function showInert(stored: Prisma.JsonValue, seal: Seal, withSecrets: boolean): Values {
   return walk(stored, (secret) => {
     if (!withSecrets) return undefined;
-    // What was written before secrets were sealed stands as it is.
+    // A value written before secrets were sealed is returned as it is.
     const { $sealed: sealed } = secret as { $sealed?: unknown };
     return typeof sealed === 'string' ? JSON.parse(seal.open(Buffer.from(sealed, 'base64'), purpose)) : secret;
   }) as Values;
 }
 
-/** A stored value with its secrets sealed under the present key; the same where all of them are. */
+/** A stored value with its secrets sealed under the current key; unchanged if they already are. */
 export function resealSecrets(stored: Prisma.JsonValue, seal: Seal): Prisma.JsonValue {
   return walk(stored, (secret) => {
     const { $sealed: sealed } = secret as { $sealed?: unknown };

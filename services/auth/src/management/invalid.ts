@@ -2,7 +2,7 @@
 import type { z } from '@gatepost/runtime/env';
 import type { ManagementProblem } from './problem.ts';
 
-/** @throws what `problem` makes of the first thing that is wrong */
+/** @throws the error that `problem` makes of the first thing that is wrong */
 export function parseShape(
   schema: z.ZodType,
   value: unknown,
@@ -26,7 +26,7 @@ function describeIssue(issue: z.core.$ZodIssue): string {
 
 const maxDepth = 32;
 
-/** What no schema names and PostgreSQL cannot keep: NUL, half a surrogate pair; and nesting that costs more than it can mean. */
+/** What no schema covers and PostgreSQL cannot store: NUL, half a surrogate pair; also excessive nesting. */
 export function findFlaw(value: unknown, depth = 0): string | undefined {
   if (typeof value === 'string') {
     if (value.includes('\0')) return 'a string must not contain NUL';

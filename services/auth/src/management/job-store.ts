@@ -1,4 +1,4 @@
-/** Jobs that the management API was given, for a day (as at Auth0). */
+/** Jobs given to the management API, kept for a day (as at Auth0). */
 import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { Wanted } from '../exports/lines.ts';
@@ -8,12 +8,12 @@ export type Job = {
   type: string;
   status: 'pending' | 'completed' | 'failed';
   created_at: string;
-  /** Of an export. */
+  /** For an export. */
   export?: Wanted;
 };
 
 export type JobStore = {
-  /** An export's link is good for an hour. */
+  /** An export's link is valid for an hour. */
   create(type: string, wanted?: Wanted): Promise<Job>;
   end(job: Job, status: 'completed' | 'failed'): Promise<void>;
   find(id: string): Promise<Job | undefined>;

@@ -1,4 +1,4 @@
-/** `jobs`: work that goes on after the answer. Here that is a verification mail; imports have a file of their own. */
+/** `jobs`: work that continues after the answer. Here that is a verification mail; imports have their own file. */
 import { z } from '@gatepost/runtime/env';
 import { created, ok, operation } from './operation.ts';
 import { ManagementProblem, missing } from './problem.ts';

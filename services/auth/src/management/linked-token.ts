@@ -1,6 +1,6 @@
 /**
- * `link_with`: the second account is named by an ID token of ours, which shows that whoever asks has signed in to it. A token that was got
- * with the first of two factors alone does not show that.
+ * `link_with`: the second account is named by one of our ID tokens, which proves that the caller has signed in to it. A token obtained
+ * with only the first of two factors does not prove that.
  */
 import { decodeProtectedHeader, type JWTPayload, errors as joseErrors, jwtVerify } from 'jose';
 import { hasSecondFactor } from '../factors/types.ts';
@@ -9,13 +9,13 @@ import { loadLiveKeys } from '../keys/live-keys.ts';
 import type { Parts } from './parts.ts';
 import { badBody, ManagementProblem } from './problem.ts';
 
-/** @throws ManagementProblem 400 when it is no ID token of ours that counts now, 403 when it lacks the second factor */
+/** @throws ManagementProblem 400 if it is not a currently valid ID token of ours, 403 if it lacks the second factor */
 export async function accountOfIdToken(parts: Parts, token: string): Promise<AccountModel> {
   const claims = await verify(parts, token);
   const client = typeof claims.aud === 'string' ? await parts.clients.find(claims.aud) : undefined;
   const account = client && (await parts.accounts.find(claims.sub!));
   const since = account?.sessionsNotBefore?.getTime() ?? 0;
-  // Made after the token, it is another account that has the name of one that is gone. The token tells whole seconds.
+  // An account created after the token is a different one with a reused id. The token has whole seconds.
   const isAnothers = account && claims.iat! < Math.floor(account.createdAt.getTime() / 1_000);
   if (!account || account.blocked || isAnothers || claims.iat! * 1_000 < since) throw unusable();
   const amr = Array.isArray(claims.amr) ? claims.amr : [];
@@ -34,7 +34,7 @@ async function verify({ db, issuers }: Parts, token: string): Promise<JWTPayload
     const requiredClaims = ['sub', 'aud', 'iat', 'exp'];
     const { payload } = await jwtVerify(token, keys, { issuer: issuers, requiredClaims });
     const { typ = 'JWT' } = decodeProtectedHeader(token);
-    // Access tokens and logout tokens are ours as well, and no proof of a sign-in.
+    // Access tokens and logout tokens are also signed by us, but do not prove a sign-in.
     const isOther = typ !== 'JWT' || ['scope', 'events', 'gty', 'client_id'].some((name) => name in payload);
     if (isOther) throw unusable();
     return payload;

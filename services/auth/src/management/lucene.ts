@@ -1,19 +1,19 @@
 /**
  * Lucene's query syntax (https://lucene.apache.org/core/2_9_4/queryparsersyntax.html) as Auth0's lists take it
  * (https://auth0.com/docs/manage-users/user-search/user-search-query-syntax): words, "phrases", wildcards, ranges, fields, groups and
- * operators; no fuzzy or regular expressions and no `?`. Terms beside each other are alternatives, as Lucene has it.
+ * operators; no fuzzy or regular expressions and no `?`. Adjacent terms are alternatives, as in Lucene.
  *
- *   any    = all { ["OR"] all }       with `+` or `-` before one: that must, must not match
+ *   any    = all { ["OR"] all }       with `+` or `-` before one: it must, or must not, match
  *   all    = one { "AND" one }
  *   one    = ("NOT" | "!" | "-" | "+") one | "(" any ")" | [field ":"] value
  *   value  = word | phrase | range | "(" any ")"
  *   range  = ("[" | "{") bound "TO" bound ("]" | "}") | (">=" | ">" | "<=" | "<") bound
  *
- * Length, number of terms and depth are bounded, and each character is looked at a fixed number of times.
+ * Length, number of terms and depth are bounded, and each character is read a fixed number of times.
  */
 import { badQuery } from './problem.ts';
 
-/** `text` is literal; `pattern` holds the literals between asterisks. A bound that is not there is open. */
+/** `text` is literal; `pattern` holds the literals between asterisks. An absent bound is open. */
 export type Value =
   | { kind: 'text'; text: string }
   | { kind: 'pattern'; parts: string[] }
@@ -24,23 +24,23 @@ export type Query =
   | { kind: 'and' | 'or'; of: Query[] }
   | { kind: 'not'; of: Query }
   | { kind: 'exists'; field: string }
-  /** Without a field: in any. */
+  /** Without a field: in any field. */
   | { kind: 'match'; field: string | undefined; value: Value };
 
 export const lengthMax = 8_000;
 const termsMax = 256;
 const depthMax = 20;
 
-/** One that stands in a row of alternatives: joined by an explicit OR to a neighbour, or to be met, or not to be met. */
+/** One of several adjacent alternatives: joined to a neighbour by an explicit OR, or marked as required or excluded. */
 type Clause = { query: Query; sign: '+' | '-' | undefined; joined: boolean };
 
-/** @throws ManagementProblem 400 for what is not in this language */
+/** @throws ManagementProblem 400 for text outside of this language */
 export function parseLucene(q: string): Query {
   if (q.length > lengthMax) throw badQuery(`'q' has more than ${lengthMax} characters`);
   return new Parser(q).parse();
 }
 
-/** Each rule of the grammar reads from where the one before it has ended, and goes past the space behind it. */
+/** Each grammar rule reads from where the previous one ended, and skips the space after itself. */
 class Parser {
   readonly #q: string;
   #at = 0;
@@ -121,7 +121,7 @@ class Parser {
     return this.#matching(field, this.#word(false));
   }
 
-  /** What has a colon, but no field before it: `*:*`, `_exists_:field`. */
+  /** Expressions with a colon but no field before it: `*:*`, `_exists_:field`. */
   #special(name: '*' | '_exists_'): Query {
     const [text = '', ...more] = this.#here() === '"' ? [this.#phrase().text] : this.#word(true);
     if (name === '*') {
@@ -152,7 +152,7 @@ class Parser {
     return { kind: 'text', text };
   }
 
-  /** The literals between its asterisks. */
+  /** A word's literals, split at its asterisks. */
   #word(colonEnds: boolean): string[] {
     const parts = [''];
     const start = this.#at;
@@ -217,7 +217,7 @@ class Parser {
     return isOpen ? undefined : { text, inclusive };
   }
 
-  /** Whether this word comes next, by itself; and goes past it. */
+  /** Whether this word comes next as a separate word; if so, moves past it. */
   #operator(name: string, { peek = false } = {}): boolean {
     const end = this.#q[this.#at + name.length];
     if (!this.#q.startsWith(name, this.#at) || !(end === undefined || /[\s()"]/.test(end))) return false;
@@ -260,7 +260,7 @@ class Parser {
   }
 }
 
-/** Alternatives beside each other; those with a sign are conditions, but where OR says that they are alternatives like the others. */
+/** Adjacent clauses are alternatives; signed ones are conditions, unless an OR makes them alternatives too. */
 function combine(clauses: Clause[]): Query {
   const must: Query[] = [];
   const should: Query[] = [];

@@ -1,6 +1,6 @@
 /**
- * `email-templates/{name}/previews`: a mail with sample contents, in words that have not been saved yet. Ours, Auth0 has none. Its HTML is
- * shown in a frame of the caller's own page, nowhere else (previews.ts).
+ * `email-templates/{name}/previews`: a mail with sample contents, in words that have not been saved yet. Not in Auth0. Its HTML is shown
+ * in a frame of the caller's own page, and nowhere else (previews.ts).
  */
 import { z } from '@gatepost/runtime/env';
 import { baseUrlOf } from '@gatepost/runtime/issuer';
@@ -12,7 +12,7 @@ import { previewSeconds } from './preview-store.ts';
 import { badBody, ManagementProblem } from './problem.ts';
 
 export const createMailPreview = operation({
-  /** What is left out is as it is saved; null: ours. */
+  /** Omitted fields use the saved version; null uses our default. */
   body: z
     .strictObject({
       body: z.string().max(100_000).nullable(),
@@ -36,7 +36,7 @@ export const createMailPreview = operation({
     const sample = { issuer: baseUrlOf(parts.issuer), clientId: body.client_id, uiLocales: body.ui_locales };
     const { mail, problems } = await parts.letters.preview(sampleLetter(id, sample), template);
     const [failed] = Object.entries(problems);
-    // Our own words would stand there, and nobody would know why.
+    // Our own text would appear instead, and nobody would know why.
     if (failed) throw new ManagementProblem(400, 'invalid_template', `${failed.join(': ')}`);
     const key = await parts.previews.keep(framed(mail.html ?? '', origins));
     return created({
@@ -49,7 +49,7 @@ export const createMailPreview = operation({
   },
 });
 
-/** As a mail program shows it: its own styles and pictures, and nothing that runs. */
+/** As a mail program shows it: with its own styles and pictures, and no scripts. */
 function framed(html: string, origins: string[]): Page {
   const policy = [
     "default-src 'none'",

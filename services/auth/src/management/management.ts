@@ -1,6 +1,6 @@
 /**
- * The management API, `api/v2`: Auth0's shapes, scopes, paging and errors. This is its entry: it authenticates and reads the
- * body. The routes stand in routes.ts, serve.ts takes a request through one, and each resource has a file of its own.
+ * The management API, `api/v2`: Auth0's shapes, scopes, paging and errors. This entry point authenticates and reads the body. The
+ * routes are in routes.ts, serve.ts runs a request through one, and each resource has its own file.
  */
 
 import { describeError, type Log } from '@gatepost/runtime/log';
@@ -28,7 +28,7 @@ export function makeManagement(given: ManagementParts): Router {
   router.use(async (request, response, next) => {
     setRoute(response, 'api/v2');
     response.set({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
-    // Before the body is read, so that a caller who may not write costs no parsing.
+    // Before the body is read, so that unauthorized callers cost no parsing.
     const caller = await authenticate(request.get('authorization'));
     callers.set(request, caller);
     allowOrigin(request, response, caller);
@@ -43,7 +43,7 @@ export function makeManagement(given: ManagementParts): Router {
   router.use((request) => {
     throw new ManagementProblem(404, undefined, `Not Found: ${request.method}`);
   });
-  // Outside the router, which passes on a path that cannot be decoded.
+  // Outside the router, which passes on an undecodable path.
   return express.Router().use('/api/v2', router, makeProblemHandler(parts.log));
 }
 
@@ -66,7 +66,7 @@ function toProblem(error: unknown): ManagementProblem {
   const meanwhile = happenedMeanwhile(error);
   if (meanwhile) return meanwhile;
   if (isAway(error)) return new ManagementProblem(503, 'temporarily_unavailable', 'Try again in a moment');
-  // What Express and its body parsers refuse: malformed JSON, a broken escape in the path, too large a body.
+  // Errors of Express and its body parsers: malformed JSON, a broken escape in the path, too large a body.
   if (error instanceof ApiError) return new ManagementProblem(error.status, 'invalid_uri', error.message);
   const { status } = error as { status?: unknown };
   if (typeof status === 'number' && status >= 400 && status < 500)

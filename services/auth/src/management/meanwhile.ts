@@ -1,6 +1,6 @@
 /**
- * What somebody else deletes or makes between a request's look and its write. The database refuses such a write; here that becomes, for every
- * route, what the look would have found a moment later: 404 in the words of whatever is gone, or 409.
+ * Concurrent deletions and creations between a request's check and its write. The database refuses such a write; for every route, this
+ * turns the refusal into what the check would have found a moment later: 404 for whatever is gone, or 409.
  */
 import { Prisma } from '../database.ts';
 import { conflict, type ManagementProblem, missing } from './problem.ts';
@@ -15,7 +15,7 @@ const organization: Kind = ['organization', 'No organization found by that id or
 const member: Kind = ['organization_member', 'The user is not a member of the organization.'];
 const action: Kind = ['action', 'The action does not exist.'];
 
-/** By Prisma's names of the tables. */
+/** By Prisma's model names. */
 const byModel: Record<string, Kind> = {
   Account: user,
   Action: action,
@@ -28,7 +28,7 @@ const byModel: Record<string, Kind> = {
   Role: role,
 };
 
-/** By the columns of a foreign key, as PostgreSQL names it: `user_roles_role_id_fkey`. The longest first. */
+/** By the columns in the name of a PostgreSQL foreign key: `user_roles_role_id_fkey`. The longest first. */
 const byColumns: [columns: string, Kind][] = [
   ['organization_id_user_id', member],
   ['organization_id', organization],
@@ -60,7 +60,7 @@ type Known = InstanceType<typeof Prisma.PrismaClientKnownRequestError>;
 
 const modelOf = ({ meta }: Known) => String(meta?.modelName ?? '');
 
-/** Where the driver's error has the constraint differs from one release of Prisma to the next. */
+/** The place of the constraint in the driver's error differs between releases of Prisma. */
 function referred({ meta }: Known): Kind | undefined {
   const [, name = ''] = /"(\w+)_fkey"/.exec(JSON.stringify(meta ?? {})) ?? [];
   return byColumns.find(([columns]) => name.endsWith(columns))?.[1];

@@ -1,12 +1,12 @@
-/** Auth0's way with metadata: what is named is set, null removes, the rest stays. */
+/** Merges metadata as Auth0 does: named keys are set, null removes, the rest stays. */
 export function merge(before: object, change: Record<string, unknown> | undefined): Record<string, unknown> {
   return Object.fromEntries(Object.entries({ ...before, ...change }).filter(([, value]) => value !== null));
 }
 
 /**
- * The same change for a statement of the database, `(column - removed::text[]) || set::jsonb`, so that of several at once none is lost.
+ * The same change for a database statement, `(column - removed::text[]) || set::jsonb`, so that concurrent changes do not overwrite each other.
  *
- * @returns what is set, as JSON, and the names of what is removed
+ * @returns the values to set, as JSON, and the names to remove
  */
 export function parted(change: Record<string, unknown>): { set: string; removed: string[] } {
   const entries = Object.entries(change);

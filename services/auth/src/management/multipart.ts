@@ -3,7 +3,7 @@ import type { BusboyHeaders } from '@fastify/busboy';
 import type { RequestHandler } from 'express';
 import { badBody, ManagementProblem } from './problem.ts';
 
-/** A file has at most so many bytes, as at Auth0. */
+/** The largest file, in bytes, as at Auth0. */
 const fileMaxBytes = 512_000;
 const limits = { fileSize: fileMaxBytes, files: 1, fields: 10, parts: 12, fieldSize: 1_024, headerPairs: 20 };
 
@@ -21,7 +21,7 @@ export const readMultipart: RequestHandler = async (request, _response, next) =>
     if (ended) return;
     ended = true;
     request.unpipe(form);
-    // The rest is not looked at.
+    // Drains the rest unread.
     if (error) request.resume();
     next(error);
   };
@@ -30,7 +30,7 @@ export const readMultipart: RequestHandler = async (request, _response, next) =>
   const cutOff = () => end(badBody('The form is not complete'));
   form.on('file', (name, stream) => {
     const chunks: Buffer[] = [];
-    // Of a form that ends in the middle of its file: nobody else hears of it.
+    // A form that ends in the middle of its file is reported only here.
     stream.on('error', cutOff);
     stream.on('data', (chunk: Buffer) => void chunks.push(chunk));
     stream.on('limit', () =>

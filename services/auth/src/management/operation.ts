@@ -1,4 +1,4 @@
-/** What a route does: one object declares its input and its answer. The table (routes.ts) says where it is and who may use it. */
+/** What a route does: one object declares its input and its answer. The table (routes.ts) holds its path and scopes. */
 import type { z } from '@gatepost/runtime/env';
 import type { Parts } from './parts.ts';
 
@@ -8,13 +8,13 @@ export type Call<Query = unknown, Body = unknown> = {
   params: Record<string, string>;
   query: Query;
   body: Body;
-  /** What the token may do: for operations of which a part wants a scope of its own. */
+  /** The token's scopes, for operations where a part needs a scope of its own. */
   scopes: ReadonlySet<string>;
-  /** Of the pages that may read the answer. */
+  /** The origins of pages that may read the answer. */
   origins: string[];
 };
 
-/** `body` undefined: an answer without one. */
+/** `body` undefined: an empty response. */
 export type Answer = { status: number; body?: unknown };
 
 export type Operation = {
@@ -25,7 +25,7 @@ export type Operation = {
   run(call: Call): Promise<Answer> | Answer;
 };
 
-/** Declares an operation; its `run` gets the query and body as its schemas give them. What has no schema arrives undefined. */
+/** Declares an operation; its `run` gets query and body as parsed by its schemas. Without a schema they are undefined. */
 export function operation<
   Query extends z.ZodType = z.ZodUndefined,
   Body extends z.ZodType = z.ZodUndefined,
@@ -35,7 +35,7 @@ export function operation<
   multipart?: true;
   run(call: Call<z.output<Query>, z.output<Body>>): Promise<Answer> | Answer;
 }): Operation {
-  // The spine hands `run` what these schemas gave.
+  // serve.ts passes `run` what these schemas returned.
   return definition as Operation;
 }
 

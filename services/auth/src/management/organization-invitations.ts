@@ -1,4 +1,4 @@
-/** `organizations/{id}/invitations`: a link by which somebody becomes a member. It is shown when it is made: only its hash is kept. */
+/** `organizations/{id}/invitations`: a link that makes somebody a member. It is shown only when it is made: only its hash is stored. */
 import { randomBytes } from 'node:crypto';
 import { z } from '@gatepost/runtime/env';
 import type { RegisteredClient } from '../clients/store.ts';
@@ -13,7 +13,7 @@ import type { Parts } from './parts.ts';
 import { badBody, missing } from './problem.ts';
 import { checkRolesHeld } from './roles.ts';
 
-/** Auth0's: a week, and 30 days at most. */
+/** Auth0's values: a week, and at most 30 days. */
 const ttlDefault = 604_800;
 const ttlMax = 2_592_000;
 const metadata = z.record(z.string().max(255), z.unknown());
@@ -118,7 +118,7 @@ async function clientOf({ clients }: Parts, clientId: string): Promise<Registere
   return client;
 }
 
-/** The application begins the sign-in: it has the state that the answer is checked by. */
+/** The application begins the sign-in, since it holds the state against which the answer is checked. */
 async function invitationUrl(
   { settings }: Parts,
   { client, organization, ticket }: { client: RegisteredClient; organization: OrganizationModel; ticket: string },

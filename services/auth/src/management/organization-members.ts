@@ -1,4 +1,4 @@
-/** `organizations/{id}/members`: who belongs to an organization, and the roles that they have there alone. */
+/** `organizations/{id}/members`: an organization's members, and their roles within it. */
 import { z } from '@gatepost/runtime/env';
 import type { Prisma } from '../database.ts';
 import { gone, operation } from './operation.ts';
@@ -32,7 +32,7 @@ export const listMembers = operation({
         }),
       key: ({ userId }) => userId,
     };
-    // Roles are shown to whoever asks for them (https://auth0.com/docs/api/management/v2/organizations/get-members).
+    // Roles are included only on request (https://auth0.com/docs/api/management/v2/organizations/get-members).
     const withRoles = query.fields?.split(',').some((field) => field.trim() === 'roles') ?? false;
     return list('members', query, source, ({ account, roles }) => ({
       user_id: account.userId,
@@ -57,7 +57,7 @@ export const addMembers = operation({
   },
 });
 
-/** With their roles there, and all that was granted for the organization (a trigger does). */
+/** Also removes their roles there, and all grants for the organization (a trigger does). */
 export const removeMembers = operation({
   body: membersBody,
   async run({ parts, params, body: { members } }) {

@@ -1,4 +1,4 @@
-/** `organizations`: who signs in together, by which connections, and what they are called. */
+/** `organizations`: groups of people who sign in together, their connections, and their names. */
 import { randomBytes } from 'node:crypto';
 import { z } from '@gatepost/runtime/env';
 import { Prisma } from '../database.ts';
@@ -17,12 +17,12 @@ const connectionOptions = {
   assign_membership_on_login: z.boolean(),
   show_as_button: z.boolean(),
   is_signup_enabled: z.boolean(),
-  // Of the newer path: what is so here.
+  // Fields of the newer path, with the only values possible here.
   is_enabled: z.literal(true),
   organization_access_level: z.literal('none'),
 };
 const shape = z.strictObject({
-  // Auth0's: an id of an organization is no name of one.
+  // As at Auth0, a name must not look like an organization's id.
   name: z.string().regex(/^(?!org_)[a-z0-9][a-z0-9_-]{0,49}$/, 'Not a name: small letters, digits, - and _'),
   display_name: z.string().trim().min(1).max(255),
   branding: z
@@ -112,7 +112,7 @@ export const updateOrganization = operation({
   body: updateBody,
   async run({ parts, params, body }) {
     const { id } = await loadOrganization(parts, params.id);
-    // In the database, so that of several changes at once none is lost.
+    // Merged in the database, so that concurrent changes do not overwrite each other.
     const { set, removed } = parted(body.metadata ?? {});
     const merge = parts.db.$executeRaw`
       UPDATE organizations SET metadata = (metadata - ${removed}::text[]) || ${set}::jsonb WHERE id = ${id}`;
@@ -147,7 +147,7 @@ export const listOrganizationsOfUser = operation({
   },
 });
 
-/** @param name of the list where it is not bare */
+/** @param name of the list in an answer that is not a bare array */
 const listConnections = (name: string) =>
   operation({
     query: z.strictObject({ ...pageQuery, ...checkpointQuery }),
@@ -166,7 +166,7 @@ const listConnections = (name: string) =>
     },
   });
 
-/** Auth0 has them under two paths; its newer tools use the second. */
+/** Auth0 lists them under two paths; its newer tools use the second. */
 export const listEnabledConnections = listConnections('enabled_connections');
 export const listConnectionsOfOrganization = listConnections('connections');
 
@@ -241,7 +241,7 @@ async function loadEnabled({ db }: Parts, { id = '', connection_id: connectionId
   return found;
 }
 
-/** All but the metadata, which are merged. */
+/** All columns but the metadata, which are merged. */
 function columns(body: z.infer<typeof updateBody>) {
   return {
     ...(body.name !== undefined && { name: body.name }),

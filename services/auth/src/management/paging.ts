@@ -27,7 +27,7 @@ export type ListQuery = {
   include_fields?: boolean;
 };
 
-/** Where a list comes from. `after` is the key of the last item of the checkpoint before; items are in the order of their keys. */
+/** The data of a list. `after` is the key of the last item before the checkpoint; items are ordered by key. */
 export type Source<Item> = {
   total(): Promise<number>;
   items(window: { skip: number; take: number; after?: string }): Promise<Item[]>;
@@ -36,7 +36,7 @@ export type Source<Item> = {
 
 const reachable = 1_000;
 
-/** One page of the list, its items presented, in the shape that the query asks for: a bare array unless it wants more. */
+/** One page of the list, with its items presented, in the shape that the query asks for: by default a bare array. */
 export async function list<Item>(
   name: string,
   query: ListQuery,
@@ -62,7 +62,7 @@ export async function list<Item>(
   return ok({ start, limit, length: items.length, total: await source.total(), [name]: show(items) });
 }
 
-/** A list that is at hand as a whole, because it is short. */
+/** A list that is already complete in memory, because it is short. */
 export function ofArray<Item>(all: Item[], key: (item: Item) => string): Source<Item> {
   const sorted = all.toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
   return {
@@ -73,7 +73,7 @@ export function ofArray<Item>(all: Item[], key: (item: Item) => string): Source<
   };
 }
 
-/** The fields that `fields` names, or all but those. */
+/** Keeps the fields that `fields` names, or all others. */
 export function chooseFields(item: object, query: ListQuery): object {
   if (!query.fields) return item;
   const named = new Set(query.fields.split(',').map((field) => field.trim()));

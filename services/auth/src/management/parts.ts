@@ -1,4 +1,4 @@
-/** What the operations of the management API work with. */
+/** The dependencies of the management API's operations. */
 import type { Log } from '@gatepost/runtime/log';
 import type { Seal } from '@gatepost/runtime/seal';
 import type { Client, ClientMetadata, Provider } from 'oidc-provider';
@@ -41,7 +41,7 @@ import type { JobStore } from './job-store.ts';
 import type { PreviewStore } from './preview-store.ts';
 import { makeRunSearch, type RunSearch } from './run-search.ts';
 
-/** What the gate gives. */
+/** Provided by the gate. */
 export type ManagementParts = {
   issuer: string;
   /** All of ours, the primary one first. */
@@ -85,13 +85,13 @@ export type ManagementParts = {
   emailTemplates: EmailTemplateStore;
   customTexts: CustomTextStore;
   log: Log;
-  /** Whom to tell of changed clients and deleted people. */
+  /** Told of changed clients and deleted people. */
   report: Pick<Report, 'clientCreated' | 'clientUpdated' | 'userDeleted'>;
   audit: Pick<Audit, 'add'>;
 };
 
 export type Parts = ManagementParts & {
-  /** Throws an error with `error_description` when oidc-provider could not work with the client. */
+  /** Throws an error with `error_description` if oidc-provider could not work with the client. */
   checkMetadata(metadata: ReturnType<typeof clientMetadata>): void;
   /** Makes and saves an initial access token. */
   issueRegistrationToken(ttlSeconds: number): Promise<string>;
@@ -101,7 +101,7 @@ export type Parts = ManagementParts & {
 
 export function makeParts(given: ManagementParts): Parts {
   const { provider } = given;
-  // Its constructor checks the metadata and throws InvalidClientMetadata; the types leave its argument out.
+  // Its constructor checks the metadata and throws InvalidClientMetadata; the typings omit its argument.
   const CheckedClient = provider.Client as unknown as new (metadata: ClientMetadata) => Client;
   const InitialAccessToken = provider.InitialAccessToken as unknown as new (given: {
     expiresIn: number;

@@ -1,4 +1,4 @@
-/** Permissions as the operations of roles and of people take and show them: a scope of an API, by the API's identifier. */
+/** Permissions in the operations on roles and people: a scope of an API, with the API's identifier. */
 import { z } from '@gatepost/runtime/env';
 import type { AccountModel } from '../generated/models.ts';
 import type { Parts } from './parts.ts';
@@ -15,8 +15,8 @@ export const permissionsBody = z.strictObject({
 });
 
 /**
- * The permissions that a body gives, each of which there must be. Whoever gives permissions of the management API could give them to
- * themselves, so a token gives only those that it holds.
+ * The permissions in a body, each of which must exist. Granting permissions of the management API would allow granting them to oneself,
+ * so a token may give only those that it holds.
  */
 export async function givenPermissions(
   parts: Pick<Parts, 'resources'>,
@@ -35,7 +35,7 @@ export async function givenPermissions(
   return given;
 }
 
-/** The permissions of a body; the management API may be named as at any of our issuers. */
+/** The permissions in a body; the management API may be named after any of our issuers. */
 export function namedPermissions(
   { resources }: Pick<Parts, 'resources'>,
   { permissions }: z.infer<typeof permissionsBody>,
@@ -48,7 +48,7 @@ export function namedPermissions(
   );
 }
 
-/** @throws ManagementProblem 403 naming the permissions of the management API that the token does not hold itself. */
+/** @throws ManagementProblem 403 naming the management API permissions that the token does not hold itself. */
 export async function checkHeld(
   { resources }: Pick<Parts, 'resources'>,
   given: Permission[],
@@ -62,7 +62,7 @@ export async function checkHeld(
 }
 
 /**
- * Whoever decides how somebody signs in can sign in as them. So that is for a token that holds all that the person may do here.
+ * Deciding how somebody signs in allows signing in as them. So it takes a token that holds everything the person may do here.
  * @throws ManagementProblem 403
  */
 export async function checkNotAbove(
@@ -75,7 +75,7 @@ export async function checkNotAbove(
     throw new ManagementProblem(403, 'insufficient_scope', 'The user may do more here than this token');
 }
 
-/** Shows permissions with the names of their APIs; those of an API that is gone are nobody's. */
+/** Shows permissions with their APIs' names; those of a deleted API are left out. */
 export async function permissionPresenter({ resources }: Parts): Promise<(permission: Permission) => object> {
   const apis = new Map((await resources.list()).map((api) => [api.identifier, api]));
   return ({ audience, permission }) => {
@@ -90,5 +90,5 @@ export async function permissionPresenter({ resources }: Parts): Promise<(permis
   };
 }
 
-/** In the order of lists and their checkpoints. */
+/** The sort key of lists and their checkpoints. */
 export const permissionKey = ({ audience, permission }: Permission): string => `${audience} ${permission}`;

@@ -1,12 +1,12 @@
-/** People as the management API shows them, with the identities that they log in by. */
+/** People as the management API shows them, with the identities they log in by. */
 import type { AccountModel, ConnectionModel } from '../generated/models.ts';
 import { isSocial } from '../upstream/strategies.ts';
 import type { Parts } from './parts.ts';
 
-/** What is shown of an account: nothing that proves who somebody is. */
+/** The shown part of an account: nothing that authenticates somebody. */
 export type PresentedAccount = Omit<AccountModel, 'passwordHash' | 'credentialsVersion'>;
 
-/** An account and those that are linked to it. */
+/** An account and the accounts linked to it. */
 export type Person = { account: PresentedAccount; linked: PresentedAccount[] };
 
 export async function withIdentities<Account extends PresentedAccount>(
@@ -31,7 +31,7 @@ export async function presenter({ connections }: Pick<Parts, 'connections'>): Pr
   return (person) => present(person, known);
 }
 
-/** What the providers gave, beside the identities of those whose connection keeps it (`read:user_idp_tokens`). */
+/** Adds providers' tokens to identities whose connection stores them (`read:user_idp_tokens`). */
 export async function withProvidersTokens(
   { db, upstreamTokens }: Parts,
   { userId }: AccountModel,
@@ -47,7 +47,7 @@ export async function withProvidersTokens(
   };
 }
 
-/** Its user_id without the prefix, and the strategy of its connection. */
+/** Its user_id without the prefix, and its connection's strategy. */
 export function identityOf(
   { userId, connection }: Pick<AccountModel, 'userId' | 'connection'>,
   known: ConnectionModel | undefined,
@@ -57,7 +57,7 @@ export function identityOf(
   return { connection, provider, user_id: rest.join('|'), isSocial: isSocial(provider) };
 }
 
-/** What an account is called that has no name; user-search.ts finds it so. */
+/** Names for an account without any; user-search.ts finds it by the same ones. */
 export function namesOf(account: PresentedAccount): { name: string; nickname: string } {
   const named = account.email ?? account.phoneNumber ?? account.username ?? account.userId;
   const unnamed = account.email ?? account.phoneNumber ?? account.userId;

@@ -1,4 +1,4 @@
-/** Pages as they would look, for the few moments until whoever changes them has looked: each under an address that nobody guesses. */
+/** Previewed pages, kept for the few moments until they have been looked at, each under an address that nobody can guess. */
 import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { Page } from '../pages/pages.ts';

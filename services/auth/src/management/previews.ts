@@ -1,6 +1,6 @@
 /**
- * `branding/previews`: any page with sample contents, dressed in what has not been saved yet. Ours, Auth0 has none. The page is shown in a
- * frame of the caller's own page, nowhere else, and does nothing there: no script runs and no form is sent.
+ * `branding/previews`: any page with sample contents, in branding that has not been saved yet. Not in Auth0. The page is shown in a frame
+ * of the caller's own page, and nowhere else, and does nothing there: no script runs and no form is sent.
  */
 
 import { z } from '@gatepost/runtime/env';
@@ -24,7 +24,7 @@ export const listPreviews = operation({
 export const createPreview = operation({
   body: z.strictObject({
     page: z.string().max(100),
-    /** Left out: the one that is saved. Null: ours. */
+    /** Omitted: the saved template. Null: ours. */
     template: z.string().nullable().optional(),
     branding: brandingChange.optional(),
     ui_locales: z.string().max(100).optional(),
@@ -50,7 +50,7 @@ export const createPreview = operation({
         },
       },
     );
-    // Our own page would stand there, and nobody would know why.
+    // Our own page would appear instead, and nobody would know why.
     if (failed !== undefined) throw new ManagementProblem(400, 'invalid_template', `The template fails: ${failed}`);
     const id = await parts.previews.keep(inFrameOf(shown, origins));
     const expires_at = new Date(Date.now() + previewSeconds * 1000).toISOString();
@@ -69,7 +69,7 @@ export function makePreviewRoute(previews: PreviewStore): Router {
   router.get('/branding-preview/:id', async (request, response) => {
     setRoute(response, 'branding-preview');
     const page = await previews.find(request.params.id);
-    // As a page of its own it could be taken for a real one.
+    // Opened as a page of its own, it could be mistaken for a real one.
     if (!page || (request.get('sec-fetch-dest') ?? 'iframe') !== 'iframe') {
       response.status(404).type('text').send('There is no such preview any more.');
       return;

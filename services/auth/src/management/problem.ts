@@ -6,7 +6,7 @@ export class ManagementProblem extends Error {
   override name = 'ManagementProblem';
   readonly statusCode: number;
   readonly errorCode: string | undefined;
-  /** Why a token was refused; for the log and a header, beside what Auth0 answers. */
+  /** Why a token was refused; for the log and a header, beside Auth0's answer. */
   readonly refused: RefusedToken | undefined;
 
   constructor(

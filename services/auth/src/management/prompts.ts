@@ -18,7 +18,7 @@ async function readPrompts({ settings }: Parts): Promise<object> {
 
 export const getPrompts = operation({ run: async ({ parts }) => ok(await readPrompts(parts)) });
 
-/** `identifier_first` is that of `tenants/settings`. There is one login experience, and no platform authenticator. */
+/** `identifier_first` is the setting in `tenants/settings`. There is one login experience, and no platform authenticator. */
 export const updatePrompts = operation({
   body: z
     .strictObject({
@@ -36,7 +36,7 @@ export const updatePrompts = operation({
   },
 });
 
-/** Tools ask for the texts of every prompt that Auth0 has: where we have no such page there are none. */
+/** Tools request the texts of every Auth0 prompt: for pages that we lack there are none. */
 export const getCustomText = operation({
   run: async ({ parts, params }) =>
     ok(await parts.customTexts.find(params.prompt as string, params.language as string)),

@@ -1,6 +1,6 @@
 /**
- * `refresh-tokens`: what keeps a person’s applications signed in. Deleting one ends its grant, so that a successor that is just
- * being issued, and the access tokens issued with it, end as well.
+ * `refresh-tokens`: what keeps a person’s applications signed in. Deleting one ends its grant, so that a successor being issued at that
+ * moment, and the access tokens issued with it, end as well.
  */
 import { z } from '@gatepost/runtime/env';
 import { refreshLifetime, rotates } from '../clients/lifetimes.ts';
@@ -14,7 +14,7 @@ import type { Parts } from './parts.ts';
 import { badBody, missing } from './problem.ts';
 import { loadUser } from './users.ts';
 
-/** As it is stored; the id is the token's hash, which opens nothing. */
+/** As stored; the id is the token's hash, which gives no access. */
 type Row = {
   id: string;
   account_id: string;
@@ -79,7 +79,7 @@ export const deleteRefreshTokensOfUser = operation({
   },
 });
 
-/** By their ids, or all of a person, of one application, for one API. */
+/** By id; or all of a person's, of an application, or for an API. */
 export const revokeRefreshTokens = operation({
   body: z
     .strictObject({
@@ -105,14 +105,14 @@ export const revokeRefreshTokens = operation({
 
 const alive = Prisma.sql`model = 'RefreshToken' AND account_id IS NOT NULL AND consumed_at IS NULL AND expires_at > now()`;
 
-/** The tokens, each with its client, which says how long it lives. */
+/** The tokens, each with its client, which determines its lifetime. */
 async function select({ db, clients }: Parts, where: Prisma.Sql, window: Prisma.Sql): Promise<Shown[]> {
   const rows = await db.$queryRaw<Row[]>`
     SELECT id, account_id, client_id, payload FROM artefacts WHERE ${alive} AND ${where} ${window}`;
   return Promise.all(rows.map(async (row) => ({ ...row, client: await clients.find(row.client_id) })));
 }
 
-/** A grant's refresh tokens go with it; one that is being exchanged this moment finds no grant for its successor. */
+/** Deletes the grants, and with them their refresh tokens; one being exchanged at that moment finds no grant for its successor. */
 async function end({ db }: Parts, where: Prisma.Sql): Promise<void> {
   await db.$executeRaw`
     WITH token AS (SELECT id, grant_id FROM artefacts WHERE model = 'RefreshToken' AND ${where})

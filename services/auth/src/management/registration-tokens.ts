@@ -1,4 +1,4 @@
-/** `registration-tokens`: initial access tokens, with which a client can be registered at `oidc/register` (RFC 7591 section 3). */
+/** `registration-tokens`: initial access tokens for registering a client at `oidc/register` (RFC 7591 section 3). */
 import { z } from '@gatepost/runtime/env';
 import { created, operation } from './operation.ts';
 

@@ -1,4 +1,4 @@
-/** `resource-servers`: APIs. The management API stands among them, and cannot be changed. */
+/** `resource-servers`: APIs. The management API is listed among them, and cannot be changed. */
 import { z } from '@gatepost/runtime/env';
 import { audienceOf } from '../resources/audience.ts';
 import type { Api, Scope } from '../resources/store.ts';
@@ -141,7 +141,7 @@ function exists(identifier: string): ManagementProblem {
   return conflict('resource_conflict', `A resource server with the identifier ${identifier} exists already`);
 }
 
-/** A secret is shown to whoever may replace it. */
+/** A secret is shown to callers who may replace it. */
 function presenter({ seal }: Parts, scopes: ReadonlySet<string>): (api: Api) => object {
   return (api) => present(api, showInert(api.inert, seal, scopes.has('update:resource_servers')));
 }
@@ -152,7 +152,7 @@ function present(api: Api, inert: object): object {
     ...inert,
     id: api.id,
     identifier: api.identifier,
-    // Tools know the management API by this name, and leave it alone.
+    // Tools recognize the management API by this name, and leave it alone.
     name: api.isSystem ? 'Auth0 Management API' : api.name,
     is_system: api.isSystem,
     scopes: api.scopes,

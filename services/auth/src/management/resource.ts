@@ -1,19 +1,19 @@
-/** The schema of a resource, made of an example that has all its properties: one text says what a reader sees and what a test checks. */
+/** Makes a resource's schema from an example with all its properties, so that readers and tests use the same text. */
 import type { JsonSchema as Schema } from '@gatepost/api-docs/json-schema';
 
 const isFree = Symbol('free');
 
-/** An object whose properties are not ours to name. */
+/** Marks an object with arbitrary properties. */
 export const free = <Value extends object>(value: Value): Value => ({ ...value, [isFree]: true });
 
-/** No property is required: `fields` may leave each out. `nullable` names those that may be null. */
+/** No property is required: `fields` may omit any of them. `nullable` names those that may be null. */
 export function resource(example: object, nullable: string[] = []): Schema {
   const schema = schemaOf(example) as { properties: Record<string, Schema> };
   for (const name of nullable) schema.properties[name]!.nullable = true;
   return { ...schema, additionalProperties: false, example };
 }
 
-/** One that may have more properties, such as those kept for Auth0's tools. */
+/** A resource that may have more properties, such as those stored for Auth0's tools. */
 export function openResource(example: object, nullable: string[] = []): Schema {
   return { ...resource(example, nullable), additionalProperties: true };
 }

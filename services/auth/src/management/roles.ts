@@ -1,4 +1,4 @@
-/** `roles`: what people may do, bundled under a name; which permissions a role has, and who has it. */
+/** `roles`: named sets of permissions; the permissions of a role, and who has it. */
 import { z } from '@gatepost/runtime/env';
 import { Prisma } from '../database.ts';
 import type { RoleModel } from '../generated/models.ts';
@@ -22,7 +22,7 @@ import { shortText } from './shapes.ts';
 const shape = z.strictObject({
   name: shortText,
   description: z.string().trim().max(1_000),
-  /** Ours, beyond Auth0: everybody has it, without being given it. */
+  /** Ours, not Auth0's: everybody has the role without being assigned it. */
   is_default: z.boolean(),
 });
 const createBody = sentBack(shape.partial().required({ name: true }), ['id']);
@@ -33,7 +33,7 @@ export const listRoles = operation({
     ...pageQuery,
     ...checkpointQuery,
     name_filter: z.string().max(256).optional(),
-    // Those of Auth0 that an organization owns are not here.
+    // Auth0's roles owned by an organization do not exist here.
     type: z.enum(['tenant', 'organization']).default('tenant'),
     owner_id: z.string().max(256).optional(),
   }),
@@ -45,7 +45,7 @@ export const listRoles = operation({
       items: ({ skip, take, after }) =>
         db.role.findMany({
           where: { AND: [where, after === undefined ? {} : { id: { gt: after } }] },
-          // As one reads them; by a checkpoint in the order of their keys.
+          // Alphabetical; with a checkpoint, in key order.
           orderBy: paging.from === undefined && paging.take === undefined ? { name: 'asc' } : { id: 'asc' },
           skip,
           take,
@@ -162,7 +162,7 @@ async function loadRole({ db }: Pick<Parts, 'db'>, id = ''): Promise<RoleModel> 
   return role;
 }
 
-/** Whoever gives a role gives its permissions (permissions.ts). */
+/** Assigning a role assigns its permissions (permissions.ts). */
 export async function checkRolesHeld(parts: Parts, ids: string[], held: ReadonlySet<string>): Promise<void> {
   await checkHeld(parts, await parts.db.rolePermission.findMany({ where: { roleId: { in: ids } } }), held);
 }

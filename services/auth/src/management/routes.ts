@@ -1,4 +1,4 @@
-/** Every route of the management API: method, path below `api/v2`, the scopes any one of which opens it, what it does. */
+/** Every route of the management API: method, path below `api/v2`, the scopes (any one suffices), and its operation. */
 
 import { absentRoutes } from './absent.ts';
 import { listBindings, listTriggers, updateBindings } from './action-triggers.ts';
@@ -137,7 +137,7 @@ export type Route = {
   path: string;
   scopes: readonly string[];
   operation: Operation;
-  /** Where it does not stand in descriptions.ts. */
+  /** Set if it is not in descriptions.ts. */
   description?: Description;
 };
 

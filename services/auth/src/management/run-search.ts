@@ -1,4 +1,4 @@
-/** Runs a search: a condition that anybody with the scope may write, however much data it has to scan. */
+/** Runs a search, whose condition anybody with the scope may write, however much data it has to scan. */
 import type { Pool, Prisma } from '../database.ts';
 import { ManagementProblem } from './problem.ts';
 
@@ -7,13 +7,13 @@ export type RunSearch = <Row extends object>(statement: Prisma.Sql) => Promise<R
 
 const queryCanceled = '57014';
 
-/** @param pool of few connections, which only read, and each statement only for so long (database.ts) */
+/** @param pool few read-only connections with a time limit per statement (database.ts) */
 export function makeRunSearch(pool: Pool): RunSearch {
   return async <Row extends object>({ text, values }: Prisma.Sql) => {
     try {
       return (await pool.query<Row>(text, values)).rows;
     } catch (error) {
-      // As the pool tells it (database.ts): the store is away, because of this.
+      // The pool reports the store as unavailable, with this as the cause (database.ts).
       if (((error as Error).cause as { code?: unknown } | undefined)?.code !== queryCanceled) throw error;
       throw new ManagementProblem(
         503,

@@ -1,30 +1,30 @@
 /**
- * `q` of Auth0's lists as a condition of PostgreSQL's. What a list can be searched by is in its table of fields; of the query only
- * parameters reach the statement, whose text depends on the query's form alone.
+ * Compiles `q` of Auth0's lists to a PostgreSQL condition. A list's searchable fields are in its table of fields; values reach the
+ * statement only as parameters, and its text depends only on the form of the query.
  */
 import { Prisma } from '../database.ts';
 import { type Bound, parseLucene, type Query, type Value } from './lucene.ts';
 import { badQuery } from './problem.ts';
 
-/** A field by its name outside. */
+/** A field, by the name that clients use. */
 export type Field =
-  /** `ignoreCase`: compared in lower case, as the index beside it. */
+  /** `ignoreCase`: compared in lower case, like its index. */
   | { holds: 'text'; sql: Prisma.Sql; ignoreCase?: boolean; within?: (condition: Prisma.Sql) => Prisma.Sql }
   | { holds: 'boolean' | 'number' | 'date'; sql: Prisma.Sql }
-  /** Below a JSON column. */
+  /** At a path in a JSON column. */
   | { holds: 'json'; sql: Prisma.Sql; path: string[] }
-  /** Several, of which any may match. */
+  /** Several fields, any of which may match. */
   | { holds: 'any'; of: Field[] }
-  /** One of Auth0's that nobody has here. */
+  /** An Auth0 field that nobody has here. */
   | { holds: 'nothing' };
 
 export type Fields = {
   find(name: string): Field | undefined;
-  /** Where a term without a field is looked for. */
+  /** The fields searched for a term without a field. */
   anywhere: Field[];
 };
 
-/** @throws ManagementProblem 400 for what is not in the language, or names a field that is not searchable */
+/** @throws ManagementProblem 400 for text outside of the language, or a field that is not searchable */
 export function searchCondition(q: string, fields: Fields): Prisma.Sql {
   return q.trim() === '' ? Prisma.sql`true` : compile(parseLucene(q), fields);
 }
@@ -38,7 +38,7 @@ function compile(query: Query, fields: Fields): Prisma.Sql {
     case 'or':
       return group(query.of, ' OR ', fields);
     case 'not':
-      // Who has no such field does not match either, and so is found.
+      // A row without the field does not match either, and so is found.
       return Prisma.sql`(${compile(query.of, fields)}) IS NOT TRUE`;
     case 'exists':
       return existence(findField(query.field, fields));
@@ -58,7 +58,7 @@ function group(of: Query[], operator: ' AND ' | ' OR ', fields: Fields): Prisma.
 }
 
 function findField(name: string, fields: Fields): Field {
-  // Auth0's exact-match subfields of former times (`email.raw`) are the fields themselves.
+  // Auth0's former exact-match subfields (`email.raw`) are the fields themselves.
   const field = fields.find(name) ?? fields.find(name.replace(/\.raw$/, ''));
   if (field === undefined) throw badQuery(`'q' names a field that cannot be searched: ${name}`);
   return field;
@@ -71,7 +71,7 @@ function existence(field: Field): Prisma.Sql {
     case 'any':
       return any(field.of.map(existence));
     case 'json':
-      // Auth0 has no index of null, of empty objects and arrays, and says that they are not there.
+      // Auth0 does not index null, empty objects and empty arrays, and treats them as absent.
       return found(field, '(@.type() == "object" && exists(@.*)) || (@.type() != "object" && @ != null)');
     case 'text':
       return within(field, Prisma.sql`${field.sql} IS NOT NULL`);
@@ -130,19 +130,19 @@ function likePattern(parts: string[]): string {
   return parts.map((part) => part.replace(/[\\%_]/g, '\\$&')).join('%');
 }
 
-/** In a regular expression of PostgreSQL's, a backslash before what is no letter or digit makes it mean itself. */
+/** In a PostgreSQL regular expression, a backslash makes any character but a letter or digit literal. */
 function regexPattern(parts: string[]): string {
   checkBeginning(parts);
   return `^${parts.map((part) => part.replace(/[!-/:-@[-`{-~]/g, '\\$&')).join('.*')}$`;
 }
 
-/** Auth0: what begins with a wildcard has three literal characters at least. */
+/** As at Auth0, a leading wildcard needs at least three literal characters. */
 function checkBeginning(parts: string[]): void {
   if (parts[0] === '' && parts.join('').length < 3)
     throw badQuery("'q' has a wildcard at the beginning of fewer than 3 characters");
 }
 
-/** Of what is ordered; a value may be a span of several (a day, a month), whose end is not in it. */
+/** For ordered values; one may span a period (a day, a month), whose end is excluded. */
 function spanCondition(
   sql: Prisma.Sql,
   value: Value,
@@ -167,8 +167,8 @@ function spanCondition(
 }
 
 /**
- * As Auth0 has metadata: arrays on the way are looked into, a number is found by its digits and `true` by its name, whether it is in
- * quotes or not. An equality is PostgreSQL's own `@?`, which an index serves.
+ * As in Auth0's metadata search: arrays on the path are searched, a number matches its digits and `true` its name, quoted or not. An
+ * equality uses PostgreSQL's own `@?`, which has an index.
  */
 function jsonCondition(field: Field & { holds: 'json' }, value: Value): Prisma.Sql {
   switch (value.kind) {
@@ -195,12 +195,12 @@ function jsonCondition(field: Field & { holds: 'json' }, value: Value): Prisma.S
   }
 }
 
-/** Whether anything there passes a filter of jsonpath, which is a parameter like any other. */
+/** Whether any value there passes a jsonpath filter, which is a parameter like any other. */
 function found(field: Field & { holds: 'json' }, filter: string): Prisma.Sql {
   return Prisma.sql`${field.sql} @? ${`${pathOf(field)} ? (${filter})`}::jsonpath`;
 }
 
-/** In the lax mode of jsonpath, its default, arrays on the way are unwrapped. Its strings are written as JSON's. */
+/** Jsonpath's default lax mode unwraps arrays on the path. Its strings are written like JSON's. */
 function pathOf({ path }: Field & { holds: 'json' }): string {
   return `$${path.map((key) => `.${JSON.stringify(key)}`).join('')}`;
 }
@@ -216,13 +216,13 @@ const isNumber = (text: string) => /^-?\d{1,15}(?:\.\d{1,15})?$/.test(text);
 const dateForm =
   /^(\d{4})(?:-(\d\d)(?:-(\d\d)(?:T(\d\d)(?::(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?)?(Z|[+-]\d\d:?\d\d)?)?)?)?$/;
 
-/** A date of ISO 8601, as exact as it is given: from its beginning to that of the next year, month, day, … */
+/** Parses an ISO 8601 date of any precision: from its beginning to that of the next year, month, day, … */
 function readDate(text: string): { from: Date; to: Date } {
   const [, year, month, day, hour, minute, second, fraction, zone = 'Z'] = dateForm.exec(text) ?? [];
   const ms = (fraction ?? '').padEnd(3, '0').slice(0, 3);
   const full = `${year}-${month ?? '01'}-${day ?? '01'}T${hour ?? '00'}:${minute ?? '00'}:${second ?? '00'}.${ms}`;
   const written = new Date(`${full}Z`);
-  // A day that is none, such as the 30th of February, comes back as another.
+  // An invalid day, such as the 30th of February, comes back as a different one.
   if (year === undefined || Number.isNaN(written.getTime()) || written.toISOString() !== `${full}Z` || Number(year) < 1)
     throw badQuery(`'q' compares a date with ${text}`);
   const end = new Date(written);

@@ -1,4 +1,4 @@
-/** One request to one route, from its token's scopes to its answer: the spine of the management API. */
+/** Takes one request through one route, from its token's scopes to its answer: the core of the management API. */
 import type { Request, RequestHandler } from 'express';
 import { setRoute } from '../http/route.ts';
 import type { Caller } from './authenticate.ts';
@@ -7,7 +7,7 @@ import type { Parts } from './parts.ts';
 import { badBody, badQuery, insufficientScope } from './problem.ts';
 import type { Route } from './routes.ts';
 
-/** @param callerOf whose request it is: it has been authenticated */
+/** @param callerOf returns the authenticated caller of a request */
 export function serve(route: Route, parts: Parts, callerOf: (request: Request) => Caller): RequestHandler {
   const { method, path, scopes, operation } = route;
   return async (request, response) => {
@@ -29,7 +29,7 @@ export function serve(route: Route, parts: Parts, callerOf: (request: Request) =
     else response.json(body);
   };
 
-  /** Each successful write is logged. */
+  /** Logs each successful write. */
   function note({ clientId, userId }: Caller, request: Request, status: number, body: unknown): void {
     const operation = `${method.toUpperCase()} api/v2${path}`;
     const details = { operation, status, ...targetOf(request, body) };
@@ -37,7 +37,7 @@ export function serve(route: Route, parts: Parts, callerOf: (request: Request) =
   }
 }
 
-/** Lists in a query, in all the ways that tools write them: `strategy=a&strategy=b`, `strategy[]=a`, `strategy[0]=a`. */
+/** Collects lists in a query, in all the ways that tools write them: `strategy=a&strategy=b`, `strategy[]=a`, `strategy[0]=a`. */
 function withLists(query: Record<string, unknown>): Record<string, unknown> {
   const lists = new Map<string, unknown[]>();
   const plain = Object.entries(query).filter(([key, value]) => {
@@ -49,7 +49,7 @@ function withLists(query: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries([...plain, ...lists]);
 }
 
-/** What the path names, or what was created. */
+/** The resource named in the path, or the created one. */
 function targetOf(request: Request, body: unknown): { target?: string } {
   const made = (body ?? {}) as Record<'id' | 'client_id' | 'user_id', unknown>;
   const target = request.params.id ?? request.params.kid ?? made.id ?? made.user_id ?? made.client_id;

@@ -1,4 +1,4 @@
-/** `sessions`: where people are signed in. A session deleted here ends at once; what applications got through it continues. */
+/** `sessions`: where people are signed in. A session deleted here ends at once; access that applications got through it continues. */
 import { z } from '@gatepost/runtime/env';
 import { endSessionAndTokens, sessionsEnd, sessionsEnded } from '../accounts/end-access.ts';
 import { isOver } from '../accounts/store.ts';
@@ -26,7 +26,7 @@ export const listSessions = operation({
   },
 });
 
-/** All at once, those that begin this very moment too. */
+/** Ends all sessions, including those that begin at this very moment. */
 export const endSessions = operation({
   async run({ parts, params }) {
     const { userId } = await loadUser(parts, params.id);
@@ -49,7 +49,7 @@ export const endSession = operation({
   },
 });
 
-/** With the refresh tokens that applications got while it lasted: for which there is a scope of its own. */
+/** Also ends refresh tokens that applications got from the session, which takes a scope of its own. */
 export const revokeSession = operation({
   async run({ parts, params, scopes }) {
     if (!scopes.has('delete:refresh_tokens')) throw insufficientScope(['delete:refresh_tokens']);
@@ -65,11 +65,11 @@ async function load({ sessions, accounts }: Parts, uid = ''): Promise<StoredSess
   return session;
 }
 
-/** As Auth0 has it. */
+/** In Auth0's form. */
 export function presentSession(session: StoredSession): object {
   const { uid, accountId, iat, exp, loginTs, endsAt = Number.POSITIVE_INFINITY, amr, authorizations, device } = session;
   const at = (seconds: number | undefined) => (seconds === undefined ? null : new Date(seconds * 1000).toISOString());
-  // A code came by text message or by mail (RFC 8176 calls both `otp`).
+  // A code came by text message or mail (RFC 8176 calls both `otp`).
   const nameOf = (method: string) => (method !== 'otp' ? method : accountId.startsWith('sms|') ? 'sms' : 'email');
   const used = exp === undefined ? undefined : exp - sessionLifetime.idle;
   return {

@@ -15,7 +15,7 @@ export const allowedUri = z
   .refine((value) => !value.includes('#'), 'A URI must not have a fragment')
   .refine((value) => !value.includes('*'), 'Wildcards are not supported: a URI is compared as it stands');
 
-/** Null or empty: none. */
+/** Null or empty means none. */
 export const cleared = <T extends z.ZodType>(shape: T) =>
   z.union([shape, z.literal(''), z.null()]).transform((value) => (value === '' ? null : value));
 

@@ -1,4 +1,4 @@
-/** `keys/signing`: the signing keys, for each algorithm the current one and at times its successor and predecessors. */
+/** `keys/signing`: the signing keys; for each algorithm the current one, and at times its successor and predecessors. */
 import { createPublicKey, type JsonWebKey, X509Certificate } from 'node:crypto';
 import type { SigningKeyModel } from '../generated/models.ts';
 import { revokeSigningKey, rotateSigningKeys } from '../keys/rotate.ts';
@@ -17,7 +17,7 @@ export const listSigningKeys = operation({
 export const rotateKeys = operation({
   async run({ parts }) {
     const rotated = await rotateSigningKeys(parts.pool, parts.seal);
-    // Auth0 has keys of one algorithm and answers the new one; ours of that algorithm comes first.
+    // Auth0 has keys of one algorithm and returns the new one; so we return ours of that algorithm.
     const kid = rotated.find(({ alg }) => alg === 'RS256')?.kid;
     const { key, all } = await load(parts, kid);
     return created({
@@ -58,7 +58,7 @@ function live(all: SigningKeyModel[]): SigningKeyModel[] {
   return all.filter(({ revokedAt }) => revokedAt === null);
 }
 
-/** `fingerprint` and `thumbprint` are the certificate's SHA-1, as Auth0 has them: the latter is `x5t` in hexadecimal. */
+/** `fingerprint` and `thumbprint` are the certificate's SHA-1, as at Auth0: the latter is `x5t` in hexadecimal. */
 function present(key: SigningKeyModel, all: SigningKeyModel[]): object {
   const state = key.revokedAt === null ? stateOf(key, live(all), new Date()) : 'previous';
   return {
@@ -75,7 +75,7 @@ function present(key: SigningKeyModel, all: SigningKeyModel[]): object {
   };
 }
 
-/** A key that was revoked before keys had certificates shows itself. */
+/** A key that was revoked before keys had certificates is shown itself. */
 function certificateOf({ certificate, publicJwk }: SigningKeyModel): object {
   if (certificate === null) {
     const publicKey = createPublicKey({ key: publicJwk as JsonWebKey, format: 'jwk' });

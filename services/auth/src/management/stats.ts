@@ -4,7 +4,7 @@ import { Prisma } from '../database.ts';
 import { ok, operation } from './operation.ts';
 import { badQuery } from './problem.ts';
 
-/** Who logged in in the last 30 days. */
+/** How many people logged in during the last 30 days. */
 export const getActiveUsers = operation({
   async run({ parts }) {
     const [row] = await parts.runSearch<{ count: string }>(
@@ -28,7 +28,7 @@ function isDay(date: string): boolean {
 
 type Row = { date: string; logins: string; signups: string; created_at: Date; updated_at: Date };
 
-/** The days of which the log still knows, each in UTC; those without anybody are left out. */
+/** The days still covered by the log, in UTC; days without anybody are left out. */
 export const getDailyStats = operation({
   query: z.strictObject({ from: day, to: day }),
   async run({ parts, query: { from, to } }) {

@@ -14,7 +14,7 @@ import type { Parts } from './parts.ts';
 import { badBody } from './problem.ts';
 import { cleared, httpUri } from './shapes.ts';
 
-/** Auth0 takes these in either unit, and shows hours. */
+/** Auth0 accepts these in either unit, and shows hours. */
 const lifetimes = ['session', 'idle_session', 'ephemeral_session', 'idle_ephemeral_session'] as const;
 const minutes = z.number().int().min(1).nullable();
 
@@ -30,7 +30,7 @@ const change = z
     support_email: cleared(z.email().max(320)),
     support_url: cleared(httpUri),
     default_audience: cleared(z.string().max(600)),
-    /** The first is spoken where no other is asked for; none named means all. */
+    /** The first is the default language; an empty list means all. */
     enabled_locales: z
       .array(z.string().refine(isSpoken, `Not a language of the pages, which are ${locales.join(', ')}`))
       .max(50)
@@ -41,7 +41,7 @@ const change = z
     default_id_token_alg: z.enum(signingAlgs),
     /** When people are asked for a second factor. */
     mfa_policy: z.enum(mfaPolicies),
-    /** What people may do below `/account`; ours. */
+    /** What people may do below `/account`; not in Auth0. */
     account_self_service: z.strictObject({ enabled: z.boolean(), delete: z.boolean() }).partial(),
   })
   .partial();
@@ -87,7 +87,7 @@ export const updateSettings = operation({
   },
 });
 
-/** Flags are set one by one; lifetimes are kept in hours. */
+/** Flags are set one by one; lifetimes are stored in hours. */
 function inertValues(body: z.infer<typeof change>, { inert }: SettingsModel): Record<string, unknown> {
   const { flags } = inert as { flags?: object };
   const inMinutes = lifetimes.map((name) => [`${name}_lifetime`, body[`${name}_lifetime_in_minutes`]] as const);
@@ -117,7 +117,7 @@ function present({ seal }: Parts, settings: SettingsModel): object {
     flags: {},
     sandbox_version: '22',
     sandbox_versions_available: ['22'],
-    // Hours, as Auth0 has them.
+    // In hours, as at Auth0.
     session_lifetime: sessionLifetime.absolute / 3_600,
     idle_session_lifetime: sessionLifetime.idle / 3_600,
     pushed_authorization_requests_supported: true,

@@ -1,4 +1,4 @@
-/** `tickets`: links that an application hands over by itself. Whoever holds one may use it. */
+/** `tickets`: links that an application hands over itself. Anybody who holds one may use it. */
 
 import { z } from '@gatepost/runtime/env';
 import { baseUrlOf } from '@gatepost/runtime/issuer';
@@ -13,7 +13,7 @@ import { badBody, ManagementProblem, missing } from './problem.ts';
 import { httpUri } from './shapes.ts';
 import { loadUser } from './users.ts';
 
-/** 0 and nothing mean five days, as at Auth0. */
+/** 0 or absent means five days, as at Auth0. */
 const ttlDefault = 432_000;
 const ttlMax = 2_592_000;
 
@@ -39,7 +39,7 @@ export const createEmailVerificationTicket = operation({
       throw badBody('result_url cannot be specified together with client_id');
     await checkClient(parts, body.client_id);
     const account = await namedAccount(parts, body);
-    // Codes by mail open an account whose address is proven.
+    // A mailed code opens an account with a verified address.
     await checkNotAbove(parts, account, held);
     if (!account.email) throw new ManagementProblem(400, 'operation_not_supported', 'The user has no email address.');
     const ticket = await parts.verificationTickets.issue(
@@ -84,7 +84,7 @@ function keptOf({ email }: AccountModel, { result_url, client_id, includeEmailIn
 
 const ttlOf = ({ ttl_sec }: LinkBody) => ttl_sec || ttlDefault;
 
-/** Whom the body names, by `user_id` or by `email` within a connection. @throws ManagementProblem 400, 404 */
+/** The account that the body names, by `user_id` or by `email` within a connection. @throws ManagementProblem 400, 404 */
 async function ownerOfPassword(
   parts: Parts,
   body: { user_id?: string; email?: string; connection_id?: string; identity?: Identity },
@@ -110,7 +110,7 @@ async function ownerOfPassword(
   return account;
 }
 
-/** The account of a user, or of one of his identities. @throws ManagementProblem 404 */
+/** The account of a user, or of one of their identities. @throws ManagementProblem 404 */
 export async function namedAccount(
   parts: Parts,
   { user_id, identity }: { user_id: string; identity?: Identity | undefined },

@@ -1,6 +1,6 @@
 /**
- * `user-blocks`: people locked out by wrong passwords and codes, and the networks concerned (accounts/lockout.ts). Accounts that
- * are `blocked` stay blocked.
+ * `user-blocks`: people locked out by wrong passwords and codes, and the networks concerned (accounts/lockout.ts). Does not affect
+ * accounts that are `blocked`.
  */
 import { z } from '@gatepost/runtime/env';
 import { parseIdentifier } from '../accounts/identifier.ts';
@@ -43,7 +43,7 @@ export const unblockByIdentifier = operation({
 /** What the lockout counts under one key. */
 type Target = { key: string; identifier: string; connection: string };
 
-/** Each of his identities. */
+/** One per identity of the user. */
 async function targetsOfUser(parts: Parts, id: string | undefined): Promise<Target[]> {
   const [person] = await withIdentities(parts, [await loadUser(parts, id)]);
   return [person!.account, ...person!.linked].map(targetOf);
@@ -54,7 +54,7 @@ function targetOf(account: AccountModel): Target {
   return { key: subjectOf(account.connection, identifier, account).key, identifier, connection: account.connection };
 }
 
-/** The accounts of that address, name or number; and in each connection the one that is not there, for whom failures count too. */
+/** The accounts with that address, name or number; in connections without one, the unknown login, whose failures count too. */
 async function targetsOf({ accounts, connections }: Parts, typed: string): Promise<Target[]> {
   const identifier = parseIdentifier(typed)?.value;
   if (identifier === undefined) throw badQuery('identifier must be an email address, a username or a phone number');

@@ -1,4 +1,4 @@
-/** What a request may set of a person. */
+/** The fields of a person that a request may set. */
 import { z } from '@gatepost/runtime/env';
 import { passwordMaxBytes } from '../accounts/password.ts';
 import { httpUri, shortText } from './shapes.ts';
@@ -19,14 +19,14 @@ const profile = {
   picture: httpUri,
   user_metadata: metadata,
   app_metadata: metadata,
-  /** A mail asks whether the address is theirs. */
+  /** Sends a mail that asks whether the address is theirs. */
   verify_email: z.boolean(),
   // Auth0's clients send these along.
   verify_phone_number: z.boolean(),
   connection: shortText,
   client_id: shortText,
 };
-/** What a person's answer says that nobody sets: it may come back with the rest. */
+/** Read-only fields of an answer, which may come back with the rest. */
 const readOnly = {
   identities: z.unknown(),
   created_at: z.unknown(),
@@ -48,7 +48,7 @@ export const createBody = z.preprocess(
     .partial()
     .required({ connection: true }),
 );
-/** These a null takes away. */
+/** Fields that null removes. */
 const removable = [
   'email',
   'username',
@@ -82,7 +82,7 @@ function text(max: number) {
   return z.string().trim().min(1).max(max);
 }
 
-/** Null is what some of Auth0's clients send for a field that they do not set. */
+/** Drops null, which some of Auth0's clients send for fields they do not set. */
 function withoutNulls(kept: readonly string[] = []) {
   const names = new Set(Object.keys({ ...profile, ...readOnly, user_id: true }).filter((name) => !kept.includes(name)));
   return (body: unknown) =>

@@ -1,4 +1,4 @@
-/** What the body of a request makes of an account's row, and what of it is refused. */
+/** Converts a request's body to an account's columns, and refuses what is not allowed. */
 import { parseUsername } from '../accounts/identifier.ts';
 import { hashPassword, TooBusy } from '../accounts/password.ts';
 import { passwordProblem } from '../accounts/signup.ts';
@@ -9,7 +9,7 @@ import { namesOf } from './present-user.ts';
 import { badBody, ManagementProblem } from './problem.ts';
 import type { CreateBody, UpdateBody } from './user-body.ts';
 
-/** A connection decides what names its accounts. */
+/** The connection determines which identifiers its accounts need. */
 export function checkIdentity(connection: ConnectionModel, body: CreateBody): void {
   if (connection.strategy === 'sms' && body.phone_number === undefined)
     throw badBody('Missing required property: phone_number');
@@ -24,7 +24,7 @@ export function checkIdentity(connection: ConnectionModel, body: CreateBody): vo
   if (body.password === undefined) throw badBody('Missing required property: password');
 }
 
-/** What names an account in its connection is not taken away. */
+/** The identifier that an account needs in its connection cannot be removed. */
 export function checkStillNamed(
   account: AccountModel,
   body: UpdateBody,
@@ -36,7 +36,7 @@ export function checkStillNamed(
     throw badBody(`Missing required property: ${connection?.strategy === 'sms' ? 'phone_number' : 'email'}`);
 }
 
-/** Without the names that we made up from others, when they come back: they go on following those. */
+/** Drops names that we derived from other fields when they come back, so that they keep following those. */
 export function withoutDefaults<Body extends UpdateBody>(account: AccountModel, body: Body): Body {
   const shown = namesOf(account);
   const isDefault = (field: 'name' | 'nickname') => account[field] === null && body[field] === shown[field];
@@ -47,7 +47,7 @@ export function withoutDefaults<Body extends UpdateBody>(account: AccountModel, 
   };
 }
 
-/** With its prefix, as we answer it, or without, as Auth0 has it. */
+/** With its prefix, as in our answers, or without, as at Auth0. */
 export function userIdOf(given: string, connection: ConnectionModel): string {
   const prefix = `${prefixOf(connection)}|`;
   const id = given.startsWith(prefix) ? given.slice(prefix.length) : given;
@@ -59,7 +59,7 @@ function prefixOf({ strategy, name }: ConnectionModel): string {
   return strategy === 'auth0' ? 'auth0' : name;
 }
 
-/** The profile's columns that the body sets. */
+/** The profile columns that the body sets. */
 export function columns(body: Partial<UpdateBody>) {
   const given = {
     email: body.email === null ? null : body.email?.toLowerCase(),
@@ -88,10 +88,10 @@ export function usernameOf(
   return parsed;
 }
 
-/** What a change of these fields writes. */
+/** The update for a change of these fields. */
 export async function updateOf(account: AccountModel, body: UpdateBody): Promise<Prisma.AccountUpdateInput> {
   const email = body.email === null ? undefined : (body.email?.toLowerCase() ?? account.email ?? undefined);
-  // A new address or number is nobody's until it is proven, or said to be.
+  // A new address or number is unverified until proven or declared verified.
   const unproven = email !== (account.email ?? undefined) && body.email_verified === undefined;
   const phone = body.phone_number === undefined ? account.phoneNumber : body.phone_number;
   const phoneUnproven = phone === null || (phone !== account.phoneNumber && body.phone_verified === undefined);

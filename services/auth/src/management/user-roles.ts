@@ -1,4 +1,4 @@
-/** `users/{id}/roles` and `…/permissions`: what a person may do, by roles and beside them. It counts with their next token. */
+/** `users/{id}/roles` and `…/permissions`: what a person may do, by roles and directly. Changes apply to their next token. */
 import { z } from '@gatepost/runtime/env';
 import { created, gone, operation } from './operation.ts';
 import { checkpointQuery, list, ofArray, pageQuery } from './paging.ts';
@@ -18,7 +18,7 @@ import { loadUser } from './users.ts';
 const paging = z.strictObject({ ...pageQuery, ...checkpointQuery });
 const rolesBody = z.strictObject({ roles: z.array(z.string().min(1).max(100)).min(1).max(100) });
 
-/** Those that were given to them; one that everybody has is nobody's in particular. */
+/** Only assigned roles; a role that everybody has is not listed. */
 export const listRolesOfUser = operation({
   query: paging,
   async run({ parts, params, query }) {
@@ -89,7 +89,7 @@ export const removePermissionsFromUser = operation({
   },
 });
 
-/** Each with where it comes from: given to the person, or of their roles. */
+/** Each with its sources: given to the person directly, or through their roles. */
 async function permissionsOf({ db }: Parts, userId: string): Promise<(Permission & { sources: Source[] })[]> {
   const own = await db.userPermission.findMany({ where: { userId } });
   const ofRoles = await db.rolePermission.findMany({

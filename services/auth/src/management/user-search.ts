@@ -1,4 +1,4 @@
-/** What people can be searched and sorted by. Never by what is not shown of them, a password's hash first of all. */
+/** The fields that people can be searched and sorted by. Never fields that are not shown, above all the password hash. */
 import { Prisma } from '../database.ts';
 import { isSocial, strategies } from '../upstream/strategies.ts';
 import { badQuery } from './problem.ts';
@@ -6,23 +6,23 @@ import type { Field, Fields } from './search.ts';
 
 const { sql } = Prisma;
 const text = (expression: Prisma.Sql): Field => ({ holds: 'text', sql: expression });
-/** In lower case, however it is written: Auth0's five. */
+/** Lower-cased for comparison: Auth0's five. */
 const normalized = (expression: Prisma.Sql): Field => ({
   holds: 'text',
   sql: sql`lower(${expression})`,
   ignoreCase: true,
 });
-/** Kept in lower case already. */
+/** Already stored in lower case. */
 const lowered = (column: Prisma.Sql): Field => ({ holds: 'text', sql: column, ignoreCase: true });
 const date = (column: Prisma.Sql): Field => ({ holds: 'date', sql: column });
 
-// What present-user.ts makes of an account without these. The indexes have the same words.
+// The names that present-user.ts derives for an account without these. The indexes use the same expressions.
 const name = sql`coalesce(account.name, account.email, account.phone_number, account.username, account.user_id)`;
 const nickname = sql`coalesce(account.nickname, account.username, split_part(coalesce(account.email, account.phone_number, account.user_id), '@', 1))`;
 
 const social = Object.keys(strategies).filter(isSocial);
 
-/** Indexed, but for what says otherwise. Equality and prefixes are found by the index, what begins with a wildcard and the rest by a scan. */
+/** Indexed unless noted. Equality and prefixes use the index; leading wildcards and the rest need a scan. */
 const fields: Record<string, Field> = {
   user_id: text(sql`account.user_id`),
   email: lowered(sql`account.email`),
@@ -34,7 +34,7 @@ const fields: Record<string, Field> = {
   given_name: normalized(sql`account.given_name`),
   family_name: normalized(sql`account.family_name`),
   created_at: date(sql`account.created_at`),
-  // From here on by a scan: a login changes some of them, and would have to change the index each time.
+  // From here on by a scan: a login changes some of these, and would have to update an index each time.
   'identities.isSocial': {
     holds: 'boolean',
     sql: sql`split_part(account.user_id, '|', 1) IN (${Prisma.join(social)})`,
@@ -49,7 +49,7 @@ const fields: Record<string, Field> = {
   last_password_reset: date(sql`account.last_password_reset`),
   updated_at: date(sql`account.updated_at`),
 };
-/** Of an identity, the account's own or one that is linked to it; these are few, and found by their index. */
+/** Fields of an identity, the account's own or a linked one; these are few, and found by their index. */
 const identityFields: Record<string, (alias: Prisma.Sql) => Field> = {
   connection: (alias) => text(sql`${alias}.connection`),
   provider: (alias) => ({
@@ -107,7 +107,7 @@ export const userFields: Fields = {
   ),
 };
 
-/** `email:1`, `created_at:-1`; the oldest first by default. Metadata are not sorted by, as at Auth0. */
+/** `email:1`, `created_at:-1`; oldest first by default. As at Auth0, metadata cannot be sorted by. */
 export function userOrder(sort: string | undefined): Prisma.Sql {
   const [, asked = '', direction] = /^([\w.]+):(-?1)$/.exec(sort ?? 'created_at:1') ?? [];
   const field = Object.hasOwn(fields, asked) ? fields[asked] : undefined;

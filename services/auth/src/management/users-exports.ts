@@ -1,4 +1,4 @@
-/** `jobs/users-exports`: all people, or those of a connection, as a file; never their hashes. */
+/** `jobs/users-exports`: all people, or those of a connection, as a file; never with their hashes. */
 import { z } from '@gatepost/runtime/env';
 import { locationOf } from '../exports/exports.ts';
 import { usualFields } from '../exports/lines.ts';
@@ -29,7 +29,7 @@ export const createUsersExport = operation({
   },
 });
 
-/** @param isReadable whoever asks may read people: others, who may see jobs, are not told where the file lies */
+/** @param isReadable whether the caller may read people: others, who may see jobs, are not told where the file is */
 export function presentExport(
   parts: Pick<Parts, 'issuer' | 'exportLinks'>,
   job: Job,

@@ -1,4 +1,4 @@
-/** `jobs/users-imports`: people from elsewhere, in bulk, with the hashes of their passwords. */
+/** `jobs/users-imports`: imports people from elsewhere in bulk, with their password hashes. */
 import { z } from '@gatepost/runtime/env';
 import { presentProgress } from '../imports/progress.ts';
 import { createImport, findImport, type Import, pendingMax, refusedOf } from '../imports/store.ts';
@@ -15,7 +15,7 @@ export const createUsersImport = operation({
     connection_id: z.string().max(256),
     upsert: flag.default(false),
     external_id: z.string().max(256).optional(),
-    // No mail tells of the end; Auth0's clients send it along.
+    // No mail is sent at the end; Auth0's clients send this field.
     send_completion_email: flag.optional(),
   }),
   async run({ parts, body, scopes }) {
@@ -42,7 +42,7 @@ export const createUsersImport = operation({
   },
 });
 
-/** The users who were not imported, each with what is wrong. */
+/** The users who were not imported, each with the errors. */
 export const listJobErrors = operation({
   async run({ parts, params }) {
     const refused = await refusedOf(parts.pool, params.id ?? '');
@@ -52,7 +52,7 @@ export const listJobErrors = operation({
   },
 });
 
-/** Undefined: no import has that id. */
+/** Undefined if no import has that id. */
 export async function presentedImport({ pool, importProgress }: Parts, id: string): Promise<object | undefined> {
   const found = await findImport(pool, id);
   if (found?.state !== 'pending') return found && presentImport(found);
@@ -76,7 +76,7 @@ function presentImport(job: Import): object {
   };
 }
 
-/** A JSON array, as Auth0 takes it. @throws ManagementProblem */
+/** A JSON array, as at Auth0. @throws ManagementProblem */
 function parseUsers(text: string): unknown[] {
   let users: unknown;
   try {

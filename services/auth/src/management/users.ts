@@ -25,7 +25,7 @@ import {
 } from './user-columns.ts';
 import { userFields, userOrder } from './user-search.ts';
 
-/** What decides who can sign in as somebody. */
+/** The fields that decide who can sign in as somebody. */
 const signsIn = ['password', 'email', 'email_verified', 'phone_number', 'phone_verified', 'username'] as const;
 
 export const listUsers = operation({
@@ -53,7 +53,7 @@ export const listUsers = operation({
     const where = Prisma.sql`account.linked_to IS NULL AND ${searchCondition(q, userFields)} AND ${
       connection === undefined ? Prisma.sql`true` : Prisma.sql`account.connection = ${connection}`
     }`;
-    // Whoever does without an order may have the same person on two pages.
+    // Without an order, the same person may appear on two pages.
     const isOrdered = query.primary_order !== 'false' || query.sort !== undefined;
     const order = isOrdered ? Prisma.sql`ORDER BY ${userOrder(query.sort)}` : Prisma.empty;
     return list('users', query, source(parts, where, order), await presenter(parts));
@@ -64,7 +64,7 @@ export const listUsersByEmail = operation({
   query: z.strictObject({ ...fieldsQuery, email: z.string().max(320) }),
   async run({ parts, query }) {
     const found = await parts.db.account.findMany({
-      where: { email: query.email.toLowerCase(), linkedTo: null }, // as they are kept
+      where: { email: query.email.toLowerCase(), linkedTo: null }, // as stored
       orderBy: { createdAt: 'asc' },
       take: 100,
     });
@@ -113,12 +113,12 @@ export const updateUser = operation({
       throw badBody('a user cannot be moved to another connection');
     const connection = await parts.connections.find(account.connection);
     checkStillNamed(account, body, connection);
-    // Whoever is blocked, or has a new password, is signed out everywhere.
+    // Blocking or a new password signs the person out everywhere.
     const ends = body.blocked === true || body.password !== undefined;
     const mark = sessionsEnd();
     const change = {
       ...(await updateOf(account, withoutDefaults(account, body))),
-      // One from before the rules may stay as it is.
+      // A username older than the rules may stay as it is.
       ...(body.username !== account.username && usernameOf(body.username, connection)),
       ...(ends && { sessionsNotBefore: mark }),
     };
@@ -159,7 +159,7 @@ export const revokeAccess = operation({
   },
 });
 
-/** A mail that cannot be sent now can be asked for later (`jobs/verification-email`). */
+/** If the mail cannot be sent now, it can be requested later (`jobs/verification-email`). */
 async function askForProof(
   { verificationMails }: Parts,
   account: AccountModel,
@@ -171,12 +171,12 @@ async function askForProof(
 /** @throws ManagementProblem 404 */
 export async function loadUser({ accounts }: Parts, id = ''): Promise<AccountModel> {
   const account = await accounts.find(id);
-  // One that is linked to another is that one's.
+  // An account that is linked belongs to another one.
   if (!account || account.linkedTo !== null) throw missing('user', 'The user does not exist.');
   return account;
 }
 
-/** Most of what a search finds can be paged through, as at Auth0: whoever wants more refines it. */
+/** How far a search can be paged through, as at Auth0; beyond that it must be refined. */
 const reachable = 1_000;
 
 /** The accounts that a search finds, in its order. */
@@ -196,7 +196,7 @@ function source(parts: Parts, where: Prisma.Sql, order: Prisma.Sql): Source<Pers
       const ids = found.map(({ user_id }) => user_id);
       const accounts = await db.account.findMany({ where: { userId: { in: ids } } });
       const byId = new Map(accounts.map((account) => [account.userId, account]));
-      // One that was deleted meanwhile is left out.
+      // An account deleted meanwhile is left out.
       return withIdentities(
         parts,
         ids.flatMap((id) => byId.get(id) ?? []),
