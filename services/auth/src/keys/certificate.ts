@@ -17,7 +17,7 @@ const algorithms: Record<string, object> = {
 /** In PEM. */
 export async function makeCertificate(privateJwk: PrivateJwk): Promise<string> {
   // Loaded here, because few processes ever make a certificate and these modules take 19 MB.
-  await import('reflect-metadata'); // the next one wants it
+  await import('reflect-metadata'); // required by the next import
   const { X509CertificateGenerator } = await import('@peculiar/x509');
   const { kty, crv, n, e, x, y } = privateJwk;
   const signingAlgorithm = algorithms[privateJwk.alg] as webcrypto.RsaHashedImportParams;
@@ -35,7 +35,7 @@ export async function makeCertificate(privateJwk: PrivateJwk): Promise<string> {
         publicKey: await imported({ kty, crv, n, e, x, y }, 'verify'),
       },
     },
-    webcrypto as never, // the same to it as the browser's
+    webcrypto as never, // compatible with the browser's
   );
   return certificate.toString('pem');
 }

@@ -1,6 +1,6 @@
 /**
- * Signs cookies like `keygrip`, which Koa would create anew for each request: HMAC-SHA-1 in base64url. The key is prepared once and
- * signatures are compared in constant time, where keygrip needs two more HMACs to compare: a third of the CPU time.
+ * Signs cookies like `keygrip`, which Koa would create anew for each request: HMAC-SHA-1 in base64url. The key is prepared once, and
+ * signatures are compared in constant time, which costs keygrip two more HMACs: this takes a third of the CPU time.
  */
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 
@@ -13,7 +13,7 @@ export type CookieKeys = {
 
 /** The first secret signs. */
 export function makeCookieKeys(...secrets: Buffer[]): CookieKeys {
-  // As text, as keygrip was given it, so that people stay logged in.
+  // As text, which is how keygrip received it, so that people stay logged in.
   const keys = secrets.map((secret) => createSecretKey(secret.toString('base64url'), 'utf8'));
   const signWith = (key: KeyObject, cookie: string) => createHmac('sha1', key).update(cookie).digest('base64url');
   const sign = (cookie: string) => signWith(keys[0]!, cookie);

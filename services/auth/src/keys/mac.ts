@@ -1,9 +1,9 @@
-/** Texts that only we can have given out: an HMAC of what they stand for. */
+/** Tokens that only we can have issued: an HMAC of what they stand for. */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 export type Mac = { tokenFor(subject: string): string; matches(subject: string, token: unknown): boolean };
 
-/** The first key makes tokens; those of each are taken. */
+/** The first key makes tokens; those of all keys are accepted. */
 export function makeMac(keys: Buffer[]): Mac {
   const tokenUnder = (key: Buffer, subject: string) => createHmac('sha256', key).update(subject).digest('base64url');
   return {

@@ -1,6 +1,6 @@
 /**
- * Which keys are in the JWKS: those for RS256, as at Auth0; those for another algorithm while an API or client uses it, and until
- * the last token signed with it has expired. Some verifiers fail on keys of an unknown type, even if no token names them.
+ * Which keys are in the JWKS: those for RS256, as at Auth0; those for another algorithm while an API or client uses it, and until the
+ * last token signed with it has expired. Some verifiers fail on keys of an unknown type, even if no token names them.
  */
 import { setTimeout } from 'node:timers/promises';
 import type { Pool } from '../database.ts';
@@ -10,7 +10,7 @@ export type PublishedAlgs = () => Promise<Set<string> | undefined>;
 
 const patienceMs = 500;
 
-/** Read each time, in one statement, so that there is no moment between use and former use in which a key is missing. */
+/** Read each time, in one statement, so that no key is missing at the moment when its use ends and its former use begins. */
 export function makePublishedAlgs(pool: Pool): PublishedAlgs {
   let last: Set<string> | undefined;
   const read = async () => {

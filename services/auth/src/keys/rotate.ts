@@ -12,8 +12,8 @@ const idTokenSeconds = 36_000;
 export type Rotated = { kid: string; alg: SigningAlg; signsFrom: Date };
 
 /**
- * For each algorithm, makes the next key; if one is already waiting, it starts signing now instead, since it is already published.
- * The keys before it retire when the last token that they may have signed has expired. Only one process rotates at a time.
+ * For each algorithm, makes the next key; if one is already waiting, it starts signing now instead, since it is already published. The
+ * keys before it retire when the last token that they may have signed has expired. Only one process rotates at a time.
  */
 export function rotateSigningKeys(
   pool: Pool,

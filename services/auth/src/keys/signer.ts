@@ -1,6 +1,6 @@
 /**
- * Signs with ES256 and EdDSA keys synchronously. The library’s own way (WebCrypto) takes 140 µs of CPU time per signature instead
- * of 45, and shares four threads with password hashes: tokens were ten times slower while people logged in. RSA, which takes a
+ * Signs with ES256 and EdDSA keys synchronously. The library’s own way (WebCrypto) takes 140 µs of CPU time per signature instead of 45,
+ * and shares four threads with password hashes: issuing tokens was ten times slower while people logged in. RSA, which takes a
  * millisecond, is worth a thread.
  */
 import { createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
@@ -11,7 +11,7 @@ import type { PrivateJwk } from './signing-keys.ts';
 const signLater = promisify(sign) as (algorithm: string, data: Uint8Array, key: KeyObject) => Promise<Buffer>;
 type Signature = (data: Uint8Array, key: KeyObject) => Buffer | Promise<Buffer>;
 
-/** The key in the form of the library’s keystore: one that signs by itself, or the JWK where that gains nothing. */
+/** The key in the form of the library’s keystore: a synchronous signer, or the plain JWK where that gains nothing. */
 export function signerOf(jwk: PrivateJwk): PrivateJwk | ExternalSigningKey {
   switch (jwk.alg) {
     case 'ES256':

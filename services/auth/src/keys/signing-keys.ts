@@ -1,5 +1,5 @@
 /**
- * Signing keys: made at the first start, kept sealed in PostgreSQL, published before they sign and after they have stopped.
+ * Signing keys: made at the first start, stored sealed in PostgreSQL, published before they sign and after they have stopped.
  *
  *   next ──signs_from passes──► current ──a newer one's signs_from passes──► retiring ──retires_at passes──► gone
  *
@@ -39,7 +39,7 @@ export function ensureSigningKeys(pool: Pool, seal: Seal): Promise<void> {
         [key.kid, key.alg, JSON.stringify(key.publicJwk), key.sealed, key.certificate],
       );
     }
-    // Keys from a release without certificates have none yet.
+    // Keys made by a release without certificates have none yet.
     const { rows: bare } = await client.query<{ kid: string; sealed: Buffer }>(
       'SELECT kid, sealed FROM signing_keys WHERE certificate IS NULL AND revoked_at IS NULL',
     );
@@ -51,7 +51,7 @@ export function ensureSigningKeys(pool: Pool, seal: Seal): Promise<void> {
 }
 
 /**
- * Called at start: under another key the gate could sign nothing.
+ * Called at startup: with a different key the gate could sign nothing.
  * @throws Misconfigured when the newest signing key does not open.
  */
 export async function checkSecretsKey(pool: Pool, seal: Seal): Promise<void> {
@@ -67,7 +67,7 @@ export async function checkSecretsKey(pool: Pool, seal: Seal): Promise<void> {
   }
 }
 
-/** Seals anew what the other key had sealed. @returns how many */
+/** Reseals what the other key has sealed. @returns how many */
 export async function resealSigningKeys(pool: Pool, seal: Seal): Promise<number> {
   const { rows } = await pool.query<{ kid: string; sealed: Buffer }>('SELECT kid, sealed FROM signing_keys');
   let resealed = 0;
@@ -110,7 +110,7 @@ function privateJwkOf(kid: string, sealed: Uint8Array, seal: Seal): PrivateJwk {
   return JSON.parse(seal.open(sealed, `${purpose} ${kid}`)) as PrivateJwk;
 }
 
-/** The keys that are published at `now`, in oidc-provider’s form: for each algorithm the one that signs comes first. */
+/** The keys published at `now`, in oidc-provider’s form: the one that signs comes first for its algorithm. */
 export async function loadSigningKeys(db: Database, seal: Seal, now = new Date()): Promise<PrivateJwk[]> {
   const rows = await db.signingKey.findMany({
     where: { revokedAt: null, OR: [{ retiresAt: null }, { retiresAt: { gt: now } }] },
@@ -123,7 +123,7 @@ export async function loadSigningKeys(db: Database, seal: Seal, now = new Date()
     .map(({ row }) => ({ ...privateJwkOf(row.kid, row.sealed, seal), ...certificateParts(row.certificate) }));
 }
 
-/** RFC 7517 sections 4.7 and 4.8: clients of Auth0 look for both. */
+/** RFC 7517 sections 4.7 and 4.8: Auth0's clients look for both. */
 function certificateParts(certificate: string | null): Pick<JWK, 'x5c' | 'x5t'> {
   if (certificate === null) return {};
   const { raw } = new X509Certificate(certificate);

@@ -1,4 +1,4 @@
-/** The rows of the pages below `/account` in screens.ts. They are no prompts of a login: tenants' templates are not used for them. */
+/** The rows of screens.ts for the pages below `/account`. They are not login prompts, so tenants' templates do not apply. */
 import type { AccountPages } from './account.ts';
 import type { Screen } from './screens.ts';
 

@@ -1,11 +1,11 @@
 /**
- * The stylesheet and scripts of the pages, read once. They are inlined, because one answer is faster than two, and allowed by their
+ * The stylesheet and scripts of the pages, read once. They are inlined, because one response is faster than two, and allowed by their
  * hashes (CSP level 2), so that nothing else that gets into a page can run.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Beside `src/` and `dist/`, so that the built service finds it at the same place. */
+/** Beside `src/` and `dist/`, so that the built service finds it in the same place. */
 const folder = new URL('../../templates/', import.meta.url);
 
 /** The text of an element, and the source expression that allows it. */
@@ -18,7 +18,7 @@ export const templates: Record<string, string> = Object.fromEntries(
     .map((file) => [file.slice(0, -'.liquid'.length).replaceAll('\\', '/'), read(file)]),
 );
 
-/** Our own template, used without a tenant’s, and the example of one. */
+/** Our own template: used without a tenant’s, and as the example of one. */
 export const layout = read('layout.liquid');
 
 export const style: Inline = inline(
@@ -34,7 +34,7 @@ export const scripts: Record<
   Inline
 > = {
   page: script('page.js'),
-  // First what asks for a key: while that goes on, nothing is sent.
+  // The script that asks for a key comes first: while it is busy, nothing is submitted.
   'page-with-keys': script('webauthn.js', 'page.js'),
   'page-with-captcha': script('captcha.js', 'page.js'),
   'page-with-keys-and-captcha': script('webauthn.js', 'captcha.js', 'page.js'),

@@ -1,19 +1,19 @@
-/** The tenant's colours and font as a stylesheet that comes after ours (templates/style.css) and sets its variables anew. */
+/** The tenant's colours and font as a stylesheet that follows ours (templates/style.css) and overrides its variables. */
 import { type Inline, inline } from './assets.ts';
 import { contrast, mix, readableOn, textOn } from './contrast.ts';
 import type { Branding } from './pages.ts';
 
-/** Ours, as templates/style.css has them. */
+/** Ours, the same as in templates/style.css. */
 export const defaultPrimary = '#0d5f50';
 export const defaultPageBackground = '#f3f4f0';
 
 const light = { card: '#ffffff', edge: '#7b8883' };
 const dark = { card: '#171d1b', edge: '#75837e' };
 
-/** The last one made: a gate has one tenant, and settings seldom change. */
+/** Caches the last one made: a gate has one tenant, and settings seldom change. */
 let last: { key: string; style: Inline | undefined } = { key: '', style: undefined };
 
-/** Undefined when nothing was set that it could say. */
+/** Undefined if nothing is set that would change the style. */
 export function brandStyle(branding: Branding): Inline | undefined {
   const key = JSON.stringify(branding);
   if (key !== last.key) {
@@ -28,7 +28,7 @@ function compose({ primary, pageBackground, fontUrl }: Branding): string {
   const both = [
     ...(primary ? buttons(primary) : []),
     ...(font ? ['--font:brand,system-ui,sans-serif'] : []),
-    // A gradient, or any colour: what is written there has a ground of its own.
+    // It may be a gradient or any colour, so text on it gets a background of its own.
     ...(pageBackground ? [`--ground:${ground(pageBackground)}`, '--foot:var(--card)'] : []),
   ];
   const inLight = primary ? links(primary, light) : [];
@@ -44,16 +44,16 @@ function compose({ primary, pageBackground, fontUrl }: Branding): string {
 
 const rule = (declarations: string[]) => (declarations.length === 0 ? '' : `:root{${declarations.join(';')}}`);
 
-/** The colour as it is, with text on it that can be read, also while the pointer is over it. */
+/** The colour as given, with readable text on it, also while the pointer is over it. */
 function buttons(primary: string): string[] {
   const text = textOn(primary);
   const strong = mix(primary, text === '#ffffff' ? '#000000' : '#ffffff', 0.18);
   return [`--accent:${primary}`, `--accent-strong:${strong}`, `--on-accent:${text}`];
 }
 
-/** Where the colour is text or a line, it is changed until it can be read; a button that looks like the card gets an edge. */
+/** Where the colour is text or a line, it is adjusted until it is readable; a button that looks like the card gets an edge. */
 function links(primary: string, { card, edge }: typeof light): string[] {
-  // Of a colour that differs from the card, whatever the primary one is.
+  // Made from a colour that differs from the card, whatever the primary colour is.
   const tint = mix(card, readableOn(primary, [card]), 0.08);
   const link = readableOn(primary, [card, tint]);
   const border = contrast(primary, card) < 3 ? edge : 'transparent';
@@ -67,7 +67,7 @@ function ground(background: NonNullable<Branding['pageBackground']>): string {
   return `linear-gradient(${angle_deg}deg,${start},${end})`;
 }
 
-/** An address between quotes in a stylesheet: nothing in it ends the string or the element. */
+/** An address in quotes in a stylesheet, in which nothing ends the string or the element. */
 function inCss(url: string): string {
   return new URL(url).href.replace(
     /["'\\()<>]/g,

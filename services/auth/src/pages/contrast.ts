@@ -1,6 +1,6 @@
 /** Colours as people can read them: contrast by WCAG 2.2 (1.4.3). Colours are `#rrggbb` or `#rgb`. */
 
-/** What text and what leads somewhere must have (WCAG 2.2 AA). */
+/** The contrast that text and links need (WCAG 2.2 AA). */
 const enough = 4.5;
 
 export function contrast(a: string, b: string): number {
@@ -8,12 +8,12 @@ export function contrast(a: string, b: string): number {
   return (light + 0.05) / (dark + 0.05);
 }
 
-/** White or black, whichever can be read on the colour: one of them always can. White goes first. */
+/** White or black, whichever is readable on the colour; one of them always is. White is preferred. */
 export function textOn(color: string): '#ffffff' | '#000000' {
   return contrast('#ffffff', color) >= enough ? '#ffffff' : '#000000';
 }
 
-/** The colour, darkened or lightened as far as it takes to be read on each of the grounds, which are all light or all dark. */
+/** The colour, darkened or lightened until it is readable on each of the backgrounds, which are all light or all dark. */
 export function readableOn(color: string, grounds: string[]): string {
   const towards = textOn(grounds[0] as string);
   for (let share = 0; share < 1; share += 0.05) {
@@ -23,7 +23,7 @@ export function readableOn(color: string, grounds: string[]): string {
   return towards;
 }
 
-/** @param share how much of the second, from 0 to 1 */
+/** @param share the second colour's share, from 0 to 1 */
 export function mix(a: string, b: string, share: number): string {
   const [from, to] = [channels(a), channels(b)];
   const hex = from.map((value, at) => Math.round(value + ((to[at] as number) - value) * share).toString(16));

@@ -1,8 +1,8 @@
 /**
- * A tenant’s own page template: Liquid around `{%- auth0:head -%}` and `{%- auth0:widget -%}`. Its author is trusted with the look
- * of the page, not with the process or with people’s input: it can read no file; its computing, memory and output are bounded; all
- * output is escaped (`raw` has no effect) and allowed only where escaping helps (template-rules.ts); and the page’s CSP runs none
- * of its scripts.
+ * A tenant’s own page template: Liquid around `{%- auth0:head -%}` and `{%- auth0:widget -%}`. Its author is trusted with the look of
+ * the page, not with the process or with people’s input: it can read no file; its computing, memory and output are bounded; all output
+ * is escaped (`raw` has no effect) and allowed only where escaping helps (template-rules.ts); and the page’s CSP runs none of its
+ * scripts.
  */
 import {
   Context,
@@ -17,18 +17,18 @@ import {
 import { escapeHtml } from './fill.ts';
 import { addressFilter, readTemplate, safeAddress } from './template-rules.ts';
 
-/** Auth0's bound for a template, in characters. */
+/** Auth0's limit for a template, in characters. */
 const sourceMaxLength = 100_000;
 const outputMaxLength = 256_000;
 const maxRenderMs = 100;
-/** What Liquid itself bounds, of any template that is not ours. */
+/** Limits that Liquid itself enforces, for any template that is not ours. */
 export const templateLimits = { parseLimit: sourceMaxLength, memoryLimit: 1_000_000, renderLimit: maxRenderMs };
 
-/** What the two tags insert, and the nonce with which the page’s CSP allows the template’s styles. */
+/** What the two tags insert, and the nonce by which the page’s CSP allows the template’s styles. */
 export type Pieces = { head: string; widget: string; nonce: string };
 export type Rendered = { kind: 'rendered'; html: string } | { kind: 'failed'; reason: string };
 
-/** Why a template cannot be set, or undefined when it can. */
+/** Why a template cannot be saved; undefined if it can. */
 export function checkTemplate(source: string): string | undefined {
   if (source.length > sourceMaxLength) return `the template is longer than ${sourceMaxLength} characters`;
   for (const part of ['head', 'widget'])
@@ -39,7 +39,7 @@ export function checkTemplate(source: string): string | undefined {
   return trial.kind === 'failed' ? trial.reason : readTemplate(source).problems[0];
 }
 
-/** Renders a tenant’s template. Never throws; fails if the template is broken, exceeds a bound, or does not show each tag exactly once. */
+/** Renders a tenant’s template. Never throws; fails if the template is broken, exceeds a limit, or does not show each tag exactly once. */
 export function renderTenantTemplate(
   source: string,
   view: object,
@@ -64,7 +64,7 @@ export function renderTenantTemplate(
   }
 }
 
-/** The same without the two tags: the body of a mail. `strict` also refuses what a page’s policy would prevent, as when it is set. */
+/** The same without the two tags, for the body of a mail. `strict`, used when it is saved, also refuses what a page’s CSP would block. */
 export function renderTenantBody(source: string, view: object, { strict = false } = {}): Rendered {
   const tooLong = source.length > sourceMaxLength;
   if (tooLong) return { kind: 'failed', reason: `the template is longer than ${sourceMaxLength} characters` };
@@ -82,7 +82,7 @@ export function renderTenantBody(source: string, view: object, { strict = false 
 }
 
 const engine = new Liquid({
-  // An empty folder in memory: `include`, `render` and `layout` find nothing, and no file is looked for.
+  // An empty in-memory folder: `include`, `render` and `layout` find nothing, and no file is read.
   templates: {},
   outputEscape: (value) => escapeHtml(value === undefined || value === null ? '' : String(value)),
   ownPropertyOnly: true,
@@ -113,7 +113,7 @@ engine.registerTag(
   },
 );
 
-/** Parsing takes longer than rendering, and a tenant has one page template and a few of mails, so the last ones are cached. */
+/** Parsing takes longer than rendering, and a tenant has one page template and a few for mails, so the last ones are cached. */
 const parsed = new Map<string, Template[]>();
 
 function parse(source: string): Template[] {

@@ -1,16 +1,16 @@
 /**
- * The tenant's own words on our pages (`prompts/{prompt}/custom-text/{language}`): which of Auth0's keys is which of our texts, and
- * what one may hold. They are texts, escaped like ours, never markup.
+ * The tenant's own words on our pages (`prompts/{prompt}/custom-text/{language}`): how Auth0's keys map to our texts, and what a text may
+ * contain. They are plain text, escaped like ours, never markup.
  */
 import { complete, fill, type Values } from './fill.ts';
 import type { ScreenName, Strings } from './strings/en.ts';
 
-/** By screen and key, as Auth0 has them. */
+/** By screen and key, as at Auth0. */
 export type ScreenTexts = Record<string, Record<string, string>>;
-/** Of each language, by its BCP 47 tag in lower case, those of all prompts by `prompt/screen` and key. */
+/** For each language (its BCP 47 tag in lower case), the texts of all prompts by `prompt/screen` and key. */
 export type CustomTexts = Record<string, ScreenTexts>;
 
-/** Where a text of ours stands: `title` on the page itself, `common.email` beside it; `pageTitle` is the browser's. */
+/** The places of our texts: `title` on the page itself, `common.email` outside of it; `pageTitle` is the browser's. */
 type Places = Record<string, string>;
 
 const top = { pageTitle: 'pageTitle', title: 'title', description: 'lead' };
@@ -88,7 +88,7 @@ const factorNames = {
 };
 const another = { pickAuthenticatorText: 'other' };
 
-/** `prompt/screen`: Auth0's keys, and the places of ours. docs/reference/management-api.md lists them. */
+/** `prompt/screen`: Auth0's keys, and our places for them. docs/reference/management-api.md lists them. */
 export const customizable: Record<string, { page: ScreenName; places: Places; values?: 'identifier' }> = {
   'login/login': {
     page: 'login',
@@ -267,12 +267,12 @@ export const customizable: Record<string, { page: ScreenName; places: Places; va
   'logout/logout-complete': { page: 'loggedOut', places: { ...top, eventTitle: 'title' } },
 };
 
-/** Pages that Auth0 knows by two names; the words of the one on the left go before. */
+/** Pages with two names at Auth0; texts under the left one take precedence. */
 const aliases: Record<string, string> = {
   'login-passwordless/login-passwordless-email-code': 'email-otp-challenge/email-otp-challenge',
 };
 
-/** Auth0's names of values, and ours. */
+/** Auth0's names of values, mapped to ours. */
 const values = {
   clientName: 'application',
   companyName: 'company',
@@ -285,7 +285,7 @@ const values = {
 const withConnection = 'common.continueWith';
 const textMaxLength = 1_000;
 
-/** What is wrong with the texts of a prompt, with its path; undefined when nothing is. */
+/** The first problem with a prompt's texts, with its path; undefined if there is none. */
 export function checkCustomTexts(prompt: string, texts: ScreenTexts): string | undefined {
   for (const [screen, given] of Object.entries(texts)) {
     const known = customizable[`${prompt}/${screen}`];
@@ -307,7 +307,7 @@ export function checkCustomTexts(prompt: string, texts: ScreenTexts): string | u
   return undefined;
 }
 
-/** Our texts with the tenant's in their places. One whose value this page does not have stays ours, and so does a name that was left blank. */
+/** Our texts with the tenant's in their places. A text whose value this page lacks stays ours, and so does one left blank. */
 export function customize(
   strings: Strings,
   given: { texts: CustomTexts | undefined; tag: string; screen: string; values: Values },
@@ -326,7 +326,7 @@ export function customize(
       const filled = place === withConnection ? { ...given.values, connection: '' } : given.values;
       if (!complete(text, filled) || (text.trim() === '' && !name.startsWith('lead'))) continue;
       if (place === 'pageTitle') pageTitle = text;
-      // Beside the page's own texts only a few are filled where they are shown.
+      // Apart from the page's own texts, only a few are filled where they are shown.
       else if (section === 'common' && name !== 'backTo' && place !== withConnection)
         changed.common = { ...changed.common, [name]: fill(text, given.values) };
       else changed[section] = { ...changed[section], [name]: text };
@@ -339,7 +339,7 @@ export function customize(
   return { strings: { ...strings, ...Object.fromEntries(merged) }, ...(pageTitle !== undefined && { pageTitle }) };
 }
 
-/** A text that we have in two forms is the tenant's in both. */
+/** A tenant's text replaces both forms of a text that we have in two. */
 function placesOf(place: string | undefined): string[] {
   if (place === undefined) return [];
   return place === 'lead' || place === 'leadEnrol' ? [place, `${place}Plain`] : [place];

@@ -1,4 +1,4 @@
-/** Liquid for our own templates: read from memory, parsed once, everything escaped unless it is marked raw. */
+/** Liquid for our own templates: read from memory, parsed once, escaping everything not marked raw. */
 import { Liquid } from 'liquidjs';
 import { templates } from './assets.ts';
 import { fill, fillRich } from './fill.ts';
@@ -12,7 +12,7 @@ export const engine = new Liquid({
   jsTruthy: true,
 });
 
-// The values in a text are those of the page, whichever part shows it.
+// The values in a text are the page's, whichever part shows it.
 engine.registerFilter('rich', {
   raw: true,
   handler(text: string) {
@@ -23,7 +23,7 @@ engine.registerFilter('fill', function (text: string) {
   return fill(text, this.context.getSync(['values']) as Record<string, string>);
 });
 
-// A time for people, in their language. Their zone is not known without a script.
+// A time in people's own language. Their time zone is unknown without a script.
 engine.registerFilter('moment', function (at: Date) {
   const language = this.context.getSync(['locale']) as string;
   const style = { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' } as const;
@@ -33,7 +33,7 @@ engine.registerFilter('moment', function (at: Date) {
 
 const parsed = new Map(Object.keys(templates).map((name) => [name, engine.parse(templates[name] as string)]));
 
-/** Renders the template of that name (`widgets/consent`). @throws when there is none: a fault of ours. */
+/** Renders the template of that name (`widgets/consent`). @throws if there is none, which is our mistake */
 export function renderOwn(name: string, view: object): string {
   const template = parsed.get(name);
   if (template === undefined) throw new Error(`there is no template ${name}`);

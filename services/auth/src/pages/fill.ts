@@ -1,15 +1,15 @@
-/** Puts the values of a page into its texts. */
+/** Fills a page's values into its texts. */
 
 export type Values = Record<string, string | number | undefined>;
 
 const placeholder = /\{(\w+)\}/g;
 
-/** The text with its values, not escaped; empty when a value is missing. */
+/** The text with its values, unescaped; empty if a value is missing. */
 export function fill(text: string, values: Values): string {
   return complete(text, values) ? text.replace(placeholder, (_, name: string) => String(values[name])) : '';
 }
 
-/** The same as HTML. Each value is isolated (`bdi`), since it is somebody else’s text and may have another direction than ours. */
+/** The same as HTML. Each value is isolated (`bdi`), since it is somebody else’s text and may run in the other direction. */
 export function fillRich(text: string, values: Values): string {
   if (!complete(text, values)) return '';
   return escapeHtml(text).replace(placeholder, (_, name: string) => `<bdi>${escapeHtml(String(values[name]))}</bdi>`);
@@ -19,7 +19,7 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** JSON that is inert inside a script element: no `<` that could end it, no line separator of JavaScript. */
+/** JSON that is inert inside a script element: it has no `<` that could end it, and no line separator of JavaScript. */
 export function inertJson(value: unknown): string {
   return JSON.stringify(value).replace(
     /[<>&\u2028\u2029]/g,

@@ -2,15 +2,15 @@
 import { isLoopback } from '../http/loopback.ts';
 import { type Inline, scripts } from './assets.ts';
 
-/** What a page needs beyond the strict defaults. */
+/** A page's needs beyond the strict defaults. */
 export type Needs = {
   script: keyof typeof scripts;
   locale: string;
-  /** Where its form may lead, as given by the request: the application's redirect URI. */
+  /** Where its form may lead: the application's redirect URI, as given in the request. */
   redirectUri?: string | undefined;
-  /** Its own styles, each allowed by its hash. */
+  /** The page's own styles, each allowed by its hash. */
   styles: Inline[];
-  /** The external pictures and the font that it shows. */
+  /** The external images and the font that it shows. */
   pictures?: (string | undefined)[];
   fontUrl?: string | undefined;
   /** The one origin that may frame it (web_message). */
@@ -21,7 +21,7 @@ export type Needs = {
 
 /**
  * Nothing is cached (RFC 6749 5.1), no URL leaks by Referer (RFC 9700 4.2), and only our own scripts run. There is no
- * Cross-Origin-Opener-Policy: it would cut the popup of `loginWithPopup` off from its opener.
+ * Cross-Origin-Opener-Policy: it would cut off the popup of `loginWithPopup` from its opener.
  */
 export function pageHeaders(needs: Needs): Record<string, string> {
   return {
@@ -58,8 +58,8 @@ function originsOf(urls: (string | undefined)[]): Set<string> {
 
 /**
  * Chromium applies `form-action` to every redirect that follows a form’s POST: ours to the application’s callback, and the
- * callback’s own to wherever the application continues, which we cannot know. Hence any https URL is allowed, and for an
- * application on the developer’s machine any port of it; never another plain http host or scheme than the application’s.
+ * callback’s own to wherever the application continues, which we cannot know. Hence any https URL is allowed, and any port for an
+ * application on the developer’s machine, but no other plain http host, and no scheme but the application’s.
  */
 function formTargets(redirectUri: string | undefined): string {
   const targets = ["'self'", 'https:'];

@@ -1,26 +1,26 @@
 /**
- * Tracks the position in an HTML page while its source is read piece by piece (HTML standard, section 13.2.5, as far as templates
- * need it), to know what a value inserted there would mean. Escaping `& < > " '` protects text and quoted attributes, nothing else.
+ * Tracks the position in an HTML page while its source is read piece by piece (HTML standard, section 13.2.5, as far as templates need
+ * it), to know what a value inserted there would mean. Escaping `& < > " '` protects only text and quoted attributes.
  */
 
 export type Attribute = {
   element: string;
   name: string;
   quoted: boolean;
-  /** What stands in it so far, as it was written. */
+  /** Its source text so far. */
   value: string;
 };
 
 export type Spot =
   | { kind: 'text' }
   | { kind: 'comment' }
-  /** Inside an element whose text is no HTML: `style`, `script`, `title`, `textarea`. */
+  /** Inside an element whose text is not parsed as HTML: `style`, `script`, `title`, `textarea`. */
   | { kind: 'raw'; element: string }
-  /** In a tag, but in no value: its name, or where attributes are named. */
+  /** In a tag but not in a value: in its name, or where attributes are named. */
   | { kind: 'tag' }
   | { kind: 'value'; attribute: Attribute };
 
-/** Told of each element that begins (with where its name ends, as `read` counts), and of each finished attribute. */
+/** Called for each element that begins (with the end of its name, as `read` counts), and for each finished attribute. */
 export type Listener = {
   element(name: string, nameEnd: number): void;
   attribute(attribute: Attribute): void;
@@ -63,7 +63,7 @@ export class HtmlContext {
     }
   }
 
-  /** A value, not known yet, is inserted here. */
+  /** Marks where a value, not known yet, is inserted. */
   hole(): void {
     if (this.#state === 'text' && this.spot.kind === 'tag') this.#state = 'name';
     if (this.#state === 'before') {

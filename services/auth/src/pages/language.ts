@@ -1,4 +1,4 @@
-/** Which of our languages a page speaks. */
+/** Chooses the language of a page. */
 import { de } from './strings/de.ts';
 import { en, type Strings } from './strings/en.ts';
 import { es } from './strings/es.ts';
@@ -17,19 +17,19 @@ const languages: Language[] = [
   { tag: 'ja', dir: 'ltr', strings: ja },
 ];
 
-/** The languages that we speak, by their BCP 47 tags: what is enabled where a tenant named none. */
+/** Our languages, by BCP 47 tag: the default if a tenant names none. */
 export const locales = languages.map(({ tag }) => tag);
 
-/** Whether a tag names one of them, or a region of it (`pt-BR`). */
+/** Whether a tag names one of our languages, or a region of one (`pt-BR`). */
 export function isSpoken(tag: string): boolean {
   return /^[a-z]{2}(-[a-z0-9]{2,8})*$/i.test(tag) && spokenAs(tag) !== undefined;
 }
 
 /**
  * The first enabled language among `ui_locales` (OpenID Connect Core 3.1.2.1: a list in order of preference), then among
- * `Accept-Language` (RFC 9110 12.5.4), else the first enabled one. A region counts where it is enabled, otherwise `de-CH` is German. Never throws.
+ * `Accept-Language` (RFC 9110 12.5.4), else the first enabled one. A region counts if it is enabled; otherwise `de-CH` means German. Never throws.
  *
- * @param enabled tags, as `enabled_locales` has them; none: all that we speak
+ * @param enabled tags as in `enabled_locales`; empty: all our languages
  */
 export function chooseLanguage(uiLocales = '', acceptLanguage = '', enabled: readonly string[] = []): Language {
   const tags = enabled.filter(isSpoken);

@@ -1,5 +1,5 @@
 /**
- * Serves every page with sample contexts, to be looked at while working on them:
+ * Serves every page with sample contexts, for looking at them during development:
  * `node --conditions=source src/pages/preview.ts [port]`, then http://127.0.0.1:4499/. `?ui_locales=de` and `?dir=rtl` change
  * the language and the direction; `?primary=%23ffd400`, `?pageBackground=`, `?logoUrl=` and `?fontUrl=` the branding.
  */

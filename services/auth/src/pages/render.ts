@@ -1,4 +1,4 @@
-/** Makes a hosted page: the widget of its name, dressed in the tenant's template or in ours. */
+/** Renders a hosted page: its widget, in the tenant's template or ours. */
 import { randomBytes } from 'node:crypto';
 import { layout, scripts, style } from './assets.ts';
 import { brandStyle } from './brand-style.ts';
@@ -11,8 +11,8 @@ import { applicationLogo, makeView, templateContext } from './view.ts';
 const none: Branding = {};
 
 /**
- * The page and its headers; the caller chooses the status and sends both. Never throws for what a request or a tenant's
- * template holds: a template that fails is left aside, and `noteTemplateProblem` hears why.
+ * The page and its headers; the caller chooses the status and sends both. Never throws because of a request or a tenant's template: a
+ * failing template is not used, and `noteTemplateProblem` is told why.
  */
 export function renderPage<Name extends PageName>(name: Name, context: PageContext<Name>): Page {
   const view = makeView(name, context);

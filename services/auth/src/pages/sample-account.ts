@@ -129,7 +129,7 @@ const profile = [
   { id: 'picture' as const, value: 'https://pictures.example.com/a/rather/long/address/of/a/picture.png' },
 ];
 
-/** By name: which page, and what it shows. @param common what all of them have */
+/** By name: the page and its contents. @param common shared by all of them */
 export function accountSamples(common: CommonContext & { action: string }) {
   const password = { ...common, identifier: 'alice@example.com', hasMail: true, passwordMinLength: 12 };
   return {

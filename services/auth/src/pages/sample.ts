@@ -1,4 +1,4 @@
-/** Every page with a plausible context, in all its states: for the preview and for the tests that look at each. */
+/** Every page with plausible contexts, in all its states: for the preview, and for the tests that look at each. */
 import { qrPicture } from '../factors/totp.ts';
 import type { Branding, CommonContext, PageContext, PageName } from './pages.ts';
 import { renderPage } from './render.ts';
@@ -25,7 +25,7 @@ const apis = [
   },
 ];
 
-/** The marks that we know, and a company's own provider with a long name. */
+/** The logos that we know, and a company's own provider with a long name. */
 const elsewhere = [
   { href: '#google', label: 'Google', mark: 'google-oauth2' },
   { href: '#github', label: 'GitHub', mark: 'github' },
@@ -34,7 +34,7 @@ const elsewhere = [
   { href: '#acme', label: 'Acme International Holdings & Sons', mark: 'oidc' },
 ];
 
-/** One that any number solves: none does. */
+/** A challenge that no number solves. */
 const captcha = JSON.stringify({
   algorithm: 'SHA-256',
   challenge: '0'.repeat(64),
@@ -46,7 +46,7 @@ const captcha = JSON.stringify({
 type Sample = {
   name: string;
   page: PageName;
-  /** `more` goes before what the sample says. */
+  /** `more` overrides the sample's values. */
   render: (
     languages?: string,
     branding?: Branding,
@@ -238,7 +238,7 @@ export const samples: Sample[] = [
     response: { error: 'login_required', state: '</script>\u2028', iss: 'http://localhost:4400/' },
   }),
   ...Object.entries(accountSamples({ ...common, application: undefined, user })).map(([name, [page, context]]) =>
-    // Which page has which context, the type of each row has said.
+    // The type of each row has checked that page and context belong together.
     sample(name, page, context as never),
   ),
 ];

@@ -14,7 +14,7 @@ export type Screen<Page> = {
   values?: (page: Page, language: string) => Values;
   title?: (page: Page) => string;
   lead?: (page: Page, values: Values) => string;
-  /** Prompts wear the tenant's template; errors and technical pages always ours, so that they work whatever it does. */
+  /** Prompts use the tenant's template; errors and technical pages always use ours, so that they work whatever it does. */
   themed: boolean;
   /** A page of lists rather than one question. */
   wide?: boolean;

@@ -1,5 +1,5 @@
 /**
- * What a browser sees at the issuer itself: what this is, and where to go on. For developers, hence in English alone, and never in a
+ * What a browser sees at the issuer itself: what this is, and where to go next. For developers, hence only in English and never in a
  * tenant's template.
  */
 import { style } from './assets.ts';

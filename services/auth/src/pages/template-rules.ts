@@ -1,26 +1,26 @@
 /**
  * What a tenant’s template may contain, judged by its source. The values in it come from strangers (`ext-*`, names of applications,
- * people’s own names), and escaping makes them safe only in text and quoted attributes, so they are allowed nowhere else. The
- * author decides how a page looks, not what happens to a password: no script, no form and no frame of the author’s own.
+ * people’s own names), and escaping makes them safe only in text and quoted attributes, so they are allowed nowhere else. The author
+ * decides how a page looks, not what happens to a password, so scripts, forms and frames are not allowed.
  */
 import { type TagToken, Tokenizer, TokenKind, type TopLevelToken } from 'liquidjs';
 import { type Attribute, HtmlContext } from './html-context.ts';
 
 export type Reading = {
-  /** Why the template cannot be set. */
+  /** Why the template cannot be saved. */
   problems: string[];
-  /** Why a template from before these rules is not shown at all; problems that the page’s policy prevents anyway are not among them. */
+  /** Why a template saved before these rules is not shown at all; problems that the page’s CSP prevents anyway are not included. */
   unsafe: string[];
-  /** The source with nonces for its styles, with addresses checked, and without values where none may stand. */
+  /** The source with nonces for its styles, with addresses checked, and without values where none are allowed. */
   source: string;
 };
 
-/** The filter that lets an address through only if it leads to the web. */
+/** The filter that lets only addresses on the web through. */
 export const addressFilter = 'gatepost_address';
 
 const forbidden = new Set(['form', 'base', 'iframe', 'frame', 'frameset', 'object', 'embed', 'applet', 'portal']);
 const addresses = new Set(['href', 'src', 'xlink:href', 'poster', 'background', 'data', 'cite', 'ping', 'manifest']);
-/** Tags that put nothing out. */
+/** Tags without output. */
 const silent = new Set([
   ...['if', 'elsif', 'else', 'endif', 'unless', 'endunless', 'case', 'when', 'endcase', 'for', 'endfor', 'break'],
   ...['continue', 'assign', 'capture', 'endcapture', 'comment', 'endcomment', 'raw', 'endraw', '#'],
@@ -29,7 +29,7 @@ const silent = new Set([
 export function readTemplate(source: string): Reading {
   const problems: string[] = [];
   const unsafe: string[] = [];
-  /** Text put in at a place of the source, or instead of a part of it. */
+  /** Text to insert into the source, or to replace a part of it. */
   const edits: { at: number; end: number; text: string }[] = [];
   let styleAt = 0;
   const refuse = (problem: string) => void problems.push(problem);
@@ -46,7 +46,7 @@ export function readTemplate(source: string): Reading {
     },
     attribute: (attribute) => checkAttribute(attribute, refuse, refuseAll),
   });
-  /** A value that must not stand here is cut out of what is shown. */
+  /** Removes a value from the shown page where none is allowed. */
   const cut = (token: TopLevelToken, where: string) => {
     refuse(`no Liquid may stand in ${where}: values are escaped for text and for quoted attributes`);
     edits.push({ at: token.begin, end: token.end, text: '' });
@@ -64,7 +64,7 @@ export function readTemplate(source: string): Reading {
     const output = token.kind === TokenKind.Output;
     if (spot.kind === 'raw' && spot.element === 'style' && (tag !== undefined || output)) {
       refuse('a style element may hold no {{ and no {%: values would become rules');
-      // Without its nonce the page's policy refuses this style.
+      // Without its nonce, the page's CSP refuses this style.
       if (styleAt > 0) edits[styleAt - 1]!.text = '';
       styleAt = 0;
     } else if (tag === 'auth0') {
@@ -90,7 +90,7 @@ export function readTemplate(source: string): Reading {
     else if (isStart) check(token);
   }
 
-  /** An address that a value begins is checked when the value is there. */
+  /** An address that begins with a value is checked once the value is known. */
   function check(token: TopLevelToken): void {
     const close = source.slice(token.begin, token.end).endsWith('-}}') ? 3 : 2;
     edits.push({ at: token.end - close, end: token.end - close, text: ` | ${addressFilter} ` });
@@ -112,7 +112,7 @@ function leadsSomewhere(begun: string): boolean {
   return /^(https?:\/\/|mailto:|tel:|[^:]*[/?#])/i.test(begun.replaceAll('\0', '').trim());
 }
 
-/** Only what leads to the web, to mail or to a telephone, or stays here; a picture may stand in its address itself. */
+/** Allows only addresses on the web, mail, telephone, and relative ones; also a picture within its own address. */
 export function safeAddress(value: unknown): string {
   const text = String(value ?? '').trim();
   const scheme = /^([^/?#]*):/.exec(withoutBlanks(text))?.[1]?.toLowerCase();

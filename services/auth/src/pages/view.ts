@@ -1,7 +1,7 @@
 /**
  * What a template sees of a page. The names that Auth0 documents for page templates (`application`, `branding`, `organization`, `tenant`,
- * `user`, `locale`, `dir`, `prompt`, `state`, `transaction`) are for tenants' templates too, see `templateContext`; the others
- * are between this file and our own widgets.
+ * `user`, `locale`, `dir`, `prompt`, `state`, `transaction`) are also for tenants' templates, see `templateContext`; the others are
+ * private to this file and our own widgets.
  */
 import { isLoopback } from '../http/loopback.ts';
 import { defaultPageBackground, defaultPrimary } from './brand-style.ts';
@@ -12,7 +12,7 @@ import type { Branding, CommonContext, ConsentApi, Elsewhere, IdentifierKind, Pa
 import { screens } from './screens.ts';
 import type { ProblemName, Strings } from './strings/en.ts';
 
-/** All that any page may hold, to be looked at without knowing which page it is. */
+/** Everything that any page may hold, readable without knowing which page it is. */
 type AnyPage = CommonContext &
   Partial<Pick<Pages['web-message'], 'origin' | 'response'>> & {
     problems?: ProblemName[];
@@ -24,10 +24,10 @@ type AnyPage = CommonContext &
     back?: string | undefined;
   };
 
-/** A page and everything about it that is looked up rather than given. */
+/** A page with everything about it that is looked up rather than given. */
 export type View = Record<string, unknown> & { locale: string; themed: boolean };
 
-/** The fields that problems are about; a problem of no field stands for the whole form. */
+/** The field that a problem concerns; one without a field concerns the whole form. */
 const problemFields: Partial<Record<ProblemName, string>> = {
   identifier_missing: 'identifier',
   identifier_unusable: 'identifier',
@@ -100,7 +100,7 @@ export function makeView<Name extends PageName>(name: Name, page: Pages[Name] & 
     prompt: { name: promptName, screen: { name: screenName, texts } },
     transaction: { params: any.params ?? {}, locale: language.tag },
     problems,
-    // By field, for the field that says so.
+    // By field, for the field that shows it.
     invalid: Object.fromEntries(problems.flatMap(({ field }) => (field ? [[field, true]] : []))),
     focus: problems[0]?.field ?? firstField(name, any.identifier),
     support: any.tenant?.support_url || (any.tenant?.support_email && `mailto:${any.tenant.support_email}`),
@@ -122,7 +122,7 @@ export function makeView<Name extends PageName>(name: Name, page: Pages[Name] & 
   };
 }
 
-/** What is wrong, in words, each with the field that it is about. */
+/** The problems in words, each with its field. */
 function problemsOf({ problems = [], said }: AnyPage, strings: Strings, values: Values) {
   return problems.map((problem) => ({
     text: problem === 'signup_denied' && said ? said : fill(strings.problems[problem], values),
@@ -138,7 +138,7 @@ function tenantOf({ tenant, enabledLocales }: AnyPage) {
   };
 }
 
-/** The part of a view that a tenant's template may read, by Auth0's names. `user` is there only after authentication. */
+/** The part of a view that a tenant's template may read, by Auth0's names. `user` is present only after authentication. */
 export function templateContext(view: View): object {
   const { application, branding, dir, locale, prompt, state, tenant, transaction, user, within } = view;
   return {
@@ -172,7 +172,7 @@ function identifierField(kinds: IdentifierKind[] = [], { common }: Strings): Ide
   const only = kinds.length === 1;
   if (only && phone) return { identifierLabel: common.phone, identifierType: 'tel', identifierMode: 'tel' };
   if (only && username) return { identifierLabel: common.username };
-  // With a phone number or a username as well, `type=email` would refuse it and a mail keyboard still types all three.
+  // If a phone number or username is possible too, `type=email` would refuse it; a mail keyboard can type all three.
   if (email && phone && username) return { identifierLabel: common.anyIdentifier, identifierMode: 'email' };
   if (email && phone) return { identifierLabel: common.emailOrPhone, identifierMode: 'email' };
   if (email && username) return { identifierLabel: common.emailOrUsername, identifierMode: 'email' };
@@ -181,7 +181,7 @@ function identifierField(kinds: IdentifierKind[] = [], { common }: Strings): Ide
     : { identifierLabel: common.anyIdentifier };
 }
 
-/** Where the cursor stands when a page opens: the first field that is still to be filled. */
+/** The field that has the focus when a page opens: the first one still to be filled. */
 function firstField(name: PageName, identifier: string | undefined): string | undefined {
   switch (name) {
     case 'identifier':
@@ -210,7 +210,7 @@ function firstField(name: PageName, identifier: string | undefined): string | un
   }
 }
 
-/** The logo of the application that asks for consent: by https, or from the developer’s own machine. */
+/** The logo of the application that asks for consent: only by https, or from the developer’s own machine. */
 export function applicationLogo({ application }: CommonContext): string | undefined {
   const url = URL.parse(application?.logo_url ?? '');
   return url && (url.protocol === 'https:' || isLoopback(url)) ? url.href : undefined;

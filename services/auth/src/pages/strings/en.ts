@@ -1,6 +1,6 @@
 /**
- * The pages in English. `{name}` stands for a value of the page (application, tenant, identifier, …); a text whose value is
- * missing is left out. A language is a file like this one, listed in ../language.ts; the type makes it complete.
+ * The pages in English. `{name}` stands for a value of the page (application, tenant, identifier, …); a text is omitted if its value is
+ * missing. Each language is a file like this one, listed in ../language.ts; the type ensures that it is complete.
  */
 import { account } from './account/en.ts';
 
@@ -349,10 +349,10 @@ export const en = {
 };
 
 type Shape<T> = { [Key in keyof T]: T[Key] extends string ? string : Shape<T[Key]> };
-/** What a language has to say. */
+/** The texts that each language must have. */
 export type Strings = Shape<typeof en>;
 export type ProblemName = keyof Strings['problems'];
 export type AccountText = keyof Strings['account'];
-/** What a page of `/account` says was done. */
+/** What a page of `/account` reports as done. */
 export type NoticeName = 'saved' | 'email' | 'password' | 'mail' | 'added' | 'removed' | 'signed_out' | 'linked';
 export type ScreenName = Exclude<keyof Strings, 'common' | 'problems' | 'scopes'>;

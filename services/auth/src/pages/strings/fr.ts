@@ -1,4 +1,4 @@
-/** The pages in French. Before `?`, `!`, `:` and `;` stands a narrow no-break space (U+202F). */
+/** The pages in French. `?`, `!`, `:` and `;` are preceded by a narrow no-break space (U+202F). */
 import { account } from './account/fr.ts';
 import type { Strings } from './en.ts';
 

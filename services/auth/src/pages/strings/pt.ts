@@ -1,4 +1,4 @@
-/** The pages in Portuguese, as it is written in Brazil. */
+/** The pages in Brazilian Portuguese. */
 import { account } from './account/pt.ts';
 import type { Strings } from './en.ts';
 
