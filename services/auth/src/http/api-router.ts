@@ -1,4 +1,4 @@
-/** A router for JSON endpoints that are called by clients’ pages as well as by servers: body, client, CORS and errors in one place. */
+/** A router for JSON endpoints called by clients’ pages as well as by servers: handles body, client, CORS and errors in one place. */
 import express, { type Request, type Response, type Router } from 'express';
 import type { Client, Provider } from 'oidc-provider';
 import type { OwnMetadata } from '../clients/metadata.ts';
@@ -8,7 +8,7 @@ import { setRoute } from './route.ts';
 import { checkJson } from './well-formed.ts';
 
 export type ApiRequest = {
-  /** The plain values of the body, a JSON object or a form. */
+  /** The plain values of the body, which is a JSON object or a form. */
   fields: Record<string, unknown>;
   client: Client & OwnMetadata;
   request: Request;
@@ -43,8 +43,8 @@ export function makeApiRouter(provider: Provider, handlers: Record<string, ApiHa
 }
 
 /**
- * Another site’s page could not read the answer, but it could make a visitor’s browser spend codes, messages and tries from the
- * visitor’s own network. Browsers say when another site sends a request (Fetch Metadata, section 2.3); other programs do not.
+ * Another site’s page could not read the answer, but it could make a visitor’s browser spend codes, messages and tries from the visitor’s
+ * own network. Browsers say when another site sends a request (Fetch Metadata, section 2.3); other programs do not.
  * @throws ApiError 403
  */
 function refuseForeignPage(request: Request, response: Response): void {

@@ -1,6 +1,6 @@
 /**
- * A cookie that distinguishes this browser from others while a sign-in by mail is under way. It is Lax: no image, frame or form of
- * another site sends it.
+ * A cookie that tells this browser from others while a sign-in by mail is in progress. It is Lax: no image, frame or form of another site
+ * sends it.
  */
 import { randomBytes } from 'node:crypto';
 import type { Response } from 'express';
@@ -8,7 +8,7 @@ import type { Response } from 'express';
 export type BrowserCookie = {
   /** The browser’s identifier, from its `Cookie` header. */
   of(cookieHeader: string | undefined): string | undefined;
-  /** The same; a browser that has none gets one now, for ten minutes. */
+  /** The same; a browser without one gets one now, for ten minutes. */
   ensure(cookieHeader: string | undefined, response: Response): string;
 };
 

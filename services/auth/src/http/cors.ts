@@ -1,7 +1,7 @@
 /** CORS for our own endpoints: only a client’s own origins, named exactly, and never with credentials (sec-104). */
 import type { Request, RequestHandler, Response } from 'express';
 
-/** A preflight is answered for everybody; the answer to the request itself is readable for the client’s origins only. */
+/** A preflight is answered for everybody; only the client’s origins can read the answer to the request itself. */
 export function makePreflight(methods: string, headers: string): RequestHandler {
   return (request, response, next) => {
     const origin = request.get('origin');

@@ -1,8 +1,8 @@
 /**
- * The first step of every request: makes its head say what we know rather than what the sender claims. The provider builds absolute
- * URLs from Host and X-Forwarded-*, so these always carry the issuer’s values. The client’s address comes from the socket, or from
- * X-Forwarded-For if a trusted proxy sent it. The issuer has no path: every route would have to be mounted below it, and no Auth0
- * SDK expects one.
+ * The first step of every request: makes its head say what we know rather than what the sender claims. The provider builds absolute URLs
+ * from Host and X-Forwarded-*, so these always carry the issuer’s values. The client’s address comes from the socket, or from
+ * X-Forwarded-For if a trusted proxy sent it. The issuer has no path: every route would have to be mounted below it, and no Auth0 SDK
+ * expects one.
  */
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
@@ -34,8 +34,8 @@ export function makeHeadNormalizer({ issuer, trustedProxies, log }: HeadRules): 
 }
 
 /**
- * Warns once that an unlisted peer forwards requests. On the open internet the header may be a client’s invention; a peer within
- * our network is certainly a proxy, so that is reported separately and with its address.
+ * Warns once that an unlisted peer forwards requests. On the open internet a client may have made up the header; a peer within our network
+ * is certainly a proxy, so that is reported separately and with its address.
  */
 function makeProxyWarning(log: Log): (peer: string) => void {
   const told = new Set<boolean>();
@@ -54,7 +54,7 @@ function makeProxyWarning(log: Log): (peer: string) => void {
 // Connections are kept alive, and parsing the address is the most expensive step here.
 const peers = new WeakMap<object, string>();
 
-/** The address of the peer; IPv4 in its own form. */
+/** The peer's address; an IPv4 one in IPv4 form. */
 function peerOf({ socket }: IncomingMessage): string {
   let peer = peers.get(socket);
   if (peer === undefined) {
@@ -66,8 +66,8 @@ function peerOf({ socket }: IncomingMessage): string {
 }
 
 /**
- * The rightmost address that is not one of our proxies. A hop that cannot be read ends the walk at our last proxy, since anything
- * before it may be made up.
+ * The rightmost address that is not one of our proxies. An unreadable hop ends the walk at our last proxy, since anything before it may be
+ * made up.
  */
 function clientAddress(
   peer: string,
@@ -97,13 +97,13 @@ function hopAddress(hop: string): string | undefined {
   return parseAddress(bracketed ?? dotted ?? bare);
 }
 
-/** The address if the text is exactly one, IPv4 in its own form; otherwise undefined. */
+/** The address if the text is exactly one (IPv4 in IPv4 form); otherwise undefined. */
 export function parseAddress(text: string): string | undefined {
   // The library alone would also accept `1` and `0x7f.1`, which no proxy writes.
   return isIP(text) === 0 ? undefined : ipaddr.process(text).toString();
 }
 
-/** The client's address, once the head is normalized. */
+/** The client's address, once the head has been normalized. */
 export function addressOf(request: IncomingMessage): string {
   return String(request.headers['x-forwarded-for'] ?? '');
 }

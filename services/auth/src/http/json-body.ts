@@ -1,6 +1,6 @@
 /**
- * Auth0’s SDKs send JSON where OAuth uses forms. Such a body is turned into a form before the provider sees it. Size and depth are
- * bounded, and anything but a flat object of plain values, each named once, is refused (RFC 6749 errors).
+ * Auth0’s SDKs send JSON where OAuth uses forms. Such a body is turned into a form before the provider sees it. Size and depth are bounded,
+ * and anything but a flat object of plain values with unique names is refused (RFC 6749 errors).
  */
 import type { IncomingMessage } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
@@ -33,7 +33,7 @@ export function jsonAsForm(request: Request, response: Response, next: NextFunct
 
 type Problem = [status: number, description: string];
 
-/** Reads the body, unless it was read before (plain-body.ts). */
+/** Reads the body, unless it has already been read (plain-body.ts). */
 function readBody(request: Request, response: Response, done: (error?: unknown) => void): void {
   if (typeof request.body !== 'string') {
     parse(request, response, done);
@@ -47,7 +47,7 @@ function readBody(request: Request, response: Response, done: (error?: unknown) 
   }
 }
 
-/** The value of JSON text as `parse` takes it: an object or a list with no name twice in it. @throws for anything else */
+/** Parses JSON text like `parse`: an object or a list without repeated names. @throws for anything else */
 export function readJson(text: string): unknown {
   const name = repeatedName(text);
   if (name !== undefined) throw new RepeatedName(twice(name));
@@ -55,7 +55,7 @@ export function readJson(text: string): unknown {
   return JSON.parse(text);
 }
 
-/** Makes the body a form, which the provider reads; or tells what is wrong with it. */
+/** Turns the body into a form for the provider, or returns what is wrong with it. */
 function takeForm(request: IncomingMessage & { body?: unknown }): Problem | undefined {
   const form = formOf(request.body);
   if (typeof form === 'string') return [400, form];
@@ -74,7 +74,7 @@ function problemOf(error: unknown): Problem {
   return [400, error instanceof RepeatedName ? error.message : 'the body is not JSON'];
 }
 
-/** A body that stays JSON: read and checked here, so that it contains nothing on which the provider would fail. */
+/** For a body that stays JSON: reads and checks it, so that it contains nothing on which the provider would fail. */
 export function checkedJson(request: Request, response: Response, next: NextFunction): void {
   parse(request, response, (error?: unknown) => {
     let problem = error;
@@ -108,8 +108,8 @@ export function formOf(body: unknown): Record<string, string | string[]> | strin
 class RepeatedName extends Error {}
 
 /**
- * Refuses what JSON.parse silently accepts: a name that occurs twice in the object, of which one party may read the first value and
- * another the last. Whether the text is JSON at all is checked later.
+ * Refuses what JSON.parse silently accepts: a name that occurs twice in an object, where one party may read the first value and another
+ * the last. Whether the text is JSON at all is checked later.
  */
 function checkNames(_request: IncomingMessage, _response: unknown, body: Buffer, encoding: string): void {
   if (encoding !== 'utf-8') throw new TypeError('JSON is UTF-8 (RFC 8259 section 8.1)');
@@ -143,7 +143,7 @@ function unescaped(name: string): string {
   try {
     return JSON.parse(name) as string;
   } catch {
-    return name; // then the body is no JSON
+    return name; // the body is not valid JSON then
   }
 }
 

@@ -1,14 +1,14 @@
 /**
- * Measures how deeply JSON is nested without walking it: functions that walk it (`structuredClone`, `JSON.stringify`) would exhaust
- * the stack.
+ * Measures how deeply JSON is nested without walking it: functions that walk it (`structuredClone`, `JSON.stringify`) would exhaust the
+ * stack.
  */
 
-/** Deeper than any body or token of ours is. */
+/** Deeper than any of our bodies and tokens. */
 export const depthMax = 20;
 // Nothing shorter can be nested deeply enough to break anything; nearly all input is shorter.
 const harmlessLength = 1_000;
 
-/** Whether a parameter is a JWT whose header or payload is nested too deeply, whoever signed it: it is decoded before it is verified. */
+/** Whether a parameter is a JWT with too deeply nested header or payload, whoever signed it: it is decoded before it is verified. */
 export function isDeepToken(value: unknown): boolean {
   if (typeof value !== 'string' || value.length < harmlessLength) return false;
   const parts = value.split('.', 3);
@@ -17,7 +17,7 @@ export function isDeepToken(value: unknown): boolean {
   );
 }
 
-/** Whether the text nests lists and objects too deeply. The answer for text that is not JSON may be either. */
+/** Whether the text nests lists and objects too deeply. For text that is not JSON the answer may be either. */
 function isDeep(json: string): boolean {
   let depth = 0;
   for (let at = 0; at < json.length; at += 1)

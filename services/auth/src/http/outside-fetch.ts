@@ -1,7 +1,7 @@
 /**
- * What the gate asks of others by itself: it posts back-channel logouts, reads the keys of clients that registered a `jwks_uri`, and
- * asks the providers that connections name; at public addresses, and at those that `OUTBOUND_ALLOWED_NETWORKS` lists. Nothing else is
- * fetched from where a client or a request points.
+ * The gate's own outgoing requests: it posts back-channel logouts, reads the keys of clients with a `jwks_uri`, and asks the providers of
+ * connections; only at public addresses and those in `OUTBOUND_ALLOWED_NETWORKS`. Nothing else is fetched from an address that a client
+ * or request names.
  */
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -10,18 +10,18 @@ import type { Configuration } from 'oidc-provider';
 
 type Fetch = NonNullable<Configuration['fetch']>;
 
-/** Of a JWKS, a token response, somebody’s profile. */
+/** Enough for a JWKS, a token response or a profile. */
 const bodyMaxBytes = 64 * 1024;
 
 /**
- * Replaces the library’s `fetch`, which checks an address only after connecting: here no connection to a forbidden address is made.
- * No redirect is followed and no connection kept; the body of a POST’s answer is not read, that of a GET’s is bounded.
+ * Replaces the library’s `fetch`, which checks an address only after connecting: here no connection to a forbidden address is made. No
+ * redirect is followed and no connection kept; the response to a POST is not read, that to a GET is bounded.
  */
 export function makeOutsideFetch(guard: Guard): Fetch {
   return makeFetch(guard, (method, status) => method === 'GET' && status === 200, bodyMaxBytes);
 }
 
-/** The same for providers: what they answer is read whatever it is. @throws AnswerTooLarge */
+/** The same for providers, whose responses are always read. @throws AnswerTooLarge */
 export function makeAnsweredFetch(guard: Guard, maxBytes = bodyMaxBytes): typeof fetch {
   return makeFetch(guard, () => true, maxBytes) as typeof fetch;
 }
@@ -48,14 +48,14 @@ function makeFetch(guard: Guard, reads: Reads, maxBytes: number): Fetch {
         method,
         headers: Object.fromEntries(new Headers(headers)),
         lookup: guard.lookup,
-        agent: false, // of its own: no connection is shared with what was not checked
+        agent: false, // its own: no connection is shared with unchecked requests
         ...(signal ? { signal } : {}),
       },
     );
   };
 }
 
-/** What an answer says beside its body. */
+/** The headers of a response that are kept. */
 const kept = ['cache-control', 'content-type', 'www-authenticate'];
 
 type Bounds = { reads: Reads; maxBytes: number };

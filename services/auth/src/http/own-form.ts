@@ -1,8 +1,7 @@
 /**
- * Forms that only our own pages contain: a post that another site causes is refused, whatever token it carries (Fetch Metadata,
- * section 2.3). Our pages post to themselves, so another host of the same site is as foreign as any other, since we do not know who
- * else has one. `none` means that the user did it, by a reload for example. Browsers too old to send the header, and other
- * programs, send none; then the token alone decides.
+ * Forms that only our own pages contain: a post caused by another site is refused, whatever token it carries (Fetch Metadata, section 2.3).
+ * Our pages post to themselves, so another host of the same site is as foreign as any other: we do not know who runs it. `none` means that
+ * the user caused it, for example by a reload. Old browsers and other programs send no header; then only the token decides.
  *
  * `POST /authorize` and `POST /oidc/logout` belong to the protocol, and other sites may post to them.
  */

@@ -31,7 +31,7 @@ export function answerPage<Name extends PageName>(
   return page;
 }
 
-/** Answers a form: the browser GETs that page, so that a reload does not send the form again. */
+/** Answers a form by sending the browser to a GET of that page, so that a reload does not send the form again. */
 export function seeOther(response: Response, address: string): void {
   response.set('cache-control', 'no-store').set('referrer-policy', 'no-referrer').redirect(303, address);
 }

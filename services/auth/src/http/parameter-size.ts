@@ -1,7 +1,7 @@
 /**
- * Bounds the parameters of requests that are kept while somebody logs in or out: thousands of long ones would fill Redis. 2 kB each
- * and 8 kB together, in bytes of UTF-8. JWTs (`request`, `id_token_hint`) have a bound of their own: the parameters inside the
- * former are counted again, and the latter is one of our own tokens.
+ * Bounds the parameters of requests that are stored while somebody logs in or out: thousands of long ones would fill Redis. 2 kB each and
+ * 8 kB together, in bytes of UTF-8. JWTs (`request`, `id_token_hint`) have their own limit: the parameters inside the former are counted
+ * again, and the latter is one of our own tokens.
  */
 import type { NextFunction, Request, Response } from 'express';
 import { ApiError } from './api-error.ts';
@@ -11,14 +11,14 @@ const allMaxBytes = 8_192;
 const jwtMaxBytes = 16_384;
 const jwts = new Set(['request', 'id_token_hint']);
 
-/** What is too long, as an error description; undefined when nothing is. */
+/** An error description for what is too long; undefined if nothing is. */
 export function tooLong(parameters: Record<string, unknown>, own: ReadonlySet<string> = new Set()): string | undefined {
   let all = 0;
   for (const name in parameters) {
     const value = parameters[name];
     const isJwt = jwts.has(name);
     const max = isJwt ? jwtMaxBytes : eachMaxBytes;
-    // Hardly any comes twice, and this is asked of every request.
+    // Hardly any is repeated, and this runs on every request.
     for (const text of Array.isArray(value) ? value.flat() : [value]) {
       if (typeof text !== 'string') continue;
       const bytes = Buffer.byteLength(text);
@@ -29,7 +29,7 @@ export function tooLong(parameters: Record<string, unknown>, own: ReadonlySet<st
   return all > allMaxBytes ? `the parameters are longer than ${allMaxBytes} bytes all together` : undefined;
 }
 
-/** Refuses parameters that are too long, where no client is known that could be told. */
+/** Refuses parameters that are too long, where no client is known to report to. */
 export function boundParameters(request: Request, _response: Response, next: NextFunction): void {
   const problem = tooLong({ ...(request.query as object), ...((request.body ?? {}) as object) });
   if (problem !== undefined) throw new ApiError(400, 'invalid_request', problem);

@@ -1,17 +1,17 @@
 /**
- * Reads the bodies that machines and SDKs post to the protocol's endpoints, before Express, whose readers and routers cost more than
- * most answers: forms and JSON of known length in UTF-8. Any other body is left to the app.
+ * Reads the bodies that machines and SDKs post to the protocol's endpoints, before Express, whose parsers and routers cost more than most
+ * answers: forms and JSON of known length in UTF-8. Any other body is left to the app.
  */
 import type { IncomingMessage } from 'node:http';
 import { formOf, readJson } from './json-body.ts';
 import { checkTokens, parseForm } from './well-formed.ts';
 
-/** A request whose body may have been read: as text here, as fields once it is checked. */
+/** A request whose body may have been read: first as text, then as fields once it is checked. */
 export type ReadRequest = IncomingMessage & { body?: unknown };
 
 export const bodyMaxBytes = 56 * 1_024;
 
-/** Endpoints of the protocol that take a form, or JSON as Auth0's SDKs send it. */
+/** The protocol's endpoints that accept a form, or JSON as Auth0's SDKs send it. */
 export const protocolEndpoints = [
   '/oauth/token',
   '/oauth/revoke',
@@ -28,7 +28,7 @@ const plainTypes = new Map([
 ]);
 const plainPaths = new Set(protocolEndpoints);
 
-/** What a plain body would be; undefined for a request whose body is not plain, or on another path. */
+/** The kind of a plain body; undefined if the body is not plain or the path is another. */
 function plainKind({ method, url = '', headers }: IncomingMessage): 'form' | 'json' | undefined {
   if (method !== 'POST' || !plainPaths.has(url)) return undefined;
   const length = Number(headers['content-length']);
@@ -37,7 +37,7 @@ function plainKind({ method, url = '', headers }: IncomingMessage): 'form' | 'js
   return plainTypes.get(headers['content-type']?.toLowerCase() ?? '');
 }
 
-/** Calls `next` once the body is there as text in `request.body`, or at once for a request whose body is not plain. */
+/** Calls `next` once the body's text is in `request.body`, or at once if the body is not plain. */
 export function readPlainBody(request: ReadRequest, next: () => void): void {
   if (plainKind(request) === undefined) {
     next();
@@ -55,7 +55,7 @@ export function readPlainBody(request: ReadRequest, next: () => void): void {
 
 const byteOrderMark = 0xfeff;
 
-/** Makes the text that was read into what the library reads: a form, checked. @throws for whatever the app is to refuse; then nothing has changed */
+/** Converts the text to the checked form that the library reads. @throws for anything that the app must refuse; the request is then unchanged */
 export function takePlainBody(request: ReadRequest, body: string): void {
   if (plainKind(request) === 'form') {
     request.body = parseForm(body);

@@ -1,4 +1,4 @@
-/** passport-auth0 sends userinfo’s token in the query; it is moved to the header, where the provider expects it. */
+/** passport-auth0 sends userinfo’s token in the query; this moves it to the header, where the provider expects it. */
 import type { NextFunction, Request, Response } from 'express';
 
 export function queryTokenAsHeader(request: Request, _response: Response, next: NextFunction): void {

@@ -1,4 +1,4 @@
-/** `GET /`: people who open the issuer in a browser are told what it is. */
+/** `GET /`: tells people who open the issuer in a browser what it is. */
 import { type ReadyCheck, watchChecks } from '@gatepost/runtime/checks';
 import { Router } from 'express';
 import type { MakeCommonContext } from '../interaction/common-context.ts';
@@ -16,7 +16,7 @@ export function makeStartPage(parts: {
   const router = Router();
   router.get('/', async (_request, response) => {
     setRoute(response, 'start');
-    // The tenant's name is in one of those stores.
+    // The tenant's name comes from one of those stores.
     const { tenant } = await parts.commonContext({}).catch(() => ({ tenant: undefined }));
     const { html, headers } = renderStart({
       issuer: parts.issuer,

@@ -3,12 +3,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Scope, Tracing } from '@gatepost/runtime/tracing';
 import { routeOf } from './route.ts';
 
-/** Runs what answers the request: after its body was read, since what a stream calls is of no request. */
+/** Runs the code that answers the request, after its body was read: a stream's callbacks belong to no request. */
 export type Run = (work: () => void) => void;
 
 const scopes = new WeakMap<ServerResponse, Scope>();
 
-/** Of the trace that a request belongs to, when it is answered; undefined while traces are off. */
+/** The id of the trace that a request belongs to, when it is answered; undefined while tracing is off. */
 export const traceIdOf = (response: ServerResponse): string | undefined => scopes.get(response)?.traceId();
 
 export function trace(tracing: Tracing, request: IncomingMessage, response: ServerResponse): Run {

@@ -1,6 +1,6 @@
 /**
- * Refuses what no request may contain, whatever it is for: broken escapes, text that is not UTF-8 or that PostgreSQL cannot store,
- * thousands of parameters, endlessly nested tokens. Answered here, once, with 400, instead of by whatever would fail further in.
+ * Refuses what no request may contain, whatever its purpose: broken escapes, text that is not UTF-8 or that PostgreSQL cannot store,
+ * thousands of parameters, endlessly nested tokens. Answered here, once, with 400, rather than by whatever would fail further in.
  */
 import querystring from 'node:querystring';
 import { type NextFunction, type Request, type Response, text } from 'express';
@@ -13,12 +13,12 @@ const bodyMax = '56kb';
 const shortQuery = 1_000;
 const readForm = text({ type: 'application/x-www-form-urlencoded', limit: bodyMax });
 
-/** Reads a form, checks it and the query, and leaves the form parsed: a field given twice is an array. */
+/** Reads a form, checks it and the query, and leaves the form parsed: a repeated field becomes an array. */
 export function wellFormed(request: Request, response: Response, next: NextFunction): void {
   const query = request.url.indexOf('?');
   checkText(query === -1 ? request.url : request.url.slice(0, query));
   if (query !== -1) checkQuery(request.url.slice(query + 1));
-  // Read before the endpoint is known; all other bodies are read where they are expected.
+  // Read before the endpoint is known; other bodies are read where they are expected.
   if (!request.is('application/x-www-form-urlencoded')) {
     next();
     return;
@@ -31,7 +31,7 @@ export function wellFormed(request: Request, response: Response, next: NextFunct
     try {
       request.body = parseForm(typeof request.body === 'string' ? request.body : '');
     } catch (problem) {
-      next(problem); // thrown from in here, nobody would hear of it
+      next(problem); // an error thrown from here would go unnoticed
       return;
     }
     next();
@@ -47,14 +47,14 @@ export function isStorable(text: string): boolean {
 export function checkJson(value: unknown, depthLeft = depthMax): void {
   if (typeof value === 'string' && !isStorable(value)) throw malformed();
   if (typeof value !== 'object' || value === null) return;
-  if (depthLeft === 0) throw malformed(); // also what keeps this walk from exhausting the stack
+  if (depthLeft === 0) throw malformed(); // also keeps this recursion from exhausting the stack
   for (const [name, inner] of Object.entries(value)) {
     checkJson(name, depthLeft - 1);
     checkJson(inner, depthLeft - 1);
   }
 }
 
-/** A field given twice is an array. @throws ApiError 400 when it is malformed */
+/** A repeated field becomes an array. @throws ApiError 400 when it is malformed */
 export function parseForm(form: string): querystring.ParsedUrlQuery {
   checkText(form);
   const fields = querystring.parse(form, '&', '=', { maxKeys: 0 });
