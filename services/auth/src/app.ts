@@ -1,4 +1,4 @@
-/** The gate’s HTTP entry: what happens to a request, in order. */
+/** The gate’s HTTP entry: the steps that each request passes through, in order. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { describeError, type Log } from '@gatepost/runtime/log';
 import { isAway } from '@gatepost/runtime/store-errors';
@@ -30,7 +30,7 @@ import { TemporarilyUnavailable } from './stores-away.ts';
 
 export type AppParts = { provider: Provider; commonContext: MakeCommonContext; routers: Router[]; log: Log };
 
-/** Answers requests. The library’s most frequent ones go straight to it, all others through the app. */
+/** Answers requests. The most frequent ones for the library go straight to it, all others through the app. */
 export type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
 export function makeAnswer(parts: AppParts): Answer {
@@ -43,8 +43,8 @@ export function makeAnswer(parts: AppParts): Answer {
 }
 
 /**
- * Whether the app would only pass the request on: sign-ins, userinfo, and what is posted to the protocol's endpoints, if its body has
- * been read. Malformed requests go to the app, which refuses them. Leaves the body checked, as a form.
+ * Whether the app would only pass the request on: sign-ins, userinfo, and posts to the protocol's endpoints whose body has been read.
+ * Malformed requests go to the app, which refuses them. Leaves the body checked, as a form.
  */
 function isForLibrary(request: ReadRequest): boolean {
   const { method, url = '', headers, body } = request;
@@ -60,17 +60,17 @@ function isForLibrary(request: ReadRequest): boolean {
     if (tokenEndpoints.includes(url)) aliasStructuredToken(request.body as Record<string, unknown>);
     return true;
   } catch {
-    return false; // it is refused there
+    return false; // the app refuses it
   }
 }
 
-/** Where a token is handed in to be looked at or revoked. */
+/** Where a token is submitted to be looked at or revoked. */
 const tokenEndpoints = ['/oauth/revoke', '/oauth/introspect'];
 
 function makeApp(parts: AppParts): Express {
   const app = express();
   app.disable('x-powered-by');
-  app.set('trust proxy', true); // the head is normalized: there is exactly one address in it
+  app.set('trust proxy', true); // the head is normalized: it contains exactly one address
   app.set('query parser', 'simple');
   app.use(ownForms, refuseForeignForms);
   app.use(wellFormed);
@@ -91,8 +91,8 @@ function makeApp(parts: AppParts): Express {
 }
 
 /**
- * The HTTP server. Before anything else it normalizes the head and starts the clock. The most frequent requests of machines are
- * answered before the app, where possible.
+ * The HTTP server. Before anything else it normalizes the head and starts the clock. The machines' most frequent requests are answered
+ * before the app, where possible.
  */
 export function makeServer(
   answer: Answer,
@@ -101,16 +101,16 @@ export function makeServer(
     observe: ReturnType<typeof makeRequestObserver>;
     fastPath: FastPath;
     limits: { headMs: number; requestMs: number };
-    /** Whether browsers are told to use nothing but https (RFC 6797). */
+    /** Whether browsers are told to use only https (RFC 6797). */
     strict: boolean;
-    /** With it the server speaks https. */
+    /** If given, the server speaks https. */
     certificate: Certificate | undefined;
   },
 ): Server {
   const { observe, fastPath, limits, strict } = parts;
   const normalize = makeHeadNormalizer(parts.head);
-  // Head and body of a request must arrive in time (slowloris), and idle connections are closed. By default Node checks only every
-  // 30 seconds.
+  // Head and body of a request must arrive in time (against slowloris), and idle connections are closed. By default Node checks only
+  // every 30 seconds.
   const options = {
     headersTimeout: limits.headMs,
     requestTimeout: Math.max(limits.headMs, limits.requestMs),
@@ -128,15 +128,15 @@ export function makeServer(
 
 const atOnce: Run = (work) => work();
 
-/** The library would take a code that is given twice for a string. @throws ApiError 400 */
+/** The library would take a repeated code for a string. @throws ApiError 400 */
 const givenOnce: RequestHandler = (request, _response, next) => {
   queryOf(request);
   next();
 };
 
 /**
- * For a device code that is posted, or a login for one that ends, without the session in which its form was shown: shows the form
- * again, where the library would fail.
+ * If a device code is posted, or a login for one ends, without the session in which its form was shown, shows the form again, where the
+ * library would fail.
  */
 function startAnewWithoutSession(provider: Provider): RequestHandler {
   return async (request, response, next) => {
@@ -147,7 +147,7 @@ function startAnewWithoutSession(provider: Provider): RequestHandler {
   };
 }
 
-/** People get a page, programs JSON in OAuth's form; neither learns what broke inside. */
+/** People get a page, programs JSON in OAuth's form; neither learns what failed inside. */
 function makeErrorHandler({ provider, commonContext, log }: AppParts): ErrorRequestHandler {
   return async (error, request, response, next) => {
     if (response.headersSent) return next(error);
@@ -174,7 +174,7 @@ function makeErrorHandler({ provider, commonContext, log }: AppParts): ErrorRequ
         400,
       );
     }
-    // What renders the page may itself be broken; then it is shown without the tenant’s name.
+    // The page's context may itself fail to load; then the page is shown without the tenant’s name.
     const shown = await commonContext(context).catch(() => context);
     sendPage(response, 'error', { ...shown, error: known.error, description: known.description }, known.status);
   };

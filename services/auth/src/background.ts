@@ -1,6 +1,6 @@
 /**
- * Background work: messages to people, so that the time of an answer reveals nothing about them. Bounded: beyond `waitingMax`
- * nothing more is accepted. Work that fails because a store is away is retried a few times.
+ * Background work: messages to people, so that response times reveal nothing about them. Bounded: beyond `waitingMax` no more is
+ * accepted. Work that fails because a store is down is retried a few times.
  */
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,7 +8,7 @@ import { describeError, type Log } from '@gatepost/runtime/log';
 import { isAway } from '@gatepost/runtime/store-errors';
 
 export type Background = AsyncDisposable & {
-  /** Accepts work that may be repeated from its beginning. False when too much is waiting; then it is not done. */
+  /** Accepts work that can safely be restarted. False if too much is waiting; the work is then not done. */
   add(what: string, work: () => Promise<void>): boolean;
 };
 
@@ -16,8 +16,8 @@ const triesMax = 4;
 const stopMs = 10_000;
 
 /**
- * @param spreadMs each job starts after a random delay up to this, so that the time of the next answer does not reveal what the
- * last one left to do
+ * @param spreadMs the longest random delay before each job, so that the time of the next response does not reveal what the last one left
+ * to do
  */
 export function openBackground(
   log: Log,

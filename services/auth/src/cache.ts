@@ -2,19 +2,18 @@
 import type { CachedTable, Changes } from './changes.ts';
 
 export type Cache<V> = {
-  /** The value of the key; concurrent callers share one load. Undefined is never kept. */
+  /** The key's value; concurrent callers share one load. Undefined is never cached. */
   get(key: string): Promise<V>;
-  /** Forgets one key, also what is being loaded for it. */
+  /** Forgets one key, including a load in progress for it. */
   forget(key: string): void;
-  /** Forgets everything: a process that has just written must read its own write. */
+  /** Forgets everything: a process must read its own writes. */
   clear(): void;
 };
 
 /**
- * A cache over `load`. It is emptied when one of `tables` changes, and bypassed while changes may be missed. A value whose loading
- * began before a change is given to those who waited for it, but not kept. Beyond `max` keys the oldest is dropped. With `maxAgeMs`
- * no value is older than that, even if an announcement never arrives because its connection died silently. Without `changes` nothing
- * but that ends a value.
+ * A cache over `load`. It is emptied when one of `tables` changes, and bypassed while changes may be missed. A value whose loading began
+ * before a change is given to its waiting callers, but not kept. Beyond `max` keys the oldest is dropped. With `maxAgeMs` no value is older
+ * than that, even if an announcement never arrives because its connection died silently. Without `changes`, only that ends a value.
  */
 export function makeCache<V>(options: {
   changes?: Changes;
@@ -36,7 +35,7 @@ export function makeCache<V>(options: {
     async get(key) {
       const known = entries.get(key);
       if (known && now() - known.since < maxAgeMs) return known.loading;
-      entries.delete(key); // what is loaded anew is the youngest again
+      entries.delete(key); // a reloaded value is the youngest again
       const since = now();
       const loading = load(key);
       if (changes?.isConnected() === false) return loading;

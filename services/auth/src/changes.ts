@@ -3,7 +3,7 @@ import type { Log } from '@gatepost/runtime/log';
 import { listen } from '@gatepost/runtime/notifications';
 import type { Pool } from './database.ts';
 
-/** Tables whose rows are cached; a trigger announces each change, of the last two what ends or shows in a token. */
+/** Tables whose rows are cached. A trigger announces each change; for the last two, only changes that end a token or show in one. */
 export type CachedTable =
   | 'clients'
   | 'client_grants'
@@ -31,7 +31,7 @@ export type Changes = AsyncDisposable & {
   isConnected(): boolean;
 };
 
-/** @param directUrl the server itself; @param pool where changes are written */
+/** @param directUrl the server itself, for listening; @param pool where changes are written */
 export async function openChanges(directUrl: string, pool: Pool, log: Log): Promise<Changes> {
   const subscriptions: { tables: Set<string>; forget: () => void }[] = [];
   const notifications = await listen({

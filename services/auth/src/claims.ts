@@ -1,4 +1,4 @@
-/** What our tokens say: ID token claims by scope, and what an access token carries beyond RFC 9068. */
+/** The claims of our tokens: ID token claims by scope, and what an access token carries beyond RFC 9068. */
 import { baseUrlOf } from '@gatepost/runtime/issuer';
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import { applyToAccessToken } from './actions/access-token.ts';
@@ -18,7 +18,7 @@ export const claims: Configuration['claims'] = {
   phone: ['phone_number', 'phone_number_verified'],
 };
 
-/** The access token’s claim with the id of its grant: how userinfo and introspection learn that it was revoked. */
+/** The access token’s claim with its grant's id, by which userinfo and introspection learn that it was revoked. */
 export const grantClaim = 'gid';
 
 type Login = { authTime?: number | undefined; amr?: string[] | undefined };
@@ -36,7 +36,7 @@ type Token = {
     scopes: Set<string>;
     jwt?: { dialect?: TokenDialect; enforced?: boolean; tellsLogin?: boolean };
   };
-  /** Where no artefact of the library says it (grants/person.ts). */
+  /** Set where none of the library's artefacts knows it (grants/person.ts). */
   proven?: Login;
 };
 type JwtParts = {
@@ -48,9 +48,9 @@ type JwtParts = {
 type Jwt = { header?: Record<string, unknown>; payload: Record<string, unknown> };
 
 /**
- * What our JWTs carry beyond RFC 9068: `azp`, `first_party` (which an exchanged token may have lost: grants/token-exchange.ts),
- * and, for a person’s token with `openid` among its scopes, an `aud` array with the userinfo URL, as at Auth0. The library itself
- * sets a machine’s `sub` to its client_id.
+ * What our JWTs carry beyond RFC 9068: `azp`, `first_party` (which an exchanged token may have lost: grants/token-exchange.ts), and, for
+ * a person’s token with the scope `openid`, an `aud` array with the userinfo URL, as at Auth0. The library itself sets a machine’s `sub`
+ * to its client_id.
  */
 export function makeJwtCustomizer({ issuer, permissions, organizations, resources }: JwtParts) {
   return async (ctx: KoaContextWithOIDC | undefined, token: Token, jwt: Jwt): Promise<void> => {
@@ -79,10 +79,10 @@ export function makeJwtCustomizer({ issuer, permissions, organizations, resource
 }
 
 /**
- * Where an API enforces its policies (Auth0's RBAC) a token has of its scopes what the person may: nobody is refused for having asked
- * for more. `rbac` tells the API that its scopes are permissions, and not merely what was asked for. Every token for an API comes
- * through here, whatever grant it is made by.
- * @returns all that the person may at the API
+ * Where an API enforces its policies (Auth0's RBAC), a token keeps only the scopes that the person has permission for; asking for more is
+ * not refused. `rbac` tells the API that the token's scopes are permissions, not merely requested ones. Every token for an API passes
+ * through here, whatever its grant.
+ * @returns all the person's permissions at the API
  */
 async function cutScopes(
   token: Token,
@@ -92,22 +92,22 @@ async function cutScopes(
   const { audience, scopes } = token.resourceServer!;
   const allowed = (await permissionsAt(audience)).filter((permission) => scopes.has(permission));
   const kept = [...(token.scopes ?? [])].filter((scope) => openidScopes.includes(scope) || allowed.includes(scope));
-  token.scope = kept.join(' '); // what the answer says
+  token.scope = kept.join(' '); // the response states this
   payload.scope = token.scope || undefined;
   payload.rbac = true;
   return allowed;
 }
 
 /**
- * The claim `permissions`: of whom the scopes were not cut, what was granted. Of a person all that they may, asked for or not, as at
- * Auth0; to somebody else's application, and to whoever exchanges a token, no more than was granted to them.
+ * The claim `permissions`: the granted scopes if they were not cut. For a person it lists all their permissions, requested or not, as at
+ * Auth0; a third-party application, or a client that exchanges a token, sees only what was granted to it.
  */
 function permissionsIn(token: Token, allowed: string[] | undefined): string[] {
   const isWhole = allowed && token.client?.is_first_party && token.gty !== 'token-exchange';
   return isWhole ? allowed : [...(token.scopes ?? [])].filter((scope) => !openidScopes.includes(scope));
 }
 
-/** When and how the person logged in from whose login the token comes (RFC 9068 section 2.2.1). Nothing of an exchanged token. */
+/** When and how the person logged in for this token (RFC 9068 section 2.2.1). Empty for an exchanged token. */
 function loginClaims(ctx: KoaContextWithOIDC | undefined, { proven }: Token): { auth_time?: number; amr?: string[] } {
   const { AuthorizationCode, DeviceCode, RefreshToken, Session } = (ctx?.oidc.entities ?? {}) as Record<string, object>;
   const session = Session as { authTime(): number | undefined; amr?: string[] } | undefined;

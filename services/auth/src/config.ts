@@ -145,7 +145,7 @@ export const variables = z.object({
   KEY_ROTATION_DAYS: integer(1, 3_650)
     .default(90)
     .meta({ description: 'age at which signing keys are replaced', unit: 'days' }),
-  // A connection that has said nothing yet, too: auth0-deploy-cli opens one and is then busy with itself for most of a minute.
+  // Also limits a connection that has sent nothing yet: auth0-deploy-cli opens one and then keeps it silent for most of a minute.
   REQUEST_HEAD_TIMEOUT_MS: integer(100, 600_000)
     .default(60_000)
     .meta({ description: 'time for the head of a request to arrive; then 408', unit: 'ms' }),

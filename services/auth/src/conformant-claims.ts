@@ -1,8 +1,8 @@
 /**
- * Claims by the standard or in Auth0’s way, depending on what a client was written for (`oidc_conformant_claims`, of the client or
- * the tenant).
+ * Claims by the standard or in Auth0’s way, depending on what a client was written for (`oidc_conformant_claims` of the client or the
+ * tenant).
  *
- * By the standard, `updated_at` is a number of seconds (OpenID Connect Core 5.1), and the claims of scopes are at userinfo; the ID
+ * By the standard, `updated_at` is a number of seconds (OpenID Connect Core 5.1), and claims requested by scope are at userinfo; the ID
  * token has them only if no access token comes with it, or if the `claims` parameter asks for them there (5.4, 5.5). At Auth0,
  * `updated_at` is a string and the ID token has all claims: its SDKs read the user from there.
  */
@@ -13,7 +13,7 @@ import type { SettingsStore } from './settings/store.ts';
 
 type Requested = Record<string, unknown> | undefined;
 
-/** The account, with claims in the form that the asking client wants. */
+/** The account, with claims in the form that the requesting client expects. */
 export function withConformantClaims(
   ctx: KoaContextWithOIDC,
   account: TokenAccount,

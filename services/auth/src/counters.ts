@@ -1,4 +1,4 @@
-/** What providers count, all of a process together. */
+/** The providers' counters, summed over the process. */
 import { Counter, type Registry } from '@gatepost/runtime/metrics';
 
 export type Counters = {
@@ -57,7 +57,7 @@ export const refusalCodes = new Set([
   'unsupported_response_type',
 ]);
 
-/** An increase is seen only of what was there before. */
+/** Prometheus sees an increase only of a series that already exists. */
 function zeroed(counter: Counters['refusedRequests']): Counters['refusedRequests'] {
   for (const error of refusalCodes) counter.inc({ error }, 0);
   return counter;

@@ -16,15 +16,15 @@ export const schemaName = 'auth';
 export type Databases = AsyncDisposable & {
   pool: Pool;
   db: Database;
-  /** Calls `forget` when a statement of this process may have changed an account or a grant, before its sender hears that it is done. */
+  /** Calls `forget` when a statement of this process may have changed an account or a grant, before its caller learns that it is done. */
   onOwnWrite(forget: () => void): void;
-  /** For statements whose cost the caller decides: two connections of their own, read-only, limited to two seconds. */
+  /** For statements whose cost depends on the caller: two separate connections, read-only, limited to two seconds. */
   searchPool: Pool;
 };
 
 /**
- * Opens the pool and Prisma’s client on it. PostgreSQL cancels a query that takes `timeoutMs`; one that gets no connection in half of
- * that rejects. If it does not answer even then, the query is abandoned together with its connection, so that nobody waits for a
+ * Opens the pool and Prisma’s client on it. PostgreSQL cancels a query after `timeoutMs`; a query that gets no connection within half of
+ * that rejects. If PostgreSQL does not respond even then, the query is abandoned together with its connection, so that nobody waits for a
  * frozen server.
  */
 export function openDatabase(
@@ -49,7 +49,7 @@ export function openDatabase(
       { search_path: schemaName, ...settings },
       isPooled,
     );
-    // An idle connection broke; the next query gets a new one or an error of its own.
+    // An idle connection broke; the next query gets a new one, or an error of its own.
     pool.on('error', (error) => log.warn({ error }, 'lost an idle connection to PostgreSQL'));
     hearOutages(pool, whenWritten);
     return pool;
@@ -70,13 +70,13 @@ export function openDatabase(
 }
 
 /**
- * Makes queries reject with `temporarily_unavailable` while PostgreSQL is away, so that callers need not translate errors. All
- * statements go through one of these functions, Prisma’s as well; Prisma passes on errors that do not come from the database. Tells of
- * writes on the way (own-writes.ts).
+ * Makes queries reject with `temporarily_unavailable` while PostgreSQL is down, so that callers need not translate errors. All
+ * statements pass through one of these functions, including Prisma’s, which passes on errors that do not come from the database. Also
+ * reports writes (own-writes.ts).
  */
 function hearOutages(pool: Pool, written: () => void): void {
   pool.connect = hearing(pool.connect.bind(pool));
-  // Where the connection breaks while a statement is on its way, the pool answers before the connection does.
+  // If the connection breaks during a statement, the pool rejects before the connection does.
   pool.query = hearing(pool.query.bind(pool));
   pool.on('connect', (client) => {
     client.query = hearing(client.query.bind(client), makeWriteWatch(written));
@@ -95,7 +95,7 @@ function hearing<F>(ask: F, after: (asked: unknown) => void = () => {}): F {
       return (ask as Ask)(...given.slice(0, -1), told);
     }
     const answer = (ask as Ask)(...given);
-    // A query object that the caller made (a cursor) reports through itself.
+    // A query object made by the caller (a cursor) reports errors itself.
     if (typeof answer?.catch !== 'function') return answer;
     return answer
       .catch((error: unknown) => {

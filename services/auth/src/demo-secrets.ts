@@ -1,11 +1,11 @@
-/** A database that was once seeded with the demo keeps its secrets, whatever seed is used today. */
+/** A database once seeded with the demo keeps its secrets, whatever seed is used today. */
 import { demoSecrets } from '@gatepost/contracts/demo-secrets';
 import { Misconfigured } from '@gatepost/runtime/misconfigured';
 import { passwordMatches } from './accounts/password.ts';
 import { hashSecret } from './clients/secret.ts';
 import type { Pool } from './database.ts';
 
-/** For production. @throws Misconfigured, with a line for each client and person */
+/** For production. @throws Misconfigured, with a line for each affected client and person */
 export async function refuseDemoSecrets(pool: Pool): Promise<void> {
   const clients = await pool.query<{ client_id: string }>(
     'SELECT client_id FROM clients WHERE secret_hashes && $1 ORDER BY client_id',

@@ -22,15 +22,15 @@ export type GateEventType =
 
 export type EventSink = AsyncDisposable & {
   /**
-   * Publishes without waiting. While RabbitMQ is away a bounded number of events is kept; an event that cannot be kept, or that
-   * RabbitMQ refuses, is logged and lost, but a login never is.
+   * Publishes without waiting. While RabbitMQ is down a bounded number of events is kept; an event that cannot be kept, or that RabbitMQ
+   * refuses, is logged and lost, but never makes a login fail.
    */
   publish(type: GateEventType, payload: Record<string, unknown>): void;
 };
 
 export const noEvents: EventSink = { publish: () => {}, [Symbol.asyncDispose]: async () => {} };
 
-/** How many wait while RabbitMQ is slow or away; further events are lost. */
+/** How many events wait while RabbitMQ is slow or down; further ones are lost. */
 const inFlightMax = 1_000;
 const retryMs = 500;
 
@@ -53,7 +53,7 @@ export async function openEventSink(options: {
     waitForConnect: false, // a gate that starts without RabbitMQ issues tokens, and connects later
   });
   const closing = new AbortController();
-  /** Every try has the same id, by which consumers recognize a duplicate. */
+  /** Every attempt has the same id, by which consumers recognize a duplicate. */
   const publishWhenConnected = async (message: Outgoing): Promise<void> => {
     for (;;)
       try {
@@ -61,7 +61,7 @@ export async function openEventSink(options: {
       } catch (error) {
         const away = error instanceof NotPublished && error.code === 'not_connected';
         if (!away || closing.signal.aborted) throw error;
-        await wait(retryMs, undefined, { signal: closing.signal }).catch(() => {}); // one last try then
+        await wait(retryMs, undefined, { signal: closing.signal }).catch(() => {}); // on closing, one last attempt follows
       }
   };
   const inFlight = new Set<Promise<void>>();

@@ -1,4 +1,4 @@
-/** Where clients reach the gate: at `ISSUER`, and with `AUTH_TLS_PORT` by TLS of its own at a second issuer (docs/reference/gate.md#a-second-issuer-with-tls). */
+/** Where clients reach the gate: `ISSUER`, and with `AUTH_TLS_PORT` a second issuer with its own TLS (docs/reference/gate.md#a-second-issuer-with-tls). */
 import { isLoopback } from '@gatepost/runtime/production';
 import { type Certificate, readCertificate } from '@gatepost/runtime/tls';
 import { type Env, tlsIssuerOf } from './config.ts';
@@ -6,17 +6,17 @@ import { type Env, tlsIssuerOf } from './config.ts';
 export type Front = {
   issuer: string;
   port: number;
-  /** Whether clients reach us by https; then cookies are for https only. */
+  /** Whether clients reach us by https; cookies are then for https only. */
   secure: boolean;
   /**
-   * Whether browsers are told to use nothing but https (RFC 6797). That holds for a host whatever its port, so not on a developer's
-   * machine: nothing there would be reached by http any more.
+   * Whether browsers are told to use only https (RFC 6797). This applies to a host on all ports, so never on a developer's machine: nothing
+   * there could be reached by http any more.
    */
   strict: boolean;
   certificate?: Certificate;
 };
 
-/** The first one is that of `ISSUER`. @throws Misconfigured for a TLS port without a certificate */
+/** The first front is that of `ISSUER`. @throws Misconfigured for a TLS port without a certificate */
 export function frontsOf(env: Env): Front[] {
   const tlsIssuer = tlsIssuerOf(env);
   const primary = frontOf(env.ISSUER, env.AUTH_PORT);

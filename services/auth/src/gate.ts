@@ -1,4 +1,4 @@
-/** The parts of the gate, from top to bottom: everything that is opened, in order; the stack closes it again. */
+/** The parts of the gate, from top to bottom, in the order in which they are opened; the stack closes them again. */
 
 import { makeGuard } from '@gatepost/runtime/address';
 import type { ReadyCheck } from '@gatepost/runtime/checks';
@@ -83,7 +83,7 @@ import { federateLogouts, makeFederatedLogout } from './upstream/logout.ts';
 import { makeUpstreamRoutes } from './upstream/routes.ts';
 import { makeUpstream } from './upstream/sign-in.ts';
 
-/** Where it listens, at `ISSUER` first. */
+/** Where it listens, `ISSUER` first. */
 export type Gate = { listening: { issuer: string; port: number }[]; opsPort: number };
 
 export async function startGate(start: Start<Env>): Promise<Gate> {
@@ -102,7 +102,7 @@ export async function startGate(start: Start<Env>): Promise<Gate> {
   return { listening, opsPort: await serveOps({ ...ground, ...outlets }, start.stopping) };
 }
 
-/** One issuer: what names it in tokens, links and cookies is made for it; the stores behind it are the same for each. */
+/** Opens one issuer: everything that carries its name (tokens, links, cookies) is made for it; the stores are shared. */
 async function openFront(shared: Shared): Promise<number> {
   const parts: Parts = { ...shared, ...makeSteps(shared) };
   const { provider, tokensIssued } = await makeGateProvider(parts);
@@ -201,7 +201,7 @@ async function makeGateProvider(parts: Parts) {
   return { provider, tokensIssued };
 }
 
-/** How access tokens for the MFA API are checked. */
+/** What it takes to check access tokens for the MFA API. */
 const accessParts = ({ issuers }: Parts, provider: Provider) => ({
   mfaAudiences: mfaAudiences(issuers),
   verify: makeVerifier(provider, issuers),
@@ -255,7 +255,7 @@ async function serve(parts: Parts, provider: Provider, routers: Router[], tokens
   return port;
 }
 
-/** What must answer for the gate to be of use. */
+/** The stores that must respond for the gate to be of use. */
 const storesOf = ({
   pool,
   redis,

@@ -1,4 +1,4 @@
-/** What the gate stands on: the databases, with everything that must be in them before anything else reads them. */
+/** The gate's foundation: the databases, and everything that must be in them before anything else reads them. */
 import { readFileSync } from 'node:fs';
 import { refuseDemo } from '@gatepost/contracts/demo-secrets';
 import { parseSeed } from '@gatepost/contracts/seed';
@@ -27,7 +27,7 @@ export async function openGround({ env, log, stack }: Start<Env>) {
   const databaseUrls = authDatabaseOf(env);
   const seal = makeSeal(env.SECRETS_KEY, env.SECRETS_KEY_OTHER);
   const registry = openMetrics();
-  // Before anything is opened: a bad seed file should cost nothing.
+  // Before anything is opened, so that a bad seed file costs nothing.
   const seeds = env.SEED_FILE.map((file) => parseSeed(readFileSync(file, 'utf8'), file));
   const actionPackages = openActionPackages(env.ACTIONS_PACKAGES);
   const ofFolder = readActions(env.ACTIONS_DIR, actionPackages.listed);
@@ -54,7 +54,7 @@ export async function openGround({ env, log, stack }: Start<Env>) {
 
   const prefix = `${env.REDIS_KEY_PREFIX}auth:`;
   const keyFor = (purpose: string) => deriveKey(env.SECRETS_KEY, purpose);
-  /** Ours first, and the one that counts too while SECRETS_KEY changes. */
+  /** Our key first, then the one that is also valid while SECRETS_KEY changes. */
   const keysFor = (purpose: string) =>
     [env.SECRETS_KEY, env.SECRETS_KEY_OTHER].flatMap((key) => (key ? [deriveKey(key, purpose)] : []));
   return {

@@ -1,6 +1,6 @@
 /**
- * What entries of the audit log are about: Auth0's codes (https://auth0.com/docs/deploy-monitor/logs/log-event-type-codes) in words, and two of our own. No
- * other can be written, so none is shown without words.
+ * The types of audit log entries: Auth0's codes (https://auth0.com/docs/deploy-monitor/logs/log-event-type-codes) in words, and two of our
+ * own. No others can be written, so every entry can be shown in words.
  */
 export const logTypes = {
   s: 'Success Login',
@@ -63,5 +63,5 @@ export const logTypes = {
 
 export type LogType = keyof typeof logTypes;
 
-/** The log may hold what a later version has written. */
+/** The log may contain types written by a later version. */
 export const isLogType = (type: string): type is LogType => Object.hasOwn(logTypes, type);

@@ -13,7 +13,7 @@ export function migrateAuth(databaseUrl: string): Promise<Applied> {
   return migrate({ databaseUrl, schema: schemaName, folder: migrationsFolder });
 }
 
-/** @throws Misconfigured when the schema lacks one of this version's migrations. What a newer version has added does not matter. */
+/** @throws Misconfigured when the schema lacks one of this version's migrations. Additions by a newer version do not matter. */
 export async function checkMigrated(databaseUrl: string): Promise<void> {
   const missing = await findMissing({ databaseUrl, schema: schemaName, folder: migrationsFolder });
   if (missing.length > 0)

@@ -1,4 +1,4 @@
-/** What is seen of requests and of the library from outside: logged, counted and written to the audit log. */
+/** Observes requests and the library from outside: logs, counts, and writes to the audit log. */
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describeError, type Log } from '@gatepost/runtime/log';
@@ -15,7 +15,7 @@ import { traceIdOf } from './http/traced.ts';
 import type { LogType } from './log-types.ts';
 import type { Report } from './report.ts';
 
-/** Observes a request from its head to the end of its response. The path and its query are never logged: they hold codes. */
+/** Observes a request from its head to the end of its response. The path and query are never logged: they contain codes. */
 export function makeRequestObserver(log: Log, registry: Registry) {
   const duration = httpDuration(registry);
   return (request: IncomingMessage, response: ServerResponse): void => {
@@ -41,7 +41,7 @@ export function makeRequestObserver(log: Log, registry: Registry) {
 
 const authorizing = new Set<string | undefined>(['authorization', 'resume']);
 
-/** Auth0's log types of what a token was given for; others read `se`. */
+/** Auth0's log types by the grant type of the token request; others are logged as `se`. */
 const exchangeTypes: Record<string, LogType> = {
   client_credentials: 'seccft',
   authorization_code: 'seacft',
@@ -55,7 +55,7 @@ const exchangeTypes: Record<string, LogType> = {
   'http://auth0.com/oauth/grant-type/mfa-recovery-code': 'sercft',
 };
 
-/** The same for refusals. Whoever fails to prove who he is, is in the log by his login already (`failedType`). */
+/** The same for refusals. Somebody who failed to authenticate is already in the log under their login (`failedType`). */
 const refusedTypes: Record<string, LogType> = {
   client_credentials: 'feccft',
   authorization_code: 'feacft',
@@ -65,10 +65,10 @@ const refusedTypes: Record<string, LogType> = {
   'http://auth0.com/oauth/grant-type/mfa-oob': 'feoobft',
   'http://auth0.com/oauth/grant-type/mfa-recovery-code': 'fercft',
 };
-/** No refusals, but what a device hears while it waits; and what is our trouble. */
+/** Not refusals: answers to a polling device, and outages of ours. */
 const notRefused = new Set(['authorization_pending', 'slow_down', 'temporarily_unavailable']);
 
-/** Says that a token request was answered: once each, where the answer is known. */
+/** Reports a successful token request, exactly once, where its outcome is known. */
 export type TokensIssued = (
   request: IncomingMessage,
   grantType: string,
@@ -77,8 +77,8 @@ export type TokensIssued = (
 ) => void;
 
 /**
- * Counts tokens and interactions and reports what went wrong inside the provider. Listeners never throw: the library calls them
- * before it answers, and would turn a good response into a 500.
+ * Counts tokens and interactions, and reports failures inside the provider. Listeners never throw: the library calls them before it
+ * responds, and would turn a good response into a 500.
  */
 export function observeProvider(provider: Provider, parts: ObserverParts): { tokensIssued: TokensIssued } {
   provider.use(async (ctx, next) => {
@@ -169,7 +169,7 @@ function observeFaults(provider: Provider, { log, counters: { refusedRequests } 
   provider.on('backchannel.error', (_ctx, error, client) =>
     log.warn({ 'client.id': client.clientId, error: describeError(error) }, 'a back-channel logout was not delivered'),
   );
-  // Koa reports here what escaped the library's own error handling.
+  // Koa reports errors here that the library's own error handling missed.
   (provider as EventEmitter).on('error', (error: Error) =>
     log.error({ error: describeError(error) }, 'the provider failed'),
   );

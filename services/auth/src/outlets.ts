@@ -1,4 +1,4 @@
-/** Where the gate turns to: the audit log, metrics, the webhooks, mail and text messages, background work, and the tenant’s own code. */
+/** The gate's outputs: the audit log, metrics, the webhooks, mail and text messages, background work, and the tenant’s own code. */
 import { fileURLToPath } from 'node:url';
 import { makeGuard } from '@gatepost/runtime/address';
 import { type Log, logOfModule } from '@gatepost/runtime/log';
@@ -42,7 +42,7 @@ export async function openOutlets({ env, log, stack, registry, pool }: Ground) {
   return { audit, counters, observe, lastLogins, sink, postBox, mailbox, background, isBreached };
 }
 
-/** @throws Misconfigured when EVENTS_ACCOUNT asks for events and there is no AMQP_URL to publish them to. */
+/** @throws Misconfigured when EVENTS_ACCOUNT asks for events but there is no AMQP_URL to publish them to. */
 async function openSink(env: Env, log: Log, registry: Registry): Promise<EventSink> {
   if (!env.EVENTS_ACCOUNT) return noEvents;
   if (!env.AMQP_URL) throw new Misconfigured('bad environment', ['EVENTS_ACCOUNT is set, but AMQP_URL is not']);
@@ -54,7 +54,7 @@ function postBoxOptions(env: Env) {
   return { mailUrl: env.MAIL_URL, from: env.MAIL_FROM, outbox: isFolder ? fileURLToPath(env.MAIL_URL) : outboxFolder };
 }
 
-/** @throws when the provider’s form lacks a sender. */
+/** @throws if the sender that the provider’s form needs is missing. */
 function textSender({ SMS_URL: url, SMS_FROM: from, SMS_FORMAT: format, OUTBOUND_ALLOWED_NETWORKS }: Env) {
   if (url === undefined) return {};
   if (format === 'twilio' && from === undefined)
@@ -65,7 +65,7 @@ function textSender({ SMS_URL: url, SMS_FROM: from, SMS_FORMAT: format, OUTBOUND
   };
 }
 
-/** The tenant’s own code; no process is started before one of it runs. */
+/** The tenant’s own code; no process is started before any of it runs. */
 export function openActions(parts: Ground & Pick<Outlets, 'audit'>) {
   const { env, stack, registry, redis, prefix, actionPackages } = parts;
   const log = logOfModule(parts.log, 'actions');

@@ -1,4 +1,4 @@
-/** The pages that oidc-provider asks us for: errors, logout, and the entry of device codes. */
+/** The pages that oidc-provider asks us for: errors, logout, and entering device codes. */
 import type { Client, Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import { errors } from 'oidc-provider';
 import { adviceForDeveloper } from './authorization/refused-request.ts';
@@ -47,7 +47,7 @@ export function makeProviderPages(makeCommonContext: MakeCommonContext, pageMemo
 
     rpInitiatedLogout: {
       async logoutSource(ctx) {
-        // With an ID token of this very session as a hint there is no need to ask (OpenID Connect RP-Initiated Logout, section 2).
+        // With an ID token of this very session as a hint, there is no need to ask (OpenID Connect RP-Initiated Logout, section 2).
         const hint = ctx.oidc.entities.IdTokenHint as { payload: { sub?: string } } | undefined;
         const isFederated = federatedField in ctx.query;
         const { action, hidden } = form(ctx, 'end_session_confirm', isFederated ? { [federatedField]: 'yes' } : {});
@@ -93,7 +93,7 @@ async function renderError(
     ctx,
     'error',
     {
-      ...(await commonContext(ctx).catch(() => ({}))), // a store that is away is what this page may be about
+      ...(await commonContext(ctx).catch(() => ({}))), // this page may be about that very outage
       error: code,
       ...(description ? { description: advice ? `${description}: ${advice}` : description } : {}),
       ...(reference ? { reference } : {}),
@@ -102,7 +102,7 @@ async function renderError(
   );
 }
 
-/** The fields that the library’s forms must send back. */
+/** The secret that the library’s forms must send back. */
 export function sessionSecret(ctx: KoaContextWithOIDC): string {
   return (ctx.oidc.session?.state?.secret as string | undefined) ?? '';
 }

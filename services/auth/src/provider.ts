@@ -1,4 +1,4 @@
-/** oidc-provider's one configuration object; each entry points at the file that knows more. */
+/** oidc-provider's single configuration object; each entry points to the file with the details. */
 import type { Guard } from '@gatepost/runtime/address';
 import { baseUrlOf } from '@gatepost/runtime/issuer';
 import Provider, {
@@ -96,11 +96,11 @@ export type ProviderParts = {
 
 export function makeProvider(parts: ProviderParts): Provider {
   const provider = new Provider(parts.issuer, configurationOf(parts));
-  // The head of every request already says what the provider may believe (http/head.ts).
+  // The head of every request already says only what the provider may believe (http/head.ts).
   provider.proxy = true;
   provider.use(parts.pages.notFound);
   applySeam(provider);
-  replaceSigningKeys(provider, parts.signingKeys); // the configuration takes JWKs alone
+  replaceSigningKeys(provider, parts.signingKeys); // the configuration accepts only JWKs
   allowBareToken(provider);
   allowLocalImplicit(provider);
   alwaysIncludeSid(provider);
@@ -117,8 +117,8 @@ export function makeProvider(parts: ProviderParts): Provider {
 }
 
 /**
- * Whether the connection that the session was begun by lets its people in to the client. Where it does not say, the account's own, or that of an
- * identity linked to it.
+ * Whether the connection that began the session admits its people to the client. If the session does not say, it is the account's own
+ * connection, or that of a linked identity.
  */
 async function opens(
   { accounts, connections }: Pick<ProviderParts, 'accounts' | 'connections'>,
@@ -133,14 +133,14 @@ async function opens(
   return false;
 }
 
-/** Signatures of key pairs, as the library takes them by default. */
+/** Asymmetric signature algorithms: the library's defaults. */
 const keyPairAlgs = ['RS256', 'PS256', 'ES256', 'Ed25519', 'EdDSA'] as const;
 
 function configurationOf(parts: ProviderParts): Configuration {
   const loadExistingGrant = makeLoadExistingGrant({ ...parts, admission: parts });
   return {
     adapter: parts.adapter,
-    // Keys that we made; the library's type wants each kind of key apart.
+    // We made the keys; the library's type distinguishes each kind of key.
     jwks: { keys: parts.signingKeys } as unknown as JWKS,
     extraClientMetadata: { properties: ownMetadataNames, validator: refuseOwnMetadata },
     routes: {
@@ -163,7 +163,7 @@ function configurationOf(parts: ProviderParts): Configuration {
     discovery: { ui_locales_supported: locales, service_documentation: `${baseUrlOf(parts.issuer)}docs` },
     // Decided for each client (conformant-claims.ts).
     conformIdTokenClaims: false,
-    // Nothing is keyed by a client's secret: only its hash is kept, and whoever reads that could sign.
+    // No signature uses a client's secret: only its hash is stored, and anybody who could read that could sign.
     enabledJWA: { clientAuthSigningAlgValues: [...keyPairAlgs], requestObjectSigningAlgValues: [...keyPairAlgs] },
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
     assertJwtClientAuthClaimsAndHeader: checkAssertion,
@@ -177,14 +177,14 @@ function configurationOf(parts: ProviderParts): Configuration {
       url: (_ctx, interaction) => `/interaction/${interaction.uid}`,
     },
     extraTokenClaims: async (_ctx, token) => exchangedClaims(token),
-    // It reads what clients and APIs of ours have beyond the typings.
+    // The function also reads properties of our clients and APIs that the typings lack.
     formats: { customizers: { jwt: makeJwtCustomizer(parts) as never } },
     findAccount: (ctx, sub, token) => findAccount(parts, ctx, sub, token),
     loadExistingGrant,
     issueRefreshToken: async (_ctx, client, source) =>
       client.grantTypeAllowed('refresh_token') && source.scopes.has('offline_access'),
     rotateRefreshToken: async (ctx) => {
-      // Here the token is known to be good, and is still there if an action refuses it.
+      // At this point the token is known to be valid, and it survives if an action refuses.
       await parts.postLogin.atRefresh(ctx, parts.requireSecondFactor);
       const client = ctx.oidc.client as Client & OwnMetadata;
       const isPublic = client.clientAuthMethod === 'none';
@@ -205,7 +205,7 @@ function cookiesOf({ issuer, cookieKeys }: ProviderParts): Configuration['cookie
   const secure = issuer.startsWith('https:');
   return {
     keys: makeCookieKeys(...cookieKeys),
-    // Under https the names keep sites of the same domain from setting them (RFC 6265bis); two have a path of their own.
+    // Under https, these prefixes keep sites of the same domain from setting the cookies (RFC 6265bis); two cookies have their own path.
     names: secure
       ? { session: '__Host-session', interaction: '__Secure-interaction', resume: '__Secure-resume' }
       : { session: '_session', interaction: '_interaction', resume: '_resume' },
@@ -245,7 +245,7 @@ const lifetimes: Configuration['ttl'] = {
     refreshLifetime((grant as { client?: Client & OwnMetadata }).client).absolute + grantLifetimeMargin,
   IdToken: 10 * hour,
   InitialAccessToken: day,
-  // Who has answered something gets the full time (interaction/interaction.ts), and so does whom an action sends elsewhere.
+  // Somebody who has answered gets the full time (interaction/interaction.ts), and so does somebody sent elsewhere by an action.
   Interaction: (ctx, { prompt }) =>
     ctx.oidc.result || prompt.name === 'actions' ? interactionLifetime.answered : interactionLifetime.unanswered,
   PushedAuthorizationRequest: minute,
@@ -253,7 +253,7 @@ const lifetimes: Configuration['ttl'] = {
     const { idle, absolute } = refreshLifetime(client as Client & OwnMetadata);
     return Math.max(1, Math.min(idle, absolute - token.totalLifetime()));
   },
-  // Nobody's holds no more than what a page of a logout or a device's code needs.
+  // A session without an account holds only what a logout page or a device code page needs.
   Session(_ctx, session) {
     if (!session.accountId) return interactionLifetime.unanswered;
     const { endsAt = Number.POSITIVE_INFINITY } = session as { endsAt?: number };
@@ -270,13 +270,13 @@ async function findAccount(
   const { clientId } = ctx.oidc?.client ?? {};
   const grantId = clientId === undefined ? undefined : session?.grantIdFor(clientId);
   const account = await parts.accounts.findForTokens(sub, session && { ...countedFrom(session), grantId });
-  // Who has come by a connection that is closed to the client is nobody there, also in a session from elsewhere.
+  // Somebody who came by a connection closed to the client has no account there, even in a session from elsewhere.
   if (account && session && clientId !== undefined && !(await opens(parts, { ...account, session }, clientId)))
     return undefined;
   return account && withOrganization(ctx, withConformantClaims(ctx, account, parts.settings), parts.organizations);
 }
 
-/** The client that got the token, and a confidential one that is the token's API. */
+/** The client that the token was issued to, and a confidential client that is the token's API. */
 function mayIntrospect(
   _ctx: KoaContextWithOIDC,
   client: Client,
@@ -292,6 +292,6 @@ function refuseForeignWebMessage(ctx: KoaContextWithOIDC, mode: string, client: 
   const { redirect_uri } = ctx.oidc.params as { redirect_uri?: string };
   if (mayPostTo(ctx, client, redirect_uri ?? client.redirectUris?.[0])) return;
   const error = new errors.InvalidRequest('response_mode web_message is only for allowed web origins');
-  error.allow_redirect = false; // posting the error there is what must not happen
+  error.allow_redirect = false; // the error must not be posted there
   throw error;
 }

@@ -5,7 +5,7 @@ import type { Pool } from './database.ts';
 
 const batchMax = 5_000;
 
-/** Table → which of its rows are over. Consumed tokens stay until they expire: their reuse must be told. */
+/** The condition for deleting a table's rows. Consumed tokens stay until they expire, so that their reuse is detected. */
 const expired = {
   artefacts: "expires_at < now() - interval '1 minute'",
   logs: "date < now() - interval '30 days'",
@@ -26,7 +26,7 @@ export function startPurge(pool: Pool, log: Log, registry: Registry, everyMs = 3
     for (const [table, condition] of Object.entries(expired)) {
       let deleted = batchMax;
       while (deleted === batchMax && !closed) {
-        // Of several processes each takes other rows.
+        // Concurrent processes each take different rows.
         const { rowCount } = await pool.query(
           `DELETE FROM ${table} WHERE ctid IN (SELECT ctid FROM ${table} WHERE ${condition} LIMIT ${batchMax} FOR UPDATE SKIP LOCKED)`,
         );

@@ -1,10 +1,10 @@
 import type { Redis } from 'ioredis';
 
 /**
- * To be called before the connection is used: a command that is defined while others wait to be sent in one turn is unknown to
- * their pipeline, and ioredis (6.0) then loses all their answers.
+ * Makes a Lua script of this connection a function of its keys and arguments. Its hash is sent, and its text only if Redis does not know it.
  *
- * A Lua script of this connection as a function of its keys and arguments. Its hash is sent, and its text only where Redis does not know it.
+ * Call it before the connection is used: a command defined while others wait in the same turn is unknown to their pipeline, and ioredis
+ * (6.0) then loses all their replies.
  * @param keys how many of the first arguments are keys; those of one call lie on one node of a Cluster, by their hash tag
  */
 export function defineScript<Answer>(redis: Redis, name: string, lua: string, keys: number) {

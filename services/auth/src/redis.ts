@@ -8,8 +8,8 @@ import { heard } from './stores-away.ts';
 const connectTimeoutMs = 3_000;
 
 /**
- * Connects; commands issued in one turn travel together. While Redis is away a command fails within `timeoutMs` instead of waiting,
- * and the connection comes back by itself.
+ * Connects; commands issued in one turn are sent together. While Redis is down a command fails within `timeoutMs` instead of waiting, and
+ * the connection recovers by itself.
  */
 export async function openRedis(urls: string, timeoutMs: number, log: Log): Promise<Redis> {
   const redis = makeRedis(urls, {
@@ -31,8 +31,8 @@ export async function openRedis(urls: string, timeoutMs: number, log: Log): Prom
 }
 
 /**
- * All commands, including those of scripts and pipelines, reject with `temporarily_unavailable` while Redis is away. A transaction that is
- * refused as a whole (EXECABORT) reveals its reason only later; the gate uses scripts instead.
+ * All commands, including those of scripts and pipelines, reject with `temporarily_unavailable` while Redis is down. A transaction refused
+ * as a whole (EXECABORT) reveals its reason only later; the gate uses scripts instead.
  */
 function hearAll(redis: Redis): void {
   const send = redis.sendCommand.bind(redis);

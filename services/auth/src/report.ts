@@ -1,6 +1,6 @@
 /**
- * Reports the gate’s work, where the work ends: one log line, Prometheus counters, the audit log, and (with EVENTS_ACCOUNT) an
- * event for RabbitMQ.
+ * Reports the gate’s work at the point where it ends: one log line, Prometheus counters, the audit log, and (with EVENTS_ACCOUNT) an event
+ * for RabbitMQ.
  */
 import { createHmac } from 'node:crypto';
 import type { Log } from '@gatepost/runtime/log';
@@ -27,19 +27,19 @@ export type Report = {
       | 'too_many_from_address',
     subject: Subject,
   ): void;
-  /** A sign-in at another provider did not come about. */
+  /** A sign-in at another provider failed. */
   upstreamFailed(
     where: Pick<Interaction, 'address'> & { client: { clientId: string } },
     what: { connection: string; strategy: string; failure: UpstreamFailure },
   ): void;
-  /** A client stated a person’s network address and was not believed. */
+  /** A client stated a person’s network address, which was ignored. */
   claimedAddressIgnored(clientId: string, reason: 'not_trusted' | 'no_address'): void;
   signedUp(account: AccountModel, clientId: string): void;
   consentGranted(userId: string, clientId: string, scopes: string[]): void;
   loggedOut(userId: string, clientId: string | undefined, ip: string): void;
   passwordChanged(userId: string, ip: string): void;
   emailVerified(account: AccountModel, ip: string): void;
-  /** @param by whoever has done it themselves; an administrator's request is in the log already */
+  /** @param by the person, if they did it themselves; an administrator's request is already in the log */
   userDeleted(userId: string, by?: { clientId: string; ip: string }): void;
   tokenRevoked(clientId: string, userId: string | undefined): void;
   clientCreated(clientId: string): void;
@@ -62,8 +62,7 @@ export function makeReport(parts: ReportParts): Report {
 
 function reportLogins(parts: ReportParts) {
   const { audit, sink, log } = parts;
-  // What was typed may be a password in the wrong field. The hash tells equal ones from others, but reveals nothing without the
-  // key.
+  // What was typed may be a password in the wrong field. The hash shows which ones are equal, but reveals nothing without the key.
   const hashOf = (typed: string) => createHmac('sha256', parts.loginKey).update(typed).digest('base64url');
   return {
     loggedIn(account, clientId, ip, amr) {
@@ -109,7 +108,7 @@ function reportLogins(parts: ReportParts) {
   } satisfies Partial<Report>;
 }
 
-/** Of accounts, and of what clients may do. */
+/** Changes of accounts, and of clients' access. */
 function reportChanges({ audit, sink, log }: ReportParts) {
   return {
     signedUp(account, clientId) {

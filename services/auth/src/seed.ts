@@ -1,6 +1,6 @@
 /**
- * Applies the gate's part of a seed file. Idempotent: what exists gets the file's values, what the file
- * does not name stays. Under an advisory lock, so that processes which start together do not trip over each other.
+ * Applies the gate's part of a seed file. Idempotent: existing rows get the file's values, anything not in the file stays. Holds an
+ * advisory lock, so that processes starting together do not interfere.
  */
 import type { Seed, SeedApi, SeedClient, SeedConnection, SeedUser } from '@gatepost/contracts/seed';
 import { grantTypes } from '@gatepost/contracts/seed-client';
@@ -19,10 +19,10 @@ import { applyRoles } from './roles/seed.ts';
 import { optionsProblem } from './upstream/options.ts';
 import { isUpstream } from './upstream/strategies.ts';
 
-/** What a seed is applied through: the whole client, or one transaction of it. */
+/** The client that a seed is written with: the whole one, or a transaction of it. */
 type Writer = Prisma.TransactionClient;
 
-/** @throws Misconfigured naming each grant of a client for an API or a scope that there is not. `management` is the built-in API. */
+/** @throws Misconfigured naming each client grant whose API or scope does not exist. `management` is the built-in API. */
 export async function applySeed(db: Database, given: Seed, management: Api, seal: Seal): Promise<void> {
   const seed = withManagement(given, management.identifier);
   await db.$transaction(
@@ -42,7 +42,7 @@ export async function applySeed(db: Database, given: Seed, management: Api, seal
   );
 }
 
-/** `api/v2/` is the management API at whatever issuer the gate has. */
+/** `api/v2/` stands for the management API, whatever the gate's issuer is. */
 function withManagement(seed: Seed, identifier: string): Seed {
   const named = <Given extends { audience: string }>(given: Given[]): Given[] =>
     given.map((each) => (each.audience === 'api/v2/' ? { ...each, audience: identifier } : each));
@@ -65,7 +65,7 @@ async function scopesByApi(db: Writer, management: Api): Promise<Map<string, str
   return new Map(apis.map((api) => [api.identifier, (api.scopes as { value: string }[]).map(({ value }) => value)]));
 }
 
-/** A scope that its API does not have would never be granted, and nobody would be told. */
+/** A scope that its API lacks would never be granted, without anybody noticing. */
 function checkScopes(seed: Seed, scopesOf: Map<string, string[]>): void {
   const check = (given: { audience: string; scope?: string[] | undefined }[], at: string) =>
     given.flatMap(({ audience, scope = [] }, index) => {
@@ -86,7 +86,7 @@ function checkScopes(seed: Seed, scopesOf: Map<string, string[]>): void {
   if (problems.length > 0) throw new Misconfigured('bad seed file', problems);
 }
 
-/** @throws Misconfigured naming each grant type of a client that neither the gate nor a plug-in of its own has. */
+/** @throws Misconfigured naming each client's grant type that neither the gate nor one of its plug-ins has. */
 export function checkGrantTypes(seed: Seed, ofPlugins: string[]): void {
   const known = [...grantTypes, ...ofPlugins];
   const problems = seed.clients.flatMap(({ grant_types: wanted }, client) =>
@@ -118,7 +118,7 @@ async function applySettings(db: Writer, settings: NonNullable<Seed['settings']>
   });
 }
 
-/** Recovery codes come with whatever else there is. */
+/** Recovery codes come with any other factor. */
 const isNamed = (name: FactorName, named: FactorName[]) => named.includes(name) || name === 'recovery-code';
 
 async function applyConnection(db: Writer, { name, strategy, ...given }: SeedConnection, seal: Seal): Promise<void> {
@@ -197,7 +197,7 @@ async function applyClient(db: Writer, client: SeedClient): Promise<void> {
     });
 }
 
-/** What is left out of JSON is not kept: an empty list takes the address away. */
+/** A property left out of the JSON is not kept: an empty list removes the address. */
 function backchannelLogout({ backchannel_logout_urls: [url], ...rest }: NonNullable<SeedClient['oidc_logout']>) {
   return {
     backchannel_logout_uri: url,
@@ -206,7 +206,7 @@ function backchannelLogout({ backchannel_logout_urls: [url], ...rest }: NonNulla
   } as Prisma.InputJsonObject;
 }
 
-/** The seed's secret is live; one that is live already keeps its place, and so does the one beside it. */
+/** The seed's secret is live; if it already is, it keeps its place, and so does the one beside it. */
 function secretHashes(secret: string | undefined, live: string[]): string[] {
   if (secret === undefined || secretMatches(secret, live)) return live;
   return [hashSecret(secret), ...live].slice(0, 2);

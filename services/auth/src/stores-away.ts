@@ -1,8 +1,8 @@
-/** What a client is told while PostgreSQL or Redis is away: 503, try again later, instead of 500. */
+/** What a client is told while PostgreSQL or Redis is down: 503, try again later, instead of 500. */
 import { isAway } from '@gatepost/runtime/store-errors';
 import { errors } from 'oidc-provider';
 
-/** Tells the caller to try again later: 503, or 429 if it is about the caller. The library answers with it as with its own errors. */
+/** Tells the caller to try again later: 503, or 429 if the caller is the cause. The library treats it like its own errors. */
 export class RetryLater extends errors.OIDCProviderError {
   readonly retryAfterSeconds: number | undefined;
   constructor(
@@ -32,11 +32,11 @@ export class TemporarilyUnavailable extends RetryLater {
   }
 }
 
-/** By then the passwords that are waiting now have been checked. */
+/** Enough for the currently waiting passwords to have been checked. */
 export const busySeconds = 2;
 
 /**
- * Too many passwords are waiting to be checked, so this request is turned away instead of queued.
+ * Too many passwords are waiting to be checked, so this request is refused instead of queued.
  * @param excess because of other requests from the same network
  */
 export const busy = (excess = false): RetryLater =>
@@ -46,7 +46,7 @@ export const busy = (excess = false): RetryLater =>
       })
     : new RetryLater(503, 'temporarily_unavailable', inAMoment, { retryAfterSeconds: busySeconds });
 
-/** This account is locked for this network, whichever endpoint the failures came through. */
+/** This account is locked for this network, whichever endpoint saw the failures. */
 export const tooManyAttempts = (
   retryAfterSeconds: number,
   reason: 'too_many_attempts' | 'too_many_from_address' = 'too_many_attempts',
@@ -58,7 +58,7 @@ export const tooMany = {
   too_many_from_address: 'Too many failed logins from this address. Try again later.',
 };
 
-/** The error that callers of a store get: `temporarily_unavailable`, which the library knows how to answer, if the store is away. */
+/** The error for callers of a store: if the store is down, `temporarily_unavailable`, which the library knows how to answer. */
 export function heard(error: unknown, away = isAway(error)): unknown {
   return away && !(error instanceof TemporarilyUnavailable) ? new TemporarilyUnavailable(error) : error;
 }

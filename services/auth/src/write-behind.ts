@@ -1,6 +1,6 @@
 /**
- * Collects rows that no request waits for and writes them together, so that recording a token or login costs no statement of its
- * own. They survive an outage of PostgreSQL up to a bound, and are written before the process ends.
+ * Collects rows that no request waits for and writes them together, so that recording a token or login costs no statement of its own.
+ * They survive an outage of PostgreSQL up to a bound, and are written before the process ends.
  */
 
 import { inHalves } from '@gatepost/runtime/halve';
@@ -11,16 +11,16 @@ export type WriteBehind<Row> = AsyncDisposable & { add(row: Row): void };
 
 const flushMs = 250;
 const batchMax = 1_000;
-/** How many wait while PostgreSQL is away; the oldest are dropped first. */
+/** How many rows wait while PostgreSQL is down; the oldest are dropped first. */
 const waitingMax = 20_000;
-/** Tries for a batch that fails though no store is away; then the faulty row is found and given up. */
+/** Attempts for a batch that fails although no store is down; then the faulty row is found and dropped. */
 const otherTriesMax = 5;
 
 type WriteBehindParts<Row> = { write: (rows: Row[]) => Promise<unknown>; what: string; log: Log };
 
 /**
- * @param write one statement; a batch that it rejects is written again later, but for a row that is refused for itself
- * @param what the rows, for the log: `the audit log`
+ * @param write one statement; a rejected batch is written again later, without a row that is itself refused
+ * @param what the rows' name in the log: `the audit log`
  */
 export function openWriteBehind<Row>({ write, what, log }: WriteBehindParts<Row>): WriteBehind<Row> {
   let waiting: Row[] = [];
