@@ -1,6 +1,6 @@
 /**
- * Tells somebody by mail what was changed of how they sign in, when, and from where, so that they learn of it when it was not them. In no
- * template of a tenant's, and never left out because one is disabled.
+ * Tells people by mail what changed about how they sign in, when, and from where, so that they notice if it was not them. Never uses a
+ * tenant's template, and is sent even if one is disabled.
  */
 import { baseUrlOf } from '@gatepost/runtime/issuer';
 import type { Rate } from '../accounts/rate.ts';
@@ -15,18 +15,18 @@ import type { PostBox } from './post-box.ts';
 export type AccountChange =
   | { name: 'email_changed' | 'password_changed' | 'recovery_codes_changed' }
   | { name: 'factor_added' | 'factor_removed'; factor: MethodType }
-  /** Another provider that somebody signs in by, or does no more, by the name that people know it by. */
+  /** Another provider that can (or no longer can) be used to sign in, by the name that people know. */
   | { name: 'factor_added' | 'factor_removed'; provider: string };
 
 /**
  * Never waits and never throws.
  *
- * @param account as it was before the change: the mail goes to the address that it had, in the language that its metadata name
- * @param from from where it was changed
+ * @param account as it was before the change: the mail goes to its former address, in the language of its metadata
+ * @param from where the change was made from
  */
 export type TellOfChange = (change: AccountChange, account: AccountModel, from: { ip: string }) => void;
 
-/** Of one person; somebody who signed up with another's address is not to fill that mailbox. */
+/** Per person: somebody who signed up with another's address must not be able to fill that mailbox. */
 const perPerson = { max: 30, windowSeconds: 86_400 };
 
 export function makeTellOfChange(parts: {
@@ -43,12 +43,12 @@ export function makeTellOfChange(parts: {
     const at = new Date();
     parts.background.add('a mail of a change', async () => {
       if (!(await parts.rate.take('change-notice', userId, perPerson.max, perPerson.windowSeconds))) return;
-      // Whoever lost the address has lost the way in with it: there is nothing to open for them.
+      // The former address can no longer sign in, so a link to the account would be useless.
       const isOpen = change.name !== 'email_changed' && isSelfService(await parts.settings.load());
       const url = isOpen ? `${baseUrlOf(parts.issuer)}account` : undefined;
       const about = { email, account, connection, clientId: undefined, ...(url && { url }) };
       const { name, ...what } = change;
-      // Not the language of the request: that is of whoever makes the change, who may not want the mail to be understood.
+      // Not the request's language: whoever made the change may not want the mail to be understood.
       const letter = await parts.letters.write({ name, ...about, languages: {}, change: { at, ip, ...what } });
       await parts.postBox.sendMail({ to: email, ...letter });
     });

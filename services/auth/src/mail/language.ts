@@ -1,4 +1,4 @@
-/** Which language a message to somebody is in. */
+/** Chooses the language of a message to somebody. */
 import type { Request } from 'express';
 import { tagsByPreference } from '../pages/language.ts';
 import { de } from './strings/de.ts';
@@ -8,9 +8,9 @@ import { fr } from './strings/fr.ts';
 import { ja } from './strings/ja.ts';
 import { pt } from './strings/pt.ts';
 
-/** What the request that caused a message says of its reader’s language. Empty for a request that is not the reader’s own, or may not be. */
+/** What the request that caused a message says about its reader’s language. Empty if the request is not, or may not be, the reader’s own. */
 export type Languages = {
-  /** `ui_locales` of the authorization request; goes first. */
+  /** `ui_locales` of the authorization request; takes precedence. */
   uiLocales?: string | undefined;
   acceptLanguage?: string | undefined;
 };
@@ -20,8 +20,8 @@ export type MailLanguage = { locale: string; strings: MailStrings };
 const languages: Record<string, MailStrings> = { en, de, es, fr, pt, ja };
 
 /**
- * The first language we write of those that the request asks for; else the one that the account’s `user_metadata.lang` names; else
- * the tenant’s first. Only those that the tenant has enabled, if it has named any.
+ * The first of our languages that the request asks for; else the one in the account’s `user_metadata.lang`; else the tenant’s first. Only
+ * languages that the tenant has enabled, if it has named any.
  */
 export function chooseMailLanguage(
   { uiLocales = '', acceptLanguage = '' }: Languages,
@@ -44,12 +44,12 @@ export function chooseMailLanguage(
 
 const primaryOf = (tag: string) => tag.toLowerCase().split(/[-_]/, 1)[0] ?? '';
 
-/** Of an API call. Auth0’s SDKs say in a header of their own what the page that they run in speaks. */
+/** For an API call. Auth0’s SDKs send the language of the page they run in as a header of their own. */
 export function languagesOf(request: Request): Languages {
   return { acceptLanguage: request.get('x-request-language') ?? request.get('accept-language') };
 }
 
-/** `5 days`, in the largest unit that says it exactly. */
+/** `5 days`, in the largest unit that is exact. */
 export function spellTime(seconds: number, locale: string): string {
   const units = { day: 86_400, hour: 3_600, minute: 60, second: 1 };
   const [unit, length] = Object.entries(units).find(([, size]) => seconds >= size && seconds % size === 0) ?? [

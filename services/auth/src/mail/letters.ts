@@ -1,7 +1,7 @@
 /**
- * Writes the mails that people get, in their language: as HTML and as text, with the name and the logo of the application that they
- * use. Nothing in them that somebody else could have chosen, but what names the application and the address itself: a stranger
- * signs up with anybody’s address and any name.
+ * Writes the mails that people get, in their language: as HTML and as text, with the name and logo of the application that they use. They
+ * contain nothing chosen by somebody else except the application's name and the address itself: a stranger can sign up with anybody’s
+ * address and any name.
  */
 import type { Log } from '@gatepost/runtime/log';
 import { accountClaims } from '../accounts/store.ts';
@@ -22,17 +22,17 @@ import type { Mail } from './post-box.ts';
 import type { MailStrings } from './strings/en.ts';
 import { renderLine, renderResultUrl, renderSender, type TemplateFields } from './tenant-letter.ts';
 
-/** Auth0’s names for the mails that we send, and those of which Auth0 has no template (sample-letter.ts). */
+/** Auth0’s names for the mails that we send, and ours for mails without an Auth0 template (sample-letter.ts). */
 export type LetterName = Exclude<keyof MailStrings, 'factorNames' | 'codeSentence' | 'copy' | 'support'>;
 
-/** What a mail may say of an account. */
+/** The parts of an account that a mail may mention. */
 export type LetterAccount = Parameters<typeof accountClaims>[0] & Pick<AccountModel, 'userMetadata' | 'appMetadata'>;
 
 export type Letter = {
   name: LetterName;
-  /** To whom it goes. */
+  /** The recipient. */
   email: string;
-  /** Of whom it speaks; undefined if nobody has that address yet. */
+  /** The account it is about; undefined if nobody has that address yet. */
   account: LetterAccount | undefined;
   connection: string;
   /** The application that it is about. */
@@ -41,28 +41,28 @@ export type Letter = {
   /** Where its button leads. */
   url?: string;
   code?: string;
-  /** Who invites into what, in the words of an administrator. */
+  /** The organization and the inviter, in an administrator's words. */
   invitation?: { organization: TemplateOrganization; inviter: string };
-  /** What was changed of the account: when, from where, and which factor. */
+  /** A change of the account: when, from where, and which factor. */
   change?: { at: Date; ip: string; factor?: MethodType; provider?: string };
-  /** How long the link or the code is good for. */
+  /** How long the link or the code is valid. */
   ttlSeconds?: number;
 };
 
-/** What the tenant’s template says of the link in a mail, beside its words. */
+/** The link settings of the tenant’s template. */
 export type LinkRules = {
-  /** False: such mails are not sent. */
+  /** False: this mail is not sent. */
   isSent: boolean;
   ttlSeconds: number | undefined;
-  /** Where the link leads on to once it was used; otherwise a page of ours says so. */
+  /** Where a used link leads; otherwise a page of ours confirms it. */
   resultUrl: string | undefined;
-  /** Whether that is told the address. */
+  /** Whether `resultUrl` is told the address. */
   includeEmail: boolean;
 };
 
 export type Letters = {
   write(letter: Letter): Promise<Omit<Mail, 'to'>>;
-  /** As it would be with a template that is not saved. `problems`: the parts that failed, which are in our words, by their names. */
+  /** Renders an unsaved template. `problems`: the names of the parts that failed, which are shown in our own words. */
   preview(
     letter: Letter,
     template: TemplateFields,
@@ -74,14 +74,14 @@ export type Letters = {
   ): Promise<string>;
 };
 
-/** What a mail may say of the tenant, the application and the reader. */
+/** What a mail may mention about the tenant, the application and the reader. */
 export type LetterContext = {
   language: MailLanguage;
   settings: SettingsModel;
   client: RegisteredClient | undefined;
-  /** The tenant’s own, for people. */
+  /** The tenant’s display name. */
   tenant: string;
-  /** What the reader knows it by. */
+  /** The name by which the reader knows the application. */
   application: string;
   logoUrl: string | undefined;
   /** The colour of its button. */
@@ -90,9 +90,9 @@ export type LetterContext = {
 
 const font = "-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
 
-/** Not sent unless a template says so, as at Auth0. */
+/** Sent only if a template enables it, as at Auth0. */
 const optional = new Set<LetterName>(['welcome_email']);
-/** Sent whatever a template says: without them nobody who needs them gets in. */
+/** Sent even if a template disables it: people cannot get in without it. */
 const needed = new Set<LetterName>(['reset_email', 'auth_email_by_code', 'login_link']);
 
 type LetterParts = {
@@ -155,7 +155,7 @@ async function contextOf(
   const client = clientId === undefined ? undefined : await parts.clients.find(clientId);
   const tenant = settings.friendlyName ?? 'Gatepost';
   const branding = brandingOf(settings);
-  // An invitation looks like what it leads to: the organization's pages.
+  // An invitation looks like the organization's pages, to which it leads.
   const own = invitation?.organization.branding;
   const primary = own?.colors?.primary ?? branding.primary ?? defaultPrimary;
   return {
@@ -205,7 +205,7 @@ function ownText(
   return `${paragraphs.filter(Boolean).join('\n\n')}\n\n-- \n${from}\n`;
 }
 
-/** What the template replaces. A part that fails is left as it is in our own letter. */
+/** The parts replaced by the template. A part that fails stays as in our own letter. */
 function tenantLetter(
   template: TemplateFields,
   view: object,
@@ -223,7 +223,7 @@ function tenantLetter(
   };
 }
 
-/** What a template can read, by Auth0’s names ("Customize Email Templates", common variables). */
+/** The variables of a template, by Auth0’s names ("Customize Email Templates", common variables). */
 function templateView(
   { account, email, connection, url, code, invitation }: Letter,
   context: LetterContext,
@@ -267,7 +267,7 @@ function presentClient(client: RegisteredClient | undefined): object {
   };
 }
 
-/** A name as it may stand in a subject. */
+/** A name in a form that a subject can contain. */
 function oneLine(name: string): string {
   return name
     .replace(/[\p{Cc}\s]+/gu, ' ')

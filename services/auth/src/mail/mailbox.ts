@@ -1,7 +1,7 @@
 /**
- * The developer’s mailbox, on the ops port: what the gate has sent, to be read and clicked where there is no mail server. It is kept in
- * memory, and never there in production. Whoever can read it can become anybody: so it is shown to this machine only, and not to a
- * page of a site that has given itself an address of this machine (DNS rebinding).
+ * The developer’s mailbox, on the ops port: the messages that the gate has sent, to read and click where there is no mail server. It is in
+ * memory, and never exists in production. Anybody who can read it can become anyone, so it is shown only to this machine, and not to a
+ * website that has given itself an address of this machine (DNS rebinding).
  */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -12,17 +12,17 @@ import type { Mail, PostBox, TextMessage } from './post-box.ts';
 type Kept = { id: string; at: string; to: string; subject: string; text: string; html: string | undefined };
 
 export type Mailbox = {
-  /** Sends what is given, and keeps it. */
+  /** Sends each message, and keeps it. */
   around(postBox: PostBox): PostBox;
-  /** Answers a request for one of its pages; false if it is for none. */
+  /** Answers a request for one of its pages; false for any other request. */
   answer(request: IncomingMessage, response: ServerResponse): boolean;
 };
 
-/** Beyond either the oldest goes. */
+/** Beyond either limit the oldest message is dropped. */
 const keptMax = 100;
 const charactersMax = 5_000_000;
 
-/** Whether this is a developer’s machine: nothing of it leaves, and no mail server is configured. */
+/** Whether this is a developer’s machine: not reachable from outside, and without a configured mail server. */
 export function hasMailbox(env: { NODE_ENV: string; HOST: string; ISSUER: string; MAIL_URL: string }): boolean {
   const issuer = URL.parse(env.ISSUER);
   return (
@@ -34,7 +34,7 @@ export function hasMailbox(env: { NODE_ENV: string; HOST: string; ISSUER: string
   );
 }
 
-/** @param announce hears of each message in one line, with its link whole */
+/** @param announce is called with each message in one line, including its whole link */
 export function openMailbox(announce: (line: string) => void = () => {}): Mailbox {
   const kept: Kept[] = [];
   const keep = ({ to, subject, text, html }: Omit<Kept, 'id' | 'at'>) => {
@@ -83,7 +83,7 @@ function isOfThisMachine({ headers, socket }: IncomingMessage): boolean {
 
 const links = /https?:\/\/[^\s<>"]+/g;
 
-/** Whole, however long: a terminal makes it clickable. */
+/** The link is never shortened, so that it is clickable in a terminal. */
 function oneLine(to: string, subject: string, text: string): string {
   const [link] = text.match(links) ?? [];
   return [to, subject, link ?? text.split('\n', 1)[0]].join('  ').replace(/\p{Cc}+/gu, ' ');
@@ -125,7 +125,7 @@ function send(response: ServerResponse, html: string): void {
   response.writeHead(200, headersWith(policy)).end(html);
 }
 
-/** As a mail program shows it: nothing in it runs, and what it leads to opens elsewhere. */
+/** As a mail program shows it: no scripts run, and links open elsewhere. */
 function sendHtml(response: ServerResponse, html: string): void {
   const policy =
     "default-src 'none'; style-src 'unsafe-inline'; img-src http: https: data:; form-action 'none'; frame-ancestors 'self'; sandbox allow-popups allow-popups-to-escape-sandbox";
@@ -144,7 +144,7 @@ function headersWith(policy: string): Record<string, string> {
   };
 }
 
-/** To whoever supervises this process and shows it to the developer; else to the developer’s terminal. */
+/** To the process that supervises this one and shows it to the developer; otherwise to the developer’s terminal. */
 export function announceToDeveloper(line: string): void {
   if (process.send) process.send({ news: line });
   else process.stdout.write(`${line}\n`);

@@ -10,7 +10,7 @@ export type Mail = {
   subject: string;
   text: string;
   html?: string;
-  /** Instead of the usual sender. */
+  /** Replaces the default sender. */
   from?: string;
 };
 export type TextMessage = { to: string; text: string };
@@ -21,10 +21,10 @@ export type PostBox = {
   close(): void;
 };
 
-/** The interface of a text message provider: text-sender.ts, or without one the outbox. */
+/** The interface of a text message provider: text-sender.ts, or by default the outbox. */
 export type TextProvider = (message: TextMessage) => Promise<void>;
 
-/** @param mailUrl `smtp:`, `smtps:`, or `file:` of a folder that gets an `.eml` a mail */
+/** @param mailUrl `smtp:`, `smtps:`, or `file:` of a folder that gets one `.eml` per mail */
 export function openPostBox(options: {
   mailUrl: string;
   from: string;
@@ -39,7 +39,7 @@ export function openPostBox(options: {
   const isFolder = options.mailUrl.startsWith('file:');
   let opened: Promise<Transporter<{ message?: unknown }>> | undefined;
   const open = async () => {
-    const { createTransport } = await import('nodemailer'); // with the first mail: loading it would hold up the start
+    const { createTransport } = await import('nodemailer'); // loaded with the first mail, since it would delay startup
     if (isFolder) return createTransport({ streamTransport: true, buffer: true, newline: 'unix' }, { from });
     return createTransport(options.mailUrl, { from });
   };
@@ -50,12 +50,12 @@ export function openPostBox(options: {
       if (isFolder) await putInto(fileURLToPath(options.mailUrl), message as Buffer, 'eml');
     },
     sendText,
-    // Who wanted to send has heard why it could not be opened.
+    // The sender has already been told why it could not be opened.
     close: () => void opened?.then((transport) => transport.close()).catch(() => {}),
   };
 }
 
-/** Readers of the folder see complete files only, in the order in which they were written. */
+/** Readers of the folder see only complete files, in the order in which they were written. */
 async function putInto(folder: string, content: string | Buffer, extension: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   const name = `${new Date().toISOString().replace(/[:.]/g, '-')}-${randomBytes(4).toString('hex')}.${extension}`;

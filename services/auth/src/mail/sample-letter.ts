@@ -1,9 +1,9 @@
-/** A plausible mail of each kind, for whoever looks at a template before people get it. */
+/** A plausible mail of each kind, for checking a template before people get it. */
 import type { Letter, LetterName } from './letters.ts';
 import { en } from './strings/en.ts';
 
 const notLetters = ['factorNames', 'codeSentence', 'copy', 'support'];
-/** In our words only. */
+/** Mails that exist only in our own words. */
 const ownLetters = [
   'login_link',
   'email_changed',
@@ -12,12 +12,12 @@ const ownLetters = [
   'factor_removed',
   'recovery_codes_changed',
 ];
-/** Those that a template can be of, by Auth0's names. */
+/** Mails that can have a template, by Auth0's names. */
 const sent: readonly string[] = Object.keys(en).filter((name) => ![...notLetters, ...ownLetters].includes(name));
 
 export const isSent = (name: string): name is LetterName => sent.includes(name);
 
-/** Nobody's: the address is reserved for examples, and what it links to is not there. */
+/** Belongs to nobody: the address is reserved for examples, and the link leads nowhere. */
 export function sampleLetter(
   name: LetterName,
   { issuer, clientId, uiLocales }: { issuer: string; clientId: string | undefined; uiLocales: string | undefined },

@@ -1,6 +1,6 @@
 /**
- * A mail by a template of the tenant’s own: Liquid in its body, subject, sender and the address that its link ends at. The body is under
- * the same rules and bounds as a page template (../pages/custom-template.ts); the others are single lines of text.
+ * A mail from the tenant’s own template: Liquid in its body, subject, sender and the final address of its link. The body has the same rules
+ * and limits as a page template (../pages/custom-template.ts); the others are single lines of text.
  */
 import { Liquid } from 'liquidjs';
 import { renderTenantBody, templateLimits } from '../pages/custom-template.ts';
@@ -14,7 +14,7 @@ export type TemplateFields = {
 
 type Text = { kind: 'rendered'; text: string } | { kind: 'failed'; reason: string };
 
-/** What is wrong with a template, or undefined if nothing is. */
+/** The problem with a template; undefined if there is none. */
 export function checkEmailTemplate({ body, subject, sender, resultUrl }: TemplateFields): string | undefined {
   const problem = (field: string, rendered: { kind: string; reason?: string }) =>
     rendered.kind === 'failed' ? `${field}: ${rendered.reason}` : undefined;
@@ -29,7 +29,7 @@ export function checkEmailTemplate({ body, subject, sender, resultUrl }: Templat
 const lineMax = 1_000;
 
 const lines = new Liquid({ templates: {}, ownPropertyOnly: true, ...templateLimits });
-// Authors escape what they insert; here nothing is HTML.
+// Authors add escaping filters, but nothing here is HTML.
 for (const filter of ['escape', 'escape_once', 'raw']) lines.registerFilter(filter, (value: unknown) => value);
 
 /** One line of text: no line break gets into a header. Never throws. */
@@ -50,8 +50,8 @@ export function renderLine(source: string, view: object): Text {
 }
 
 /**
- * A sender whose display name may hold values. They lose whatever would end the name and begin another address, so that the address is
- * always the one that the template’s author wrote.
+ * A sender whose display name may contain values. Anything in them that could end the name and begin another address is removed, so that the
+ * address is always the template author's.
  */
 export function renderSender(source: string, view: object): Text {
   const rendered = renderLine(source, withoutAddresses(view) as object);

@@ -1,7 +1,6 @@
 /**
- * Text messages by an HTTP provider: one that takes the form that Twilio’s Messages resource takes (To, From, Body; Basic
- * credentials), or a webhook of one’s own that takes JSON. What is not accepted in time is tried again, so that a message may
- * come twice.
+ * Text messages through an HTTP provider: one that accepts the form of Twilio’s Messages resource (To, From, Body; Basic credentials), or
+ * a custom webhook that accepts JSON. A message not accepted in time is sent again, so it may arrive twice.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TextMessage, TextProvider } from './post-box.ts';
@@ -12,8 +11,8 @@ const triesMax = 3;
 const timeoutMs = 10_000;
 
 /**
- * @param url with the credentials in it; they are sent as a header, and named in no error
- * @param ask connects to public addresses only, and to those that were allowed
+ * @param url including the credentials, which are sent as a header and appear in no error
+ * @param ask connects only to public addresses and to those explicitly allowed
  */
 export function makeTextSender(options: {
   url: string;
@@ -49,10 +48,10 @@ export function makeTextSender(options: {
   };
 }
 
-/** An address that may not be connected to: the next try meets it again. */
+/** A forbidden address: trying again would not help. */
 const isRefused = (error: unknown) => (error as { code?: unknown }).code === 'EBLOCKED';
 
-/** It says itself that trying again later is not for others to do. */
+/** The error says itself that the caller should not retry. */
 function notAccepted(answer: { status: number } | { error: unknown }): Error {
   const provider = 'the provider of text messages (SMS_URL)';
   const error =

@@ -1,8 +1,7 @@
 /**
- * The mails and text messages in English. `{name}` stands for a value: `application` and `email` as the reader knows them, `code`,
- * `time`, how long a link or code is good for, who invites (`inviter`) into what (`organization`), and what was changed
- * (`factor`), at what time (`when`) and from where (`ip`). A language is a file like this one, listed in ../language.ts; the type makes it
- * complete.
+ * The mails and text messages in English. `{name}` stands for a value: `application` and `email` as the reader knows them, `code`, `time`
+ * (how long a link or code is valid), `inviter` and `organization` of an invitation, and for a change the `factor`, the time (`when`) and
+ * the address (`ip`). Each language is a file like this one, listed in ../language.ts; the type ensures that it is complete.
  */
 export const en = {
   verify_email: {
@@ -113,7 +112,7 @@ export const en = {
   },
   /** The code as one sentence, for text messages and for mail without HTML. */
   codeSentence: 'Your {application} code is {code}. It is good for {time}.',
-  /** `{factor}` of the mails that say that one was added or removed. */
+  /** The values of `{factor}` in mails about an added or removed one. */
   factorNames: {
     totp: 'An authenticator app',
     phone: 'A phone number for codes',
@@ -127,5 +126,5 @@ export const en = {
 };
 
 type Shape<T> = { [Key in keyof T]: T[Key] extends string ? string : Shape<T[Key]> };
-/** What a language has to say. */
+/** The texts that each language must have. */
 export type MailStrings = Shape<typeof en>;
