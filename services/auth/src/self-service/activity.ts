@@ -1,11 +1,11 @@
-/** What the log says of somebody, in plain words: what they can judge by themselves. */
+/** Log entries about a person in plain words: those that they can judge themselves. */
 import type { AccountActivity, AccountItem } from '../pages/account.ts';
 import type { Visit } from './visit.ts';
 
 const path = '/account/activity';
 const shownMax = 50;
 
-/** By the log's types. What is not here is no news to a person: tokens that are exchanged, codes that are sent. */
+/** By log type. Others mean nothing to a person, such as exchanged tokens and sent codes. */
 const activities: Record<string, AccountActivity> = {
   s: 'didLogIn',
   f: 'failedLogin',
@@ -27,7 +27,7 @@ const activities: Record<string, AccountActivity> = {
   gd_recovery_failed: 'failedFactor',
 };
 
-/** Of what somebody has done here and Auth0 has no type of its own for. */
+/** Actions on these pages for which Auth0 has no type. */
 const operations: Record<string, AccountActivity> = {
   'POST account/profile': 'didChangeProfile',
   'DELETE account/devices': 'didEndSession',

@@ -1,6 +1,6 @@
 /**
- * Sets up a second factor or a passkey from an open session, which has been begun or stepped up lately: as in a login, what is not confirmed by a
- * first use is not kept. The pages are those of a login.
+ * Sets up a second factor or a passkey from an open session that was recently begun or stepped up. As in a login, a factor is stored only once
+ * a first use has confirmed it. The pages are those of a login.
  */
 import type { Request } from 'express';
 import { isEmail, parseIdentifier } from '../accounts/identifier.ts';
@@ -28,7 +28,7 @@ const steps: Record<MethodType, { show: Step; answer: Step }> = {
   passkey: { show: showKey('passkey'), answer: enrolKey('passkey') },
 };
 
-/** One page for each kind. */
+/** One page per kind. */
 export const additionPages: { path: string; needsFresh: true; show: Handler; answer: Handler }[] = additions.map(
   ({ type, slug }) => {
     const path = `${securityPath}/${slug}`;
@@ -37,7 +37,7 @@ export const additionPages: { path: string; needsFresh: true; show: Handler; ans
       async (visit, request) => {
         if (!(await isOffered(visit, type))) throw notTheirs();
         const { action } = request.method === 'POST' ? fieldsOf(request) : {};
-        // What was begun for another kind is left alone: it ends with its page.
+        // A factor of another kind that was begun is left alone: it ends with its page.
         if (action === 'other' || action === 'skip') return leave(visit);
         return step(visit, path, request);
       };
@@ -50,7 +50,7 @@ async function leave(visit: Visit): Promise<void> {
   return visit.turnTo(securityPath);
 }
 
-/** What is being set up, if it is of this kind. */
+/** The factor being set up, if it is of this kind. */
 async function begunOf({ parts, owner }: Visit, type: MethodType): Promise<Pending['enrolling']> {
   const pending = await parts.pending.find(owner);
   return pending?.enrolling?.type === type ? pending.enrolling : undefined;
@@ -64,7 +64,7 @@ const again = (visit: Visit, path: string, problem: ProblemName, status?: number
 
 async function showOtp(visit: Visit, path: string): Promise<void> {
   const { account, settings, parts } = visit;
-  // A reload shows the same key: the app may have it by now.
+  // A reload shows the same key: the app may already have it.
   const secret = (await begunOf(visit, 'totp'))?.secret ?? newTotpSecret();
   await keep(visit, { type: 'totp', secret });
   const label = account.email ?? account.username ?? account.phoneNumber ?? account.userId;
@@ -156,7 +156,7 @@ function enrolKey(type: KeyType): Step {
   return async (visit, path, request) => {
     const { parts, account, owner } = visit;
     const { credential = '' } = fieldsOf(request);
-    // Answered once, whatever comes of it.
+    // Answered once, whatever the outcome.
     const pending = await parts.pending.take(owner);
     const challenge = pending?.enrolling?.type === type ? pending.enrolling.challenge : undefined;
     if (!pending || challenge === undefined) return visit.turnTo(path);
@@ -169,7 +169,7 @@ function enrolKey(type: KeyType): Step {
 
 type Proven = { type: MethodType; amr?: string[]; factor: string };
 
-/** Of two forms at once one sets it up. */
+/** If two forms arrive at once, one of them sets it up. */
 async function enrolled(visit: Visit, proven: Proven, add: () => Promise<unknown>): Promise<void> {
   const pending = await visit.parts.pending.take(visit.owner);
   if (!pending) return visit.turnTo(securityPath);
@@ -183,7 +183,7 @@ async function kept(visit: Visit, pending: Pending, proven: Proven, add: () => P
   if (!(await add())) return again(visit, securityPath, 'factor_refused');
   parts.factorEvents.enrolled({ userId, clientId: accountClientId, ip }, proven.factor);
   visit.tell({ name: 'factor_added', factor: proven.type });
-  // Its owner has just proven it in this very session, which is not asked for it again.
+  // Its owner has just proven it in this very session, so the session is not asked for it again.
   if (proven.amr && !isMultiFactor(session.amr)) {
     session.amr = [...new Set([...(session.amr ?? []), ...proven.amr])];
     session.acr = multiFactorAcr;
@@ -197,7 +197,7 @@ async function kept(visit: Visit, pending: Pending, proven: Proven, add: () => P
   return visit.turnTo(codesPath);
 }
 
-/** Shown until somebody says that they are kept. */
+/** Shown until somebody confirms having stored them. */
 export async function showCodes(visit: Visit): Promise<void> {
   const pending = await visit.parts.pending.find(visit.owner);
   if (!pending?.recoveryCodes) return visit.turnTo(securityPath);

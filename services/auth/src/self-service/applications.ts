@@ -1,4 +1,4 @@
-/** Applications that may act for somebody: those that they allowed something, and those of the tenant that hold a grant. */
+/** Applications that may act for a person: those they consented to, and the tenant's own that hold a grant. */
 import type { Request } from 'express';
 import { accountClientId } from '../clients/account-client-id.ts';
 import { fieldsOf } from '../http/form-fields.ts';

@@ -1,6 +1,6 @@
-/** A browser as people know it, by what it says of itself: `Firefox · Windows`. A hint for its owner, never a proof. */
+/** A browser's name by its own user agent: `Firefox · Windows`. A hint for its owner, never a proof. */
 
-// The first that matches: most say that they are Chrome or Safari too.
+// The first match counts: most also claim to be Chrome or Safari.
 const browsers: [name: string, mark: RegExp][] = [
   ['Edge', /\bEdg(?:e|A|iOS)?\//],
   ['Opera', /\bOPR\//],
@@ -19,7 +19,7 @@ const systems: [name: string, mark: RegExp][] = [
   ['Linux', /\bLinux\b/],
 ];
 
-/** Undefined for what is no browser that we know. */
+/** Undefined if it is no browser that we know. */
 export function browserOf(userAgent: string): string | undefined {
   const nameIn = (known: [name: string, mark: RegExp][]) => known.find(([, mark]) => mark.test(userAgent))?.[0];
   return [nameIn(browsers), nameIn(systems)].filter(Boolean).join(' · ') || undefined;

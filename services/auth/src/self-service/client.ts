@@ -1,7 +1,7 @@
 /**
- * The application that people sign in to when they open `/account`: built in, in no table, for every tenant the same. Its secret is
- * known to nobody, so nobody gets a token for its codes: what its sign-in leaves behind is the session in the browser, which the pages below
- * `/account` read.
+ * The application that people sign in to when they open `/account`: built in, without a database row, the same for every tenant. Nobody knows
+ * its secret, so nobody gets a token for its codes: its sign-in leaves only the session in the browser, which the pages below `/account`
+ * read.
  */
 import { baseUrlOf } from '@gatepost/runtime/issuer';
 import type { BuiltInClient } from '../adapter/clients.ts';
@@ -13,7 +13,7 @@ import { isSelfService } from './settings.ts';
 
 export const callbackPath = '/account/callback';
 
-/** It is there while the tenant has these pages: a sign-in to them that is under way ends with them. @param issuers all of ours */
+/** Exists while the tenant enables these pages; when they are disabled, sign-ins in progress end too. @param issuers all of ours */
 export function accountPages({ issuers, settings }: { issuers: string[]; settings: SettingsStore }): BuiltInClient {
   return { client: accountClient(issuers), isOpen: async () => isSelfService(await settings.load()) };
 }

@@ -1,4 +1,4 @@
-/** What is kept about somebody, for them: everything of the account, without what proves who they are. */
+/** A person's own stored data: everything about the account except what authenticates them. */
 import { accountClaims, isOver } from '../accounts/store.ts';
 import { countedFrom } from '../library/seam.ts';
 import { connectedTo } from './applications.ts';

@@ -1,4 +1,4 @@
-/** Where somebody is signed in. What is ended here takes with it what applications got through it. */
+/** Where a person is signed in. Ending a session here also ends the access that applications got through it. */
 import type { Request } from 'express';
 import { endSessionAndTokens, sessionsEnd, sessionsEnded } from '../accounts/end-access.ts';
 import { isOver } from '../accounts/store.ts';
@@ -11,7 +11,7 @@ import { browserOf } from './browser.ts';
 import { notTheirs, type Visit } from './visit.ts';
 
 const path = '/account/devices';
-/** A page is not to be endless: whoever has more ends all of them. */
+/** Keeps the page finite: somebody with more sessions ends all of them. */
 const shownMax = 50;
 
 export async function showDevices(visit: Visit): Promise<void> {
@@ -40,15 +40,15 @@ export async function endDevices(visit: Visit, request: Request): Promise<void> 
 }
 
 /**
- * Ends all sessions up to the mark, which the account has already, with all that applications hold; this one goes on, no fresher than it was: whoever finds a session
- * open makes no login of it by this.
+ * Ends all sessions up to the mark (already set on the account), and everything that applications hold. This session continues, no fresher than
+ * before, so that finding an open session does not amount to a login.
  */
 export async function endOthers({ parts, account, session }: Visit, mark: Date): Promise<void> {
   for (const { uid } of await parts.sessions.ofAccount(account.userId))
     if (uid !== session.uid) await parts.sessions.end(uid);
   await parts.endAccess(account.userId);
   await sessionsEnded(mark);
-  // A timer may be a moment early: never in the second that the mark ends.
+  // A timer may fire a moment early: never within the second that the mark ends.
   session.continuedAt = Math.max(Math.floor(Date.now() / 1000), Math.ceil((mark.getTime() - 999) / 1000));
   await session.persist();
 }

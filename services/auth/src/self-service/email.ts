@@ -1,4 +1,4 @@
-/** Another email address: a code goes there, and only whoever reads it makes it theirs. The code counts in the session that asked for it. */
+/** Changes the email address: a code goes there, and only somebody who reads it can claim it. The code counts only in the session that asked. */
 import type { Request } from 'express';
 import { isEmail, parseIdentifier } from '../accounts/identifier.ts';
 import { stateOf } from '../accounts/store.ts';
@@ -31,7 +31,7 @@ export async function changeEmail(visit: Visit, request: Request): Promise<void>
   if (proof.kind === 'locked') return visit.turnTo(path, { problems: ['too_many_codes'], status: 429 });
   if (proof.kind !== 'right')
     return visit.turnTo(path, { problems: [proof.kind === 'expired' ? 'code_expired' : 'code_wrong'] });
-  // The write succeeds only while nothing else that signs in has changed.
+  // The write succeeds only if nothing else about signing in has changed.
   const changed = await parts.accounts
     .updateState(stateOf(account), { email: codeTo, emailVerified: true })
     .catch((error: unknown) => {

@@ -1,6 +1,6 @@
 /**
- * Somebody deletes their account: at once and for good, with sessions, applications and memberships, of which the post hears as of any change of an
- * organization. The last person who may change others stays.
+ * Lets people delete their accounts: at once and for good, with sessions, applications and memberships (the post is told, as of any change of an
+ * organization). The last person who can manage others cannot leave.
  */
 import { inTransaction } from '@gatepost/runtime/transaction';
 import type { Request, Response } from 'express';
@@ -36,7 +36,7 @@ export async function deleteAccount(visit: Visit, request: Request): Promise<voi
   seeOther(response, deletedPath);
 }
 
-/** `never`: another form was quicker. */
+/** `never`: another form was faster. */
 async function remove(
   { pool, management }: AccountParts,
   { userId, incarnation }: { userId: string; incarnation: string },
@@ -53,7 +53,7 @@ async function remove(
   });
 }
 
-/** There is nobody any more to whom it could be shown: anybody may see it. */
+/** Visible to anybody, since the person it was for is gone. */
 export async function showDeleted(parts: AccountParts, request: Request, response: Response): Promise<void> {
   sendPage(response, 'account-deleted', await parts.commonContext({ acceptLanguage: request.get('accept-language') }));
 }

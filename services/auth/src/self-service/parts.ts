@@ -1,4 +1,4 @@
-/** What the pages below `/account` work with. */
+/** The dependencies of the pages below `/account`. */
 import type { Provider } from 'oidc-provider';
 import type { Authenticate } from '../accounts/authenticate.ts';
 import type { EndAccess } from '../accounts/end-access.ts';

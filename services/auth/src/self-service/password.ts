@@ -1,6 +1,6 @@
 /**
- * Another password. Whoever knows the old one changes it here; whoever has none, or has lost it, gets a link by mail. All other sessions and all that
- * applications hold end, as with a link; this session goes on.
+ * Changes the password. Somebody who knows the old one changes it here; somebody who has none or has lost it gets a link by mail. As with a link,
+ * all other sessions and everything that applications hold end; this session continues.
  */
 import type { Request } from 'express';
 import { sessionsEnd } from '../accounts/end-access.ts';
@@ -46,7 +46,7 @@ export async function changePassword(visit: Visit, request: Request): Promise<vo
   });
   if (proven.kind === 'busy') return tryLater(visit);
   if (proven.kind === 'locked') return visit.turnTo(path, { problems: ['locked'], status: 429 });
-  // One that others know is theirs to change.
+  // A leaked password is still its owner's to change.
   const isRight = proven.kind === 'right' || proven.kind === 'leaked';
   if (!isRight || proven.account.userId !== visit.account.userId) {
     visit.note('fcp', { reason: 'wrong_password' });
@@ -57,7 +57,7 @@ export async function changePassword(visit: Visit, request: Request): Promise<vo
     return visit.turnTo(path, { problems: ['password_leaked'] });
   const hashed = await hash(visit, password!);
   if (hashed === undefined) return tryLater(visit);
-  // One that was imported is under our own hash since it was proven.
+  // An imported password has been under our own hash since it was checked.
   const current = isOurs(holder.passwordHash!) ? holder : ((await parts.accounts.find(holder.userId)) ?? holder);
   const mark = sessionsEnd();
   const change = { passwordHash: hashed, lastPasswordReset: new Date(), sessionsNotBefore: mark };
@@ -72,7 +72,7 @@ export async function changePassword(visit: Visit, request: Request): Promise<vo
   return visit.turnTo(path, { notice: 'password' });
 }
 
-/** Whose password it is: their own, or that of a database identity which is linked to theirs. */
+/** The account with the password: the person's own, or a linked database identity. */
 async function passwordOf({ parts, account }: Visit): Promise<{ holder?: AccountModel; way: 'old' | 'mail' | 'none' }> {
   const linked = await parts.db.account.findMany({ where: { linkedTo: account.userId }, orderBy: { userId: 'asc' } });
   const all = [account, ...linked];

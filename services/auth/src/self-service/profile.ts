@@ -1,6 +1,6 @@
 /**
- * Name and picture. Of somebody who signs in elsewhere they follow what the provider says, as at Auth0. Roles, permissions, `app_metadata` and whatever
- * else decides what somebody may do is nothing that people write.
+ * Name and picture. For somebody who signs in elsewhere they follow the provider, as at Auth0. Roles, permissions, `app_metadata` and anything
+ * else that decides what somebody may do cannot be edited here.
  */
 import { z } from '@gatepost/runtime/env';
 import type { Request } from 'express';
@@ -63,7 +63,7 @@ export async function changeProfile(visit: Visit, request: Request): Promise<voi
 const trimmed = (fields: Record<string, string | undefined>) =>
   Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, value?.trim()]));
 
-/** Where the profile comes from, if that is elsewhere. */
+/** The provider that the profile comes from, if any. */
 export async function providerOf({ parts, account }: Visit): Promise<string | undefined> {
   const connection = await parts.connections.find(account.connection);
   return connection && isUpstream(connection.strategy) ? labelOf(connection) : undefined;

@@ -1,6 +1,6 @@
 /**
- * `/account`: people see to their own account. Each page answers GET, each form is answered by a redirect to a page, as in a login. Who it is, is
- * said by the session that logins of any application leave in the browser; its forms carry a token of that session.
+ * `/account`: people manage their own account. Each page answers GET, and each form is answered by a redirect to a page, as in a login. The
+ * session that any application's login leaves in the browser identifies the person; forms carry a token of that session.
  */
 import { type Request, type Response, Router } from 'express';
 import { fieldsOf, queryOf } from '../http/form-fields.ts';
@@ -30,7 +30,7 @@ const pages: AccountPage[] = [
   { path: '/account', show: showOverview },
   { path: '/account/profile', show: showProfile, answer: changeProfile },
   { path: '/account/email', needsFresh: true, show: showEmail, answer: changeEmail },
-  // The old password is asked for.
+  // This page asks for the old password instead.
   { path: '/account/password', show: showPassword, answer: changePassword },
   { path: securityPath, needsFresh: true, show: showSecurity, answer: changeSecurity },
   ...additionPages,
@@ -44,7 +44,7 @@ const pages: AccountPage[] = [
   { path: deletionPath, needsFresh: true, show: showDeletion, answer: deleteAccount },
 ];
 
-/** What one person may ask of these pages; each is some statements, and a page is no list to be polled. */
+/** Requests per person; each takes a few statements, and a page is not meant to be polled. */
 const perPerson = { max: 300, windowSeconds: 60 };
 
 export function makeAccountRoutes(parts: AccountParts): Router {
@@ -83,13 +83,13 @@ export function makeAccountRoutes(parts: AccountParts): Router {
   return router;
 }
 
-/** From the sign-in, to the page that wanted it. */
+/** Returns from the sign-in to the page that needed it. */
 async function comeBack(parts: AccountParts, request: Request, response: Response): Promise<void> {
   setRoute(response, callbackPath);
   const { state = '', error } = queryOf(request);
   const path = pages.find((page) => page.path === state)?.path ?? '/account';
   if (error === undefined) return seeOther(response, path);
   const common = await parts.commonContext({ acceptLanguage: request.get('accept-language') });
-  // Anybody can make such an address: what it says is not repeated to the reader. The log has what went wrong.
+  // Anybody can make up such an address, so its text is not repeated to the reader. The log says what went wrong.
   sendPage(response, 'error', { ...common, error: 'access_denied', back: '/account' }, 403);
 }

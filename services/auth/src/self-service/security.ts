@@ -1,4 +1,4 @@
-/** Second factors, passkeys, recovery codes and remembered browsers of the person: a list, from which pages lead on that add one (add-factor.ts). */
+/** A person's second factors, passkeys, recovery codes and remembered browsers: a list that leads to the pages for adding one (add-factor.ts). */
 import type { Request } from 'express';
 import { accountClientId } from '../clients/account-client-id.ts';
 import { hasPasskeys } from '../factors/passkey-offer.ts';
@@ -12,7 +12,7 @@ import { notTheirs, type Visit } from './visit.ts';
 export const securityPath = '/account/security';
 export const codesPath = `${securityPath}/recovery-codes`;
 
-/** Each with its name in paths and among our texts. */
+/** Each with its name in paths and the key of its text. */
 export const additions: { type: MethodType; slug: string; key: AccountText }[] = [
   { type: 'totp', slug: 'otp', key: 'otp' },
   { type: 'phone', slug: 'sms', key: 'sms' },
@@ -22,7 +22,7 @@ export const additions: { type: MethodType; slug: string; key: AccountText }[] =
   { type: 'passkey', slug: 'passkey', key: 'passkey' },
 ];
 
-/** What this person may add. */
+/** Whether this person may add this type. */
 export async function isOffered({ parts, account, settings }: Visit, type: MethodType): Promise<boolean> {
   if (type === 'passkey') return hasPasskeys(await parts.connections.find(account.connection));
   return isEnabled(mfaSettingsOf(settings), type as SecondFactor);
@@ -129,7 +129,7 @@ async function forgetBrowsers(visit: Visit): Promise<void> {
   return visit.turnTo(securityPath, { notice: 'saved' });
 }
 
-/** What is being set up in this session. */
+/** The pending setup in this session. */
 export function pendingOf({ account, session }: Visit, types: MethodType[]) {
   const { userId, incarnation, credentialsVersion } = account;
   return {

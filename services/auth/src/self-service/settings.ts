@@ -1,8 +1,8 @@
-/** What the tenant lets people do by themselves (`account_self_service` of `tenants/settings`). */
+/** What the tenant allows people to do themselves (`account_self_service` of `tenants/settings`). */
 import type { SettingsModel } from '../generated/models.ts';
 
 export type SelfService = {
-  /** Whether there is `/account`. */
+  /** Whether `/account` exists. */
   enabled: boolean;
   /** Whether people may delete their accounts there. */
   delete: boolean;

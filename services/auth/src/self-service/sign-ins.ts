@@ -1,4 +1,4 @@
-/** The ways in which somebody signs in to this account: their own, and those at other providers that they have linked to it. */
+/** The ways to sign in to this account: its own, and identities at other providers linked to it. */
 import type { Request } from 'express';
 import type { AccountModel, ConnectionModel } from '../generated/models.ts';
 import { fieldsOf, queryOf } from '../http/form-fields.ts';
@@ -26,7 +26,7 @@ export async function showSignIns(visit: Visit, request: Request): Promise<void>
   return visit.show('account-list', { path, list: 'signIns', groups }, await outcomeOf(visit, request, linked));
 }
 
-/** Of a form, or of the way back from a provider (upstream/link.ts). */
+/** The outcome of a form, or of a return from a provider (upstream/link.ts). */
 async function outcomeOf(visit: Visit, request: Request, linked: AccountModel[]) {
   const { linked: name, link_error: error } = queryOf(request);
   if (name !== undefined && linked.some(({ connection }) => connection === name)) return { notice: 'linked' as const };
@@ -56,7 +56,7 @@ export async function changeSignIns(visit: Visit, request: Request): Promise<voi
   visit.note('sapi', { operation: 'DELETE account/sign-ins', target: id });
   const connection = (await parts.connections.list()).find(({ name }) => name === leaving?.connection);
   if (connection) visit.tell({ name: 'factor_removed', provider: labelOf(connection) });
-  // This session has ended too: it may have been begun with what left.
+  // This session has ended too: it may have begun with the removed identity.
   return visit.turnTo(path);
 }
 
@@ -76,7 +76,7 @@ async function leaveToLink(visit: Visit, name: string): Promise<void> {
 export const linkedTo = ({ parts, account }: Pick<Visit, 'parts' | 'account'>): Promise<AccountModel[]> =>
   parts.db.account.findMany({ where: { linkedTo: account.userId }, orderBy: { userId: 'asc' } });
 
-/** Providers with a button that somebody may sign in by, and that this person has not linked. */
+/** Providers with a button that people may sign in by, and that this person has not linked. */
 function offeredTo(connections: ConnectionModel[], identities: AccountModel[]) {
   const has = new Set(identities.map(({ connection }) => connection));
   const open = connections.filter(

@@ -1,7 +1,7 @@
 /**
- * Somebody's visit to a page below `/account`: whose session the browser has, whether it says enough for that page, how the page is shown and
- * how a form is answered. Whoever is not signed in, lacks the second factor that the policy wants, or wants to change what proves who they are and
- * has not logged in lately, signs in first, as to any application.
+ * A visit to a page below `/account`: whose session the browser has, whether it suffices for that page, how the page is shown and how a form
+ * is answered. Somebody signs in first, as to any application, if they are not signed in, lack the second factor that the policy requires, or
+ * want to change how they authenticate and have not logged in recently.
  */
 import { randomBytes } from 'node:crypto';
 import { baseUrlOf } from '@gatepost/runtime/issuer';
@@ -28,7 +28,7 @@ import type { Form, PageName, Pages } from '../pages/pages.ts';
 import { callbackPath } from './client.ts';
 import type { AccountParts } from './parts.ts';
 
-/** What the library keeps of a session, with what its typings leave out. */
+/** What the library stores of a session, including what its typings leave out. */
 export type OwnSession = Session & {
   accountId: string;
   exp: number;
@@ -38,7 +38,7 @@ export type OwnSession = Session & {
   acr?: string;
   isRemembered?: boolean;
   device?: SessionDevice;
-  /** A sign-in to `/account` was refused by nobody. */
+  /** A sign-in to `/account` went through without being refused. */
   isAdmitted?: boolean;
   past(seconds: number): boolean;
   persist(): Promise<unknown>;
@@ -54,25 +54,25 @@ export type Visit = {
   settings: SettingsModel;
   address: string;
   languages: Languages;
-  /** What belongs to this session: memory of its pages, codes that it asked for. */
+  /** The key of what belongs to this session: its pages' memory, and the codes that it asked for. */
   owner: string;
   checkCsrf(token: unknown): void;
-  /** What the last form left for the page at this path. */
+  /** The outcome that the last form left for the page at this path. */
   recall(path: string): Promise<Omit<Outcome, 'step'>>;
   show<Name extends PageName>(
     name: Name,
     page: Omit<Pages[Name], keyof Form> & { path: string; hidden?: Record<string, string> },
     outcome?: Omit<Outcome, 'step'>,
   ): Promise<void>;
-  /** Answers a form: the browser goes to that path, whose page shows the outcome. */
+  /** Answers a form by sending the browser to that path, whose page shows the outcome. */
   turnTo(path: string, outcome?: Omit<Outcome, 'step'>): Promise<void>;
-  /** For the log: that this person has done this here. */
+  /** Logs that this person did this here. */
   note(type: LogType, details?: Record<string, unknown>): void;
-  /** By mail to the address that the account had when this visit began: that it was changed here. */
+  /** Reports the change by mail, to the address that the account had when this visit began. */
   tell(change: AccountChange): void;
 };
 
-/** @param needsFresh whether the page is for changing what proves who somebody is. @returns undefined with the answer given: they sign in first */
+/** @param needsFresh whether the page changes how somebody authenticates. @returns undefined, after answering, if they must sign in first */
 export async function openVisit(
   parts: AccountParts,
   { request, response, path, needsFresh }: { request: Request; response: Response; path: string; needsFresh: boolean },
@@ -88,7 +88,7 @@ export async function openVisit(
   return makeVisit(parts, { request, response, session, account: account!, settings });
 }
 
-/** Parameters of the authorization request that gives what is missing; undefined where nothing is. */
+/** Parameters of the authorization request that supplies what is missing; undefined if nothing is. */
 async function lackOf(
   parts: AccountParts,
   given: { session: OwnSession; account: AccountModel | undefined; settings: SettingsModel; needsFresh: boolean },
@@ -96,14 +96,14 @@ async function lackOf(
   const { session, account, settings, needsFresh } = given;
   const isOpen = account && !account.blocked && account.linkedTo === null;
   if (!isOpen || isOver(countedFrom(session), account) || session.past(sessionLifetime.absolute)) return {};
-  // Where actions decide who signs in they decide it of these pages, too: a session outlives the sign-in that they refuse.
+  // Actions that decide who signs in also decide about these pages: otherwise a session would outlive the sign-in that they refuse.
   if (!session.isAdmitted && (await parts.postLogin.isBound())) return {};
   const { amr, isRemembered = false } = session;
   const { factors } = account;
   const client = await parts.provider.Client.find(accountClientId);
   if (dueOf({ settings, client: client!, factors, params: {}, amr, isRemembered }).kind !== 'none') return {};
   if (!needsFresh) return undefined;
-  // Whoever has a second factor proves it here, whatever the policy spares: a password alone is to take none away.
+  // A second factor must be proven here, even if the policy does not ask for it: a password alone must not remove one.
   const due = secondFactorDue({ settings: mfaSettingsOf(settings), policy: null, factors, demanded: true });
   const stepUp = !isMultiFactor(amr) && due.kind === 'challenge' ? { acr_values: multiFactorAcr } : undefined;
   const hint = account.email ?? account.username ?? account.phoneNumber;
@@ -111,7 +111,7 @@ async function lackOf(
   return stepUp;
 }
 
-/** The code that it ends in is of no use to anybody: nobody has the verifier of its challenge. */
+/** The resulting code is of no use to anybody: nobody has the verifier of its challenge. */
 function signInAddress({ issuer }: AccountParts, path: string, more: Record<string, string>): string {
   const base = baseUrlOf(issuer);
   return `/authorize?${new URLSearchParams({
@@ -151,10 +151,10 @@ function makeVisit(
       return outcome?.step === path ? outcome : {};
     },
     async show(name, { path, hidden, ...page }, { problems = [], status, notice } = {}) {
-      // Where a form leads on to another provider, which may be on the developer's own machine.
+      // A form may lead on to another provider, which may be on the developer's own machine.
       const form = { action: path, hidden: { ...hidden, csrf: parts.csrf.tokenFor(owner) }, problems, notice };
       const common = { ...(await parts.commonContext({ acceptLanguage, account })), redirectUri: parts.issuer };
-      // The type of `show` has checked what this page needs; here the compiler no longer knows which page it is.
+      // The type of `show` has checked what this page needs; the compiler cannot tell here which page it is.
       sendPage(response, name, { ...common, ...form, ...page } as never, status ?? (problems.length > 0 ? 400 : 200));
     },
     async turnTo(path, outcome) {
@@ -174,5 +174,5 @@ function makeVisit(
   };
 }
 
-/** What there is not, or is somebody else's: nobody learns which. */
+/** For things that do not exist or belong to somebody else: the answer does not reveal which. */
 export const notTheirs = () => new ApiError(404, 'not_found', 'there is nothing of yours at this address');
