@@ -1,4 +1,4 @@
-/** Where clients reach the gate: `ISSUER`, and with `AUTH_TLS_PORT` a second issuer with its own TLS (docs/reference/gate.md#a-second-issuer-with-tls). */
+/** Where clients reach the gate: `ISSUER`, and with `AUTH_TLS_PORT` a second issuer by TLS (docs/reference/gate.md#a-second-issuer-with-tls). */
 import { isLoopback } from '@gatepost/runtime/production';
 import { type Certificate, readCertificate } from '@gatepost/runtime/tls';
 import { type Env, tlsIssuerOf } from './config.ts';

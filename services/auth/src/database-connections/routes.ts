@@ -64,7 +64,7 @@ function signup(parts: DatabaseConnectionParts): ApiHandler {
   };
 }
 
-/** The same sentence for everybody. */
+/** Answers everybody with the same sentence. */
 function changePassword(parts: DatabaseConnectionParts): ApiHandler {
   return async ({ fields, client, request, response }) => {
     const connection = await databaseOf(parts, fields, client.clientId);
@@ -119,7 +119,7 @@ function isPlainObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Auth0's names for what is wrong; auth0-js reads `code`, `description`, `name` and `policy`. */
+/** Auth0's error names; auth0-js reads `code`, `description`, `name` and `policy`. */
 function refusal(problem: string, said?: string): ApiError {
   switch (problem) {
     case 'email_invalid':

@@ -42,7 +42,7 @@ const challenge = {
   example: { required: false },
 };
 
-/** Path, method, and what is there. */
+/** Operations by path and method. */
 export const auth0: Record<string, Record<string, Operation>> = {
   '/v2/logout': {
     get: {

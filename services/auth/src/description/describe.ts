@@ -1,4 +1,4 @@
-/** The gate in OpenAPI 3.0: what applications call, and the management API. Pages that people see are not described. */
+/** The gate in OpenAPI 3.0: the endpoints that applications call, and the management API. Pages for people are not described. */
 
 import { routes } from '../management/routes.ts';
 import { auth0 } from './auth0.ts';

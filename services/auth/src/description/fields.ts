@@ -1,4 +1,4 @@
-/** Fields and answers that several endpoints have in common. */
+/** Fields and answers shared by several endpoints. */
 import type { Schema } from './openapi.ts';
 
 export const text = (description: string, example?: unknown): Schema => ({

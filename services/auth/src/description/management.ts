@@ -1,4 +1,4 @@
-/** The management API's part of the description, made of its table of routes. */
+/** The management API's part of the description, made from its table of routes. */
 import { toJsonSchema } from '@gatepost/api-docs/json-schema';
 import { absentRoutes } from '../management/absent.ts';
 import { descriptions, resources } from '../management/descriptions.ts';
@@ -17,7 +17,7 @@ export const managementSchemas: Record<string, Schema> = {
     },
     required: ['statusCode', 'error', 'message'],
     additionalProperties: false,
-    // Of those that descriptions.ts adds; the others have their own.
+    // For answers from descriptions.ts; the others have their own example.
     example: {
       statusCode: 429,
       error: 'Too Many Requests',
@@ -29,7 +29,7 @@ export const managementSchemas: Record<string, Schema> = {
 
 export const pathOf = ({ path }: Route): string => `/api/v2${path.replace(/:(\w+)/g, '{$1}')}`;
 
-/** `schemas` takes those that a body's parts have names for. */
+/** `schemas` collects the named schemas of the parts of bodies. */
 export function describeManagement(route: Route, schemas: Record<string, Schema>): Operation {
   const { method, path, scopes, operation } = route;
   const found = route.description ?? descriptions[`${method} ${path}`];

@@ -1,9 +1,9 @@
-/** The part of OpenAPI 3.0 that the gate's description uses, and how short declarations become it. */
+/** The part of OpenAPI 3.0 that the gate's description uses, and its conversion from short declarations. */
 import { exampleOf } from '@gatepost/api-docs/example';
 import type { JsonSchema } from '@gatepost/api-docs/json-schema';
 
 export type Schema = JsonSchema;
-/** `schema`: its name among the components, or itself. Without one the answer has no body, or is a page. */
+/** `schema`: the name of a component, or the schema itself. Without one the answer has no body, or is a page. */
 export type Answer = { description: string; schema?: string | Schema; mediaType?: string; example?: unknown };
 export type Operation = {
   id: string;
@@ -11,7 +11,7 @@ export type Operation = {
   summary: string;
   description?: string;
   query?: Record<string, Schema>;
-  /** Names of the query that must be there. */
+  /** Names of required query parameters. */
   required?: string[];
   form?: Schema;
   json?: Schema;
@@ -36,7 +36,7 @@ export type Described = {
 
 export const refTo = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
 
-/** `path` as OpenAPI writes it. `schemas` are those of the components, with their examples. */
+/** `path` in OpenAPI's notation. `schemas` are the components, with their examples. */
 export function describeOperation(path: string, operation: Operation, schemas: Record<string, Schema>): Described {
   const { id, tag, summary, description, query = {}, required = [], bearer, answers } = operation;
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
@@ -95,6 +95,6 @@ function describeAnswer(answer: Answer, schemas: Record<string, Schema>): Descri
   return { description, content: { [mediaType]: { schema: plain(schema), example } } };
 }
 
-/** Without descriptions that say nothing. */
+/** Removes empty descriptions. */
 const plain = (schema: Schema): Schema =>
   JSON.parse(JSON.stringify(schema, (key, value) => (key === 'description' && value === '' ? undefined : value)));

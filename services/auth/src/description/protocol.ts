@@ -34,7 +34,7 @@ export const protocolSchemas: Record<string, Schema> = {
 
 const code = 'SplxlOBeZQQYbYS6WxSbIA';
 
-/** Path, method, and what is there. */
+/** Operations by path and method. */
 export const protocol: Record<string, Record<string, Operation>> = {
   '/.well-known/openid-configuration': {
     get: {

@@ -1,4 +1,4 @@
-/** `/openapi.json`, and `/docs`, which shows it. All of it comes from here (packages/api-docs/src/viewer.ts). */
+/** `/openapi.json`, and `/docs`, which shows it, without loading anything from elsewhere (packages/api-docs/src/viewer.ts). */
 import { docsPage, docsPolicy, docsScript } from '@gatepost/api-docs/viewer';
 import { baseUrlOf } from '@gatepost/runtime/issuer';
 import express, { type RequestHandler, type Router } from 'express';
@@ -15,7 +15,7 @@ export function makeDescriptionRoutes({ issuer }: { issuer: string }): Router {
       return answer(request, response, next);
     });
   serve('/openapi.json', (_request, response) => {
-    // Anybody's tools may read it: there is nothing in it but the code says.
+    // Readable by anybody's tools: it contains nothing that the code does not say.
     response.set('access-control-allow-origin', '*');
     response.json({ ...describeGate(), servers: [{ url: baseUrlOf(issuer).replace(/\/$/, '') }] });
   });

@@ -1,6 +1,6 @@
 /**
- * Exports of users: the job says what is wanted and where it lies, a link that is good for an hour and needs no token, as at Auth0. The file is made
- * when it is fetched, from what is stored then.
+ * Exports of users: the job says what is wanted and has the file's address, a link valid for an hour that needs no token, as at Auth0. The file
+ * is made when it is fetched, from the data stored at that time.
  */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -13,12 +13,12 @@ import type { Parts } from '../management/parts.ts';
 import { presentUsers } from '../management/present-user.ts';
 import { csvLine, jsonLine, type Wanted } from './lines.ts';
 
-/** Rows of one question. */
+/** Rows per query. */
 const pageMax = 500;
 
 type ExportParts = Pick<Parts, 'db' | 'connections' | 'jobs' | 'audit'> & { issuer: string; exportLinks: Mac };
 
-/** Where the file of a job lies. */
+/** The address of a job's file. */
 export const locationOf = (
   { issuer, exportLinks }: Pick<ExportParts, 'issuer' | 'exportLinks'>,
   id: string,
@@ -31,7 +31,7 @@ export function makeExportRoute(parts: ExportParts): Router {
   router.get('/exports/:file', async (request, response) => {
     setRoute(response, 'exports');
     const [id = ''] = request.params.file.split('.');
-    // Before the store is asked: nobody finds out which jobs there are.
+    // Checked before the store is asked, so that nobody finds out which jobs exist.
     const wanted = parts.exportLinks.matches(id, request.query.signature)
       ? (await parts.jobs.find(id))?.export
       : undefined;
@@ -39,10 +39,10 @@ export function makeExportRoute(parts: ExportParts): Router {
     parts.audit.add({ type: 'sapi', ip: request.ip, details: { operation: 'GET exports', target: id } });
     response.set({ 'content-type': 'application/gzip', 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' });
     try {
-      // When it fails the connection breaks, so that nobody takes what has gone out for the whole file.
+      // On failure the connection breaks, so that an incomplete file cannot be mistaken for a whole one.
       await pipeline(Readable.from(linesOf(parts, wanted)), createGzip(), response);
     } catch (error) {
-      // Whoever hangs up ends it.
+      // The client hung up.
       if ((error as { code?: unknown }).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
     }
   });

@@ -1,11 +1,11 @@
-/** A user of an export as a line: of JSON, or of CSV as RFC 4180 has it. */
+/** A user of an export as a line of JSON, or of CSV (RFC 4180). */
 
-/** A property, `user_metadata.plan` for one within, and what it is called in the file. */
+/** A property (`user_metadata.plan` for a nested one), and its name in the file. */
 export type Field = { name: string; export_as?: string | undefined };
-/** `connection` null: of all of them. */
+/** `connection` null means all connections. */
 export type Wanted = { connection: string | null; format: 'json' | 'csv'; limit?: number | undefined; fields: Field[] };
 
-/** Auth0's own choice. */
+/** Auth0's default fields. */
 export const usualFields: Field[] = [
   'user_id',
   'email',
@@ -27,7 +27,7 @@ export function jsonLine(user: object | undefined, fields: Field[]): string {
   return `${JSON.stringify(Object.fromEntries(given.filter(([, value]) => value !== undefined)))}\n`;
 }
 
-/** The head, when there is no user. */
+/** The header line if there is no user. */
 export function csvLine(user: object | undefined, fields: Field[]): string {
   const cells = fields.map(({ name, export_as = name }) => cell(user ? propertyOf(user, name) : export_as));
   return `${cells.join(',')}\r\n`;
@@ -48,7 +48,7 @@ function propertyOf(user: object | undefined, name: string): unknown {
 function cell(value: unknown): string {
   if (value === undefined || value === null) return '';
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  // A spreadsheet would take it for a formula: https://owasp.org/www-community/attacks/CSV_Injection
+  // A spreadsheet would treat it as a formula: https://owasp.org/www-community/attacks/CSV_Injection
   const safe = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

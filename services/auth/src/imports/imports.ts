@@ -1,6 +1,6 @@
 /**
- * Carries imports out, one at a time and each in one transaction: after a crash it is either written or begun again, by whichever process comes
- * to it first.
+ * Carries out imports, one at a time and each in one transaction: after a crash an import is either fully written, or begun again by
+ * whichever process finds it first.
  */
 import { randomBytes } from 'node:crypto';
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
@@ -28,7 +28,7 @@ import {
 } from './store.ts';
 
 export type Imports = AsyncDisposable & {
-  /** There is one that is pending. */
+  /** Call it when an import is pending. */
   begin(): void;
 };
 
@@ -41,11 +41,11 @@ type Parts = {
   log: Log;
 };
 
-/** What a process left behind as it died waits so long. */
+/** How long an import of a process that died waits at most. */
 const lookEveryMs = 10_000;
-/** Checked without a pause for others. */
+/** How many users are checked before other work gets a turn. */
 const sliceMax = 50;
-/** Written in one statement. */
+/** How many users are written by one statement. */
 const partMax = 250;
 
 export function openImports(parts: Parts): Imports {
@@ -78,7 +78,7 @@ export function openImports(parts: Parts): Imports {
   };
 }
 
-/** False: none is pending. */
+/** False if none is pending. */
 function carryOutNext(parts: Parts): Promise<boolean> {
   return inTransaction(parts.pool, async (client) => {
     const taken = await takeImport(client);
@@ -91,7 +91,7 @@ function carryOutNext(parts: Parts): Promise<boolean> {
       parts.log.info({ job: taken.id, inserted, updated, failed: refused.length }, 'imported users');
     } catch (error) {
       if (isAway(error)) throw error;
-      // It would fail again.
+      // It would only fail again.
       parts.log.error({ job: taken.id, error: describeError(error) }, 'an import of users failed');
       await client.query('ROLLBACK TO SAVEPOINT users');
       await endImport(client, taken.id, { state: 'failed', inserted: 0, updated: 0, refused: [] });
@@ -102,7 +102,7 @@ function carryOutNext(parts: Parts): Promise<boolean> {
 
 type Written = { inserted: number; updated: number; refused: Refused[] };
 
-/** A part of the users at a time, so that others come in between and it can be told how far it is. */
+/** Writes the users in parts, so that other work gets a turn and progress can be reported. */
 async function write(client: PoolClient, parts: Parts, taken: Import & { users: Buffer }): Promise<Written> {
   const connection = await parts.connections.find(taken.connection);
   if (!connection) throw new Error('the connection is gone');
@@ -136,7 +136,7 @@ async function writePart(
     else refuse(index, result.faults);
   }
   const users = [...read.keys()];
-  // Of those who are given one id, the first: of all others it could not be told that they were not written.
+  // Of users with the same id, the first: otherwise it would be unknown which ones were not written.
   const byId = new Map(users.toReversed().map((user) => [user.user_id, user]));
   const inserted = await insertUsers(
     client,
@@ -151,7 +151,7 @@ async function writePart(
     new Set(taken.held),
   );
   const changed = known.filter(({ email }) => owners.has(email) && !above.has(owners.get(email)!.owner));
-  // One who comes twice in a file was inserted the first time.
+  // A user who occurs twice in a file was inserted the first time.
   const updated = taken.upsert ? await updateUsers(client, connection.name, changed) : new Set<string>();
   for (const user of known)
     if (!updated.has(user.email)) refuse(read.get(user)!, [owners.has(user.email) ? isAbove : duplicate]);
@@ -170,7 +170,7 @@ async function writePart(
 
 type Owner = { userId: string; owner: string };
 
-/** By the address: the account, and the one that it is linked to, whose rights count. */
+/** By address: the account, and the one that it is linked to, whose permissions count. */
 async function ownersOf(client: PoolClient, connection: string, users: ImportedUser[]): Promise<Map<string, Owner>> {
   const emails = users.map(({ email }) => email);
   const accounts = await accountsOf(client, connection, emails);

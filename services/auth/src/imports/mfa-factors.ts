@@ -11,7 +11,7 @@ import { totpPurpose } from '../factors/store.ts';
 export type ImportedFactor = { type: 'totp'; secret: string } | { type: 'phone' | 'email'; target: string };
 
 const totp = z.strictObject({
-  // A key of less than 80 bits is no secret.
+  // A key of less than 80 bits is too weak.
   secret: z.string().regex(/^[A-Z2-7]{16,128}$/, 'A secret is Base32 without padding, of 16 characters and more'),
 });
 const phone = z.strictObject({
@@ -33,15 +33,15 @@ export const mfaFactor = z
   });
 
 /**
- * Gives people the factors that they do not have: an app to whoever has none, a number or an address to whoever does not have that one.
- * So the same file may come twice.
+ * Gives people the factors that they lack: an app if they have none, a number or an address if they do not have that one yet. So the
+ * same file may be imported twice.
  */
 export async function addFactors(
   client: PoolClient,
   seal: Seal,
   people: { userId: string; factors: ImportedFactor[] }[],
 ): Promise<void> {
-  // Somebody may stand in a file twice.
+  // A person may occur twice in a file.
   const byPerson = [...Map.groupBy(people, ({ userId }) => userId)];
   const rows = byPerson.flatMap(([userId, entries]) =>
     distinct(entries.flatMap(({ factors }) => factors)).map((factor) => {
@@ -62,7 +62,7 @@ export async function addFactors(
   );
 }
 
-/** One app: nobody is asked which of two keys a code is of. */
+/** At most one app: a code does not say which of two keys it belongs to. */
 function distinct(factors: ImportedFactor[]): ImportedFactor[] {
   return [...new Map(factors.map((one) => [one.type === 'totp' ? 'totp' : `${one.type} ${one.target}`, one])).values()];
 }

@@ -1,10 +1,10 @@
-/** How far the import is that is carried out now. It is written in one transaction, so what its row says changes at the end alone. */
+/** The progress of the running import. It is written in one transaction, so its row changes only at the end. */
 import type { Redis } from 'ioredis';
 
 export type Progress = { done: number; total: number; startedAt: number };
 
 export type ProgressStore = {
-  /** Without it an import goes on just the same. */
+  /** If this fails, the import continues all the same. */
   note(id: string, progress: Progress): Promise<void>;
   find(id: string): Promise<Progress | undefined>;
 };
@@ -18,7 +18,7 @@ export function makeImportProgress(redis: Redis, prefix: string): ProgressStore 
       try {
         await redis.set(keyOf(id), JSON.stringify(progress), 'EX', ttlSeconds);
       } catch {
-        // Nobody is told how far it is while Redis is away.
+        // While Redis is down, progress is simply not reported.
       }
     },
     async find(id) {
@@ -28,7 +28,7 @@ export function makeImportProgress(redis: Redis, prefix: string): ProgressStore 
   };
 }
 
-/** As Auth0 tells it: whole per cent, never all of it before the end, and how long it will take at this pace. */
+/** In Auth0's form: a whole percentage, below 100 until the end, and the remaining time at this pace. */
 export function presentProgress(
   { done, total, startedAt }: Progress,
   now = Date.now(),

@@ -29,7 +29,7 @@ const shape = z
     blocked: z.boolean(),
     password_hash: z.string().max(1_024),
     custom_password_hash: customHash,
-    // As PostgreSQL has it: it knows neither all offsets nor a year 0.
+    // Within PostgreSQL's limits: it supports neither all offsets nor a year 0.
     password_set_date: z.iso
       .datetime({ offset: true })
       .transform((text) => new Date(text).toISOString())
@@ -41,7 +41,7 @@ const shape = z
   .partial()
   .required({ email: true });
 
-/** The columns of an account; null: not given. */
+/** The columns of an account; null means not given. */
 export type ImportedUser = {
   user_id: string | null;
   email: string;
@@ -62,7 +62,7 @@ export type ImportedUser = {
   mfa_factors: ImportedFactor[];
 };
 
-/** As Auth0 tells of them; `path` names the property. */
+/** In Auth0's form; `path` names the property. */
 export type Fault = { code: string; message: string; path: string };
 
 export function readUser(
@@ -121,13 +121,13 @@ function keep(
   }
 }
 
-/** Exports of others have null for what a user does not have. */
+/** Other systems' exports have null for missing values. */
 const withoutNulls = (given: unknown): unknown =>
   typeof given === 'object' && given !== null && !Array.isArray(given)
     ? Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null))
     : given;
 
-/** The value is left out: it may be a hash. */
+/** Leaves out the value: it may be a hash. */
 function faultOf(issue: z.core.$ZodIssue): Fault {
   const path = issue.path.map(String).join('.');
   if (issue.code === 'unrecognized_keys')

@@ -15,7 +15,7 @@ export type Import = {
   connection: string;
   upsert: boolean;
   external_id: string | null;
-  /** What the token that asked for it may do here. */
+  /** The permissions of the token that requested it. */
   held: string[];
   state: 'pending' | 'completed' | 'failed';
   total: number;
@@ -25,13 +25,13 @@ export type Import = {
   created_at: Date;
 };
 
-/** A user who was not imported. `user` is what was given, without hashes; `index` its place in the file, from 0. */
+/** A user who was not imported. `user` is the input without hashes; `index` its place in the file, from 0. */
 export type Refused = { index: number; user: object; errors: Fault[] };
 
 const shown =
   'id, connection_id, connection, upsert, external_id, held, state, total, inserted, updated, failed, created_at';
 
-/** Stores the users of an import, sealed; undefined when too many are pending. Those who ask at once are counted one after the other. */
+/** Stores an import's users, sealed; undefined when too many imports are pending. Concurrent calls are counted one after the other. */
 export async function createImport(
   pool: Pool,
   seal: Seal,
@@ -68,13 +68,13 @@ export async function findImport(pool: Pool, id: string): Promise<Import | undef
   return rows[0];
 }
 
-/** Undefined: no such import. */
+/** Undefined if there is no such import. */
 export async function refusedOf(pool: Pool, id: string): Promise<Refused[] | undefined> {
   const { rows } = await pool.query<{ faults: Refused[] }>('SELECT faults FROM user_imports WHERE id = $1', [id]);
   return rows[0]?.faults;
 }
 
-/** Locks the oldest one that is pending and that nobody else has, until the transaction ends. */
+/** Locks the oldest pending import that no other process has, until the transaction ends. */
 export async function takeImport(client: PoolClient): Promise<(Import & { users: Buffer }) | undefined> {
   const { rows } = await client.query<Import & { users: Buffer }>(
     `SELECT ${shown}, users FROM user_imports WHERE state = 'pending' ORDER BY created_at LIMIT 1 FOR UPDATE SKIP LOCKED`,
@@ -82,11 +82,11 @@ export async function takeImport(client: PoolClient): Promise<(Import & { users:
   return rows[0];
 }
 
-/** @throws when no key of ours opens them */
+/** @throws when none of our keys opens them */
 export const usersOf = (seal: Seal, { id, users }: { id: string; users: Buffer }): unknown[] =>
   JSON.parse(seal.open(users, purposeOf(id))) as unknown[];
 
-/** Notes how it ended, and forgets what it was to write. */
+/** Records how it ended, and deletes its users. */
 export async function endImport(
   client: PoolClient,
   id: string,
@@ -108,10 +108,10 @@ const columns = `user_id text, email text, email_verified boolean, username text
   nickname text, given_name text, family_name text, picture text, blocked boolean, password_hash text, last_password_reset timestamptz,
   user_metadata jsonb, app_metadata jsonb`;
 
-/** Factors are rows of their own, and secrets. */
+/** Without factors, which have rows of their own and are secrets. */
 const rowsOf = (users: ImportedUser[]): string => JSON.stringify(users.map(({ mfa_factors, ...row }) => row));
 
-/** Writes those whose names nobody has yet. @returns the user ids of the ones that were written */
+/** Writes the users whose names are still free. @returns the user ids of those written */
 export async function insertUsers(client: PoolClient, connection: string, users: ImportedUser[]): Promise<Set<string>> {
   const { rows } = await client.query<{ user_id: string }>(
     `INSERT INTO accounts (user_id, connection, email, email_verified, username, phone_number, phone_verified, name, nickname, given_name,
@@ -140,8 +140,8 @@ export async function accountsOf(
 }
 
 /**
- * Brings those up to date that are there already, by their address: what Auth0 calls upsertable, so neither how they sign in nor whether they
- * may. @returns their addresses
+ * Updates existing users, found by address: the fields that Auth0 calls upsertable, which exclude how they sign in and whether they may.
+ * @returns their addresses
  */
 export async function updateUsers(client: PoolClient, connection: string, users: ImportedUser[]): Promise<Set<string>> {
   const { rows } = await client.query<{ email: string }>(

@@ -1,6 +1,6 @@
 /**
- * Auth0’s `v2/logout`: ends the session without asking and redirects to `returnTo`, which must be one of the client’s allowed
- * logout URLs; with `federated` by way of the provider that the session was begun at. Anybody can link here; all that such a link can do is log somebody out.
+ * Auth0’s `v2/logout`: ends the session without asking and redirects to `returnTo`, which must be one of the client’s allowed logout URLs;
+ * with `federated`, by way of the provider where the session began. Anybody can link here; all such a link can do is log somebody out.
  */
 import { baseUrlOf } from '@gatepost/runtime/issuer';
 import express, { type Router } from 'express';
@@ -22,7 +22,7 @@ type OpenSession = Session & {
   destroy(): Promise<void>;
 };
 
-/** The typings leave the method out. */
+/** The typings lack this method. */
 type NotifiedClient = Client & { backchannelLogout(accountId: string, sid: string | undefined): Promise<void> };
 
 export function makeV2LogoutRoutes(parts: {
@@ -81,7 +81,7 @@ export function makeV2LogoutRoutes(parts: {
 /** Back-channel logout for every client of the session, as in RP-initiated logout, without waiting for slow ones. */
 async function notifyClients(provider: Provider, session: OpenSession): Promise<void> {
   for (const [clientId, { sid }] of Object.entries(session.authorizations ?? {})) {
-    const client = await provider.Client.find(clientId).catch(() => undefined); // gone or broken: nobody to tell
+    const client = await provider.Client.find(clientId).catch(() => undefined); // gone or broken: nobody to notify
     if (!client?.backchannelLogoutUri) continue;
     const { accountId } = session;
     (client as NotifiedClient).backchannelLogout(accountId!, sid).catch((error: Error) => {

@@ -13,9 +13,9 @@ export type OpenAccount = (
   clientId: string,
 ) => Promise<AccountModel | SignUpDenied | undefined>;
 
-/** An action has refused the new account. */
+/** An action refused the new account. */
 export class SignUpDenied {
-  /** For the person, in the action’s own words. */
+  /** Shown to the person, in the action’s own words. */
   readonly said: string;
   constructor(said: string) {
     this.said = said;
@@ -23,8 +23,8 @@ export class SignUpDenied {
 }
 
 /**
- * The account that has proven to own it already, in whatever connection; else a new one of the passwordless connection, if
- * sign-up is open and no action refuses it. Undefined for a blocked account, for one that may not sign in to the client, or when nobody may be created.
+ * The account already proven to own it, in any connection; else a new one of the passwordless connection, if sign-up is open and no action
+ * refuses it. Undefined for a blocked account, for one that may not sign in to the client, or if none may be created.
  */
 export function makeOpenAccount(
   accounts: AccountStore,
@@ -38,7 +38,7 @@ export function makeOpenAccount(
     if (known && !(await connections.opens(known.connection, clientId))) return undefined;
     const proof =
       channel === 'email' ? { email: recipient, emailVerified: true } : { phoneNumber: recipient, phoneVerified: true };
-    // Not of an account that has got another address this very moment.
+    // Only if the account has not just been given another address.
     if (known) return isProven(known, channel) ? known : accounts.updateState(known, proof);
     if (!(await settings.load()).allowSignup) return undefined;
     const user = channel === 'email' ? { email: recipient } : { phone_number: recipient };
@@ -46,7 +46,7 @@ export function makeOpenAccount(
     if (admitted.kind === 'denied') return new SignUpDenied(admitted.message);
     const { userMetadata, appMetadata } = admitted;
     const made = await accounts.create({ connection, ...proof, userMetadata, appMetadata });
-    // Two devices may finish at once; then the other one has just created it.
+    // Two devices may finish at once; if so, the other has just created it.
     if (!made) return accounts.findAddressee(channel, connection, recipient);
     await actions.afterSignUp(made, { clientId });
     return made;

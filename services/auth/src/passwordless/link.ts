@@ -1,7 +1,6 @@
 /**
- * Auth0’s magic link: a mail whose link leads to a page that logs in by its form, not by being opened, because mail scanners open
- * links too, and so do people who are sent somebody else’s link. The page names the account; the login belongs to the browser that
- * showed the page.
+ * Auth0’s magic link: a mailed link to a page that logs in by its form, not by being opened, because mail scanners open links too, and so
+ * do people who are sent somebody else’s link. The page names the account; the login belongs to the browser that showed the page.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -27,10 +26,10 @@ import type { Report } from '../report.ts';
 import { type OpenAccount, SignUpDenied } from './account.ts';
 import type { SendMessage } from './message.ts';
 
-/** What a link stands for: the mailbox, and the authorization request that it continues. */
+/** What a link represents: the mailbox, and the authorization request that it continues. */
 export type Link = { connection: string; email: string; clientId: string; params: Record<string, string> };
 
-/** Without the parameters, if those are long, only the application is known to lead back to. */
+/** Long parameters are dropped; then only the application is known to lead back to. */
 type Kept = Omit<Link, 'params'> & { params?: Record<string, string>; uiLocales?: string };
 
 export type LinkParts = DeadLinkParts & {
@@ -83,7 +82,7 @@ export function makeLinks(parts: LinkParts): { sendLink: SendLink; router: Route
   return { sendLink, router };
 }
 
-/** Links that are valid while the address still logs in the same person, in the same state, as when they were sent. */
+/** Links are valid while the address still logs in the same person, in the same state, as when they were sent. */
 function makeStoredLinks({ redis, prefix, accounts }: LinkParts) {
   const key = (value: string) => `${prefix}login-link:${hashId(value)}`;
   const past = makePastLinks<Kept>(redis, prefix, 'login-link');
@@ -94,7 +93,7 @@ function makeStoredLinks({ redis, prefix, accounts }: LinkParts) {
     return stateText(account) === owner ? link : undefined;
   };
   return {
-    /** What is left of one that is over. */
+    /** What is left of an expired link. */
     past: past.find,
     find: async (value: string) => live(await redis.get(key(value))),
     async redeem(value: string) {
@@ -180,13 +179,13 @@ function keptOf({ params, ...link }: Link): Kept {
   return { ...link, ...uiLocales, ...(JSON.stringify(params).length <= keptMax && { params }) };
 }
 
-/** What the link itself determines cannot be overridden by the request. */
+/** Parameters that the link itself determines, which the request cannot override. */
 const notTheirs = new Set(['client_id', 'connection', 'login_ticket', 'request', 'request_uri', 'email']);
 const paramsMax = 30;
 
 /**
- * The authorization request of `authParams`. @throws ApiError 400 for a redirect URI that the client does not have, before any mail
- * is sent
+ * The authorization request in `authParams`. @throws ApiError 400 for a redirect URI that the client does not have, before any mail is
+ * sent
  */
 export function linkParams(given: unknown, client: Client): Record<string, string> {
   const entries = Object.entries(typeof given === 'object' && given !== null ? given : {});

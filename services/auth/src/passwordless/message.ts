@@ -1,4 +1,4 @@
-/** Sends a message to somebody who wants to log in without a password: to whom, how often, and what it must not reveal. */
+/** Sends a message to somebody who logs in without a password: decides who gets one, how often, and what it must not reveal. */
 import type { MessageLimits } from '../accounts/message-limits.ts';
 import type { Rate } from '../accounts/rate.ts';
 import { type AccountStore, stateText } from '../accounts/store.ts';
@@ -11,7 +11,7 @@ import type { SettingsStore } from '../settings/store.ts';
 import { busy } from '../stores-away.ts';
 
 export type Channel = 'email' | 'sms';
-/** Who asks for a message, and to whom it goes. */
+/** Who asks for a message, and who receives it. */
 export type Asked = {
   channel: Channel;
   connection: string;
@@ -26,8 +26,8 @@ export type Asked = {
 export type SendMessage = (
   request: Asked & {
     /**
-     * What the message holds; made for everybody, so that it takes equally long for those who get none. @param owner the state of the
-     * account that the recipient opens
+     * The content of the message; composed for everybody, so that it takes equally long for those who get none. @param owner the state of
+     * the account that the recipient opens
      */
     compose: (owner: string) => Promise<Composed>;
   },
@@ -41,8 +41,8 @@ type Composed = { ttlSeconds: number } & (
 const perAsker = { max: 100, windowSeconds: 3_600 };
 
 /**
- * Only those who can log in get a message: a known account, or anybody while sign-up is open. Whoever asked cannot tell the
- * difference: the answer is the same and does not wait for the message.
+ * Only those who can log in get a message: a known account, or anybody while sign-up is open. The asker cannot tell the difference: the
+ * answer is the same and does not wait for the message.
  */
 export function makeSendMessage(parts: {
   accounts: AccountStore;

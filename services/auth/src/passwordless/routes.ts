@@ -60,7 +60,7 @@ export function makePasswordlessRoutes(parts: PasswordlessParts): Router {
     const right = await check(parts, { ip: addressOf(request), client, target, code });
     const account = right ? await parts.openAccount(channel, connection, recipient, client.clientId) : undefined;
     if (account instanceof SignUpDenied) throw new ApiError(403, 'access_denied', account.said);
-    // Passed on unchanged: the authorization endpoint decides what may be given twice.
+    // Passed on unchanged: the authorization endpoint decides which parameters may be repeated.
     const forward = new URL(request.url, 'http://gate').searchParams;
     for (const name of ['connection', 'verification_code', 'email', 'phone_number']) forward.delete(name);
     if (account) {
@@ -78,21 +78,21 @@ export function makePasswordlessRoutes(parts: PasswordlessParts): Router {
 }
 
 /**
- * This must be a top-level navigation. An image or frame of another site could otherwise make a visitor’s browser, in the visitor’s
- * own network, spend codes and tries unnoticed. Browsers too old to say what they request send no such header. @throws ApiError 403
+ * Must be a top-level navigation. Otherwise another site's image or frame could make a visitor’s browser, in the visitor’s own network,
+ * spend codes and tries unnoticed. Old browsers do not send the header that says what they request. @throws ApiError 403
  */
 function refuseEmbedded(request: Request): void {
   const destination = request.get('sec-fetch-dest') ?? 'document';
   if (destination !== 'document') throw new ApiError(403, 'access_denied', 'this address is for a page of its own');
 }
 
-/** The same answer whether or not anybody has that address. */
+/** Gives the same answer whether or not anybody has that address. */
 function start(parts: PasswordlessParts): ApiHandler {
   return async ({ fields, client, request, response }) => {
     const target = await targetOf(parts, fields, client.clientId);
     const ip = await askerAddress(parts, { request, client, fields });
     const { clientId } = client;
-    // A server that has shown its secret has pages of its own, and answers for them.
+    // A server that has authenticated has login pages of its own and is responsible for challenges there.
     const isServer = client.clientAuthMethod !== 'none' && textField(fields, 'client_secret') !== undefined;
     const asking = { stage: 'passwordless', ip, clientId, login: target.recipient } as const;
     if (!isServer) await checkPerson(parts.bots, asking, textField(fields, 'captcha'));
@@ -118,7 +118,7 @@ function start(parts: PasswordlessParts): ApiHandler {
   };
 }
 
-/** Without `send` a code is sent: it needs nothing else from the request, and works for programs as well. */
+/** A code is the default: it needs nothing else from the request, and also works for programs. */
 function wantsLink({ send }: Record<string, unknown>, channel: Channel): boolean {
   if (send === undefined || send === null || send === 'code') return false;
   if (send === 'link' && channel === 'email') return true;
@@ -129,7 +129,7 @@ function linkOf(fields: Record<string, unknown>, client: Client, { connection, r
   return { connection, email: recipient, clientId: client.clientId, params: linkParams(fields.authParams, client) };
 }
 
-/** Says whether the code is right, without spending it, so that `verify_redirect` or the token endpoint can use it; a wrong try counts. */
+/** Says whether the code is right without spending it, so that `verify_redirect` or the token endpoint can use it; a wrong try counts. */
 function verify(parts: PasswordlessParts): ApiHandler {
   return async ({ fields, client, request, response }) => {
     const target = await targetOf(parts, fields, client.clientId);
@@ -144,8 +144,8 @@ function verify(parts: PasswordlessParts): ApiHandler {
 }
 
 /**
- * The network address of the person. A server asks for many people from one address: with its secret, which is optional here, it
- * may state whose request it is. @throws ApiError 401 for a wrong secret, 429 for too many
+ * The person's network address. A server asks for many people from one address: if it sends its secret, which is optional here, it may
+ * state whose request it is. @throws ApiError 401 for a wrong secret, 429 for too many
  */
 async function askerAddress(
   { clientThrottle, report }: PasswordlessParts,

@@ -1,4 +1,4 @@
-/** `form_post` (OAuth 2.0 Form Post Response Mode): 200, also for errors, with a form that sends itself. */
+/** `form_post` (OAuth 2.0 Form Post Response Mode): 200, even for errors, with a form that submits itself. */
 import { answerPage } from '../http/page.ts';
 import type { ResponseMode } from '../library/response-modes.ts';
 

@@ -1,8 +1,8 @@
 /**
- * `query` and `fragment`: 302 with the parameters in the one or the other component. A browser carries the fragment of the address it
- * came from along (RFC 9110 section 10.2.2), so whoever makes the link to /authorize can put one into the callback. An empty fragment in
- * `Location` would end that, but Authlib and Nimbus read `…?code=…#` as an answer of the implicit flow. Nothing is lost: the
- * carried fragment is no answer, and an application that reads fragments too checks `state`, which the maker of the link does not know.
+ * `query` and `fragment`: 302 with the parameters in that component. A browser carries over the fragment of the address it came from (RFC
+ * 9110 section 10.2.2), so the author of a link to /authorize can put one into the callback. An empty fragment in `Location` would prevent
+ * that, but Authlib and Nimbus read `…?code=…#` as an answer of the implicit flow. No harm is done: the carried fragment is no answer, and
+ * an application that also reads fragments checks `state`, which the author of the link does not know.
  */
 import type { ResponseMode } from '../library/response-modes.ts';
 
@@ -20,7 +20,7 @@ export const fragment: ResponseMode = (ctx, redirectUri, response) => {
   redirect(ctx, url.href);
 };
 
-/** Koa answers a redirect with a body of its own; there is nobody to read it. */
+/** Without the body that Koa adds to a redirect, which nobody reads. */
 function redirect(ctx: Parameters<ResponseMode>[0], location: string): void {
   ctx.status = 302;
   ctx.set('location', location);

@@ -19,8 +19,8 @@ export const webMessage: ResponseMode = (ctx, redirectUri, response) => {
 };
 
 /**
- * The origin of the redirect URI decides: nothing else is posted to. On the first request the asking page, if the browser names
- * it, must be an allowed origin too; on the way back from the login page the Referer is our own.
+ * The origin of the redirect URI decides: nothing else is posted to. On the first request the asking page, if the browser names it, must
+ * also be an allowed origin; on the way back from the login page the Referer is our own.
  */
 export function mayPostTo(ctx: KoaContextWithOIDC, client: Client | undefined, redirectUri: unknown): boolean {
   const allowed = (client as (Client & OwnMetadata) | undefined)?.web_origins ?? [];

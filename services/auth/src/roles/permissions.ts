@@ -1,4 +1,4 @@
-/** What people may do at an API: their own permissions, and those of their roles. Read for each token, so that a change counts with the next. */
+/** What people may do at an API: their own permissions, and those of their roles. Read for each token, so a change applies to the next one. */
 import { makeCache } from '../cache.ts';
 import type { Changes } from '../changes.ts';
 import type { Pool } from '../database.ts';
@@ -6,18 +6,18 @@ import type { Pool } from '../database.ts';
 export type PermissionStore = {
   /**
    * The scopes of the API that the person may have. @param audience its identifier; @param organization where they signed in, whose
-   * roles count too, but not at the management API
+   * roles count too, except at the management API
    */
   of(userId: string, audience: string, organization?: string): Promise<string[]>;
-  /** Those of these people who may more at the management API than the scopes `held`. */
+  /** The people among these with more permissions at the management API than the scopes `held`. */
   above(userIds: string[], held: ReadonlySet<string>): Promise<Set<string>>;
-  /** Whether somebody who signs in by this connection may more there than the scopes `held`. */
+  /** Whether anybody who signs in by this connection has more permissions there than the scopes `held`. */
   aboveIn(connection: string, held: ReadonlySet<string>): Promise<boolean>;
   /** Whether anybody has a permission at the management API; cached. */
   openManagement(): Promise<boolean>;
 };
 
-/** Those among `named` who may more at the API $2 than the scopes $3. */
+/** The people in `named` with more permissions at the API $2 than the scopes $3. */
 const aboveOf = (named: string) => `
   WITH beyond AS (SELECT role_id, is_default FROM role_permissions JOIN roles ON roles.id = role_id
                    WHERE audience = $2 AND permission <> ALL ($3))

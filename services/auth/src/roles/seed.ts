@@ -1,4 +1,4 @@
-/** The roles of a seed file, and who has which. What the file does not name stays. */
+/** The roles of a seed file, and who has them. Anything not in the file stays. */
 import type { Seed, SeedPermissions } from '@gatepost/contracts/seed';
 import { Misconfigured } from '@gatepost/runtime/misconfigured';
 import type { Prisma } from '../database.ts';
@@ -6,7 +6,7 @@ import { newRoleId } from './role-id.ts';
 
 type Writer = Prisma.TransactionClient;
 
-/** @param scopesOf all scopes of each API. @throws Misconfigured naming each role of a person that there is not */
+/** @param scopesOf all scopes of each API. @throws Misconfigured naming each assigned role that does not exist */
 export async function applyRoles(db: Writer, seed: Seed, scopesOf: Map<string, string[]>): Promise<void> {
   for (const { name, description = null, is_default: isDefault, permissions } of seed.roles) {
     const { id: roleId } = await db.role.upsert({
@@ -38,7 +38,7 @@ export async function applyRoles(db: Writer, seed: Seed, scopesOf: Map<string, s
   }
 }
 
-/** With all scopes of the API where none are named. */
+/** Fills in all scopes of the API if none are named. */
 function wholeOf(permissions: SeedPermissions, scopesOf: Map<string, string[]>) {
   return permissions.map(({ audience, scope }) => ({ audience, scopes: scope ?? scopesOf.get(audience)! }));
 }

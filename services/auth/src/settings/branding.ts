@@ -1,8 +1,8 @@
-/** How the tenant looks (`api/v2/branding`), for pages and mails. */
+/** The tenant's look (`api/v2/branding`), for pages and mails. */
 import type { OrganizationModel, SettingsModel } from '../generated/models.ts';
 import type { Branding } from '../pages/pages.ts';
 
-/** As it is stored, by Auth0's names. */
+/** As stored, by Auth0's names. */
 export type StoredBranding = {
   logo_url?: string;
   favicon_url?: string;
@@ -11,12 +11,12 @@ export type StoredBranding = {
 };
 
 /**
- * What was set: `brandingOf(await settings.load())`. All of it may be absent. On the pages the logo of `tenants/settings` (`picture_url`) stands in
- * for one that was not set here.
+ * What was set: `brandingOf(await settings.load())`. All of it may be absent. Without a logo here, pages use that of `tenants/settings`
+ * (`picture_url`).
  *
- * Whoever draws with these colours asks pages/contrast.ts for the others, since a tenant may choose any: the text on a button of the primary
- * colour is `textOn(primary)`, a link of that colour on a white ground `readableOn(primary, ['#ffffff'])`. Ours is `defaultPrimary`. Addresses were
- * checked to be http or https, and still need escaping.
+ * A tenant may choose any colours, so the matching ones come from pages/contrast.ts: the text on a button of the primary colour is
+ * `textOn(primary)`, a link in that colour on a white background `readableOn(primary, ['#ffffff'])`. Ours is `defaultPrimary`. Addresses
+ * have been checked to be http or https, and still need escaping.
  */
 export function brandingOf({ branding, pictureUrl }: Pick<SettingsModel, 'branding' | 'pictureUrl'>): Branding {
   const { logo_url, favicon_url, colors, font } = branding as StoredBranding;
@@ -29,7 +29,7 @@ export function brandingOf({ branding, pictureUrl }: Pick<SettingsModel, 'brandi
   };
 }
 
-/** On the pages of a sign-in in an organization: its logo and colours, and the tenant's where it has none. */
+/** For a sign-in within an organization: its logo and colours, or the tenant's where it has none. */
 export function brandingWithin(
   settings: Pick<SettingsModel, 'branding' | 'pictureUrl'>,
   organization: Pick<OrganizationModel, 'branding'>,

@@ -1,17 +1,17 @@
-/** Connections: where an account comes from, and how its owner proves to be that. */
+/** Connections: where accounts come from, and how their owners authenticate. */
 import { makeCache } from '../cache.ts';
 import type { Changes } from '../changes.ts';
 import { accountClientId } from '../clients/account-client-id.ts';
 import type { Database } from '../database.ts';
 import type { ConnectionModel } from '../generated/models.ts';
 
-/** Where a client is named, only those connections count whose accounts may sign in to it. */
+/** If a client is given, only connections whose accounts may sign in to it count. */
 export type ConnectionStore = {
   /** Cached, oldest first. */
   list(clientId?: string): Promise<ConnectionModel[]>;
   /** The connection of that name. */
   find(name: string, clientId?: string): Promise<ConnectionModel | undefined>;
-  /** The first database connection, or undefined when people log in by one-time codes only. */
+  /** The first database connection; undefined when people log in only by one-time codes. */
   database(clientId?: string): Promise<ConnectionModel | undefined>;
   /** Whether accounts of the connection of that name may sign in to the client. */
   opens(name: string, clientId: string): Promise<boolean>;
@@ -43,8 +43,8 @@ export function makeConnectionStore(db: Database, changes: Changes): ConnectionS
 }
 
 /**
- * Whether the accounts of this connection may sign in to the application: those of one that names none may sign in to any. Whoever may sign in
- * anywhere may see to their own account.
+ * Whether this connection's accounts may sign in to the application; a connection open to all allows any. Somebody who may sign in anywhere
+ * may manage their own account.
  */
 export function isEnabled({ everyClient, enabledClients }: ConnectionModel, clientId: string): boolean {
   if (clientId === accountClientId) return everyClient || enabledClients.length > 0;

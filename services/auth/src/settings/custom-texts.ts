@@ -5,11 +5,11 @@ import type { Database } from '../database.ts';
 import type { CustomTexts, ScreenTexts } from '../pages/custom-texts.ts';
 
 export type CustomTextStore = {
-  /** All of them, cached, as pages look for them. */
+  /** All texts, cached, in the form that pages need. */
   load(): Promise<CustomTexts>;
-  /** Of one prompt in one language; nothing: an empty object. */
+  /** The texts of one prompt in one language; an empty object if there are none. */
   find(prompt: string, language: string): Promise<ScreenTexts>;
-  /** An empty object takes them away. */
+  /** An empty object removes them. */
   put(prompt: string, language: string, texts: ScreenTexts): Promise<void>;
 };
 

@@ -1,15 +1,15 @@
-/** What an administrator made of the mails (`api/v2/email-templates`). */
+/** An administrator's changes to the mails (`api/v2/email-templates`). */
 import { makeCache } from '../cache.ts';
 import type { Changes } from '../changes.ts';
 import type { Database, Prisma } from '../database.ts';
 import type { EmailTemplateModel } from '../generated/models.ts';
 
 export type EmailTemplateStore = {
-  /** Cached; undefined where the mail is as we write it. */
+  /** Cached; undefined for a mail in our own words. */
   find(name: string): Promise<EmailTemplateModel | undefined>;
-  /** Undefined when there is one of that name. */
+  /** Undefined when one of that name exists. */
   create(template: Prisma.EmailTemplateCreateInput): Promise<EmailTemplateModel | undefined>;
-  /** Undefined when there is none of that name. */
+  /** Undefined when none of that name exists. */
   update(name: string, change: Prisma.EmailTemplateUpdateInput): Promise<EmailTemplateModel | undefined>;
 };
 

@@ -1,15 +1,15 @@
-/** What an administrator sets for the whole gate (`api/v2/tenants/settings`). */
+/** An administrator's settings for the whole gate (`api/v2/tenants/settings`). */
 import { makeCache } from '../cache.ts';
 import type { Changes } from '../changes.ts';
 import type { Database, Prisma } from '../database.ts';
 import type { SettingsModel } from '../generated/models.ts';
 
 export type SettingsStore = {
-  /** Cached; never undefined: the migration makes the one row. */
+  /** Cached; never undefined: the migration creates the single row. */
   load(): Promise<SettingsModel>;
   /**
-   * @param change what is written, or what makes it of the row as it is: where a column holds several settings, those who change different
-   *   ones of them at the same moment wait for each other, and none is lost
+   * @param change the values to write, or a function from the current row: for a column with several settings, concurrent changes of
+   *   different ones wait for each other, and none is lost
    */
   update(change: Change | ((before: SettingsModel) => Change)): Promise<SettingsModel>;
 };
