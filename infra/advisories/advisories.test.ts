@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 
-// A registry of the test's own: what it knows, or the status it answers with.
+// The test's own registry: its findings, or the status it answers with.
 let answer: { status: number; body: unknown };
 let asked: string[] = [];
 const registry = createServer((request, response) => {

@@ -1,7 +1,7 @@
 /**
- * `npm run advisories`: asks the registry that npm is configured for whether it knows of holes in what the lock file names. Ends with 1 if
- * there is one of severity high or critical. Where the service does not answer (mirrors often have none), it says so and ends with 0: an
- * absent answer is no finding, and no all-clear either.
+ * `npm run advisories`: asks npm's configured registry for known vulnerabilities in the locked packages. Ends with 1 if there is one of
+ * severity high or critical. If the service does not answer (mirrors often have none), it says so and ends with 0: no answer is neither
+ * a finding nor an all-clear.
  */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -19,7 +19,7 @@ type Advisory = {
   findings: { version: string; paths: string[] }[];
 };
 
-/** What to print, and the exit status. `output` is what `pnpm audit --json` wrote, `errors` what it complained of. */
+/** What to print, and the exit status. `output` is the output of `pnpm audit --json`, `errors` its error output. */
 export function judge(output: string, errors: string): { lines: string[]; exitCode: 0 | 1 } {
   const advisories = advisoriesOf(output);
   if (!advisories) {
@@ -53,9 +53,9 @@ function lineOf({ module_name, severity, title, url, vulnerable_versions, findin
   return `${severity}: ${module_name} ${versions} (${vulnerable_versions}): ${title}, ${url}, by way of ${path}`;
 }
 
-/** Runs the pinned pnpm. Never rejects: what cannot be asked has not answered. */
+/** Runs the pinned pnpm. Never rejects: a failure counts as no answer. */
 async function audit(): Promise<{ output: string; errors: string }> {
-  const { npm_config_registry: registry } = process.env; // as npm hands it on; pnpm has a name of its own for it
+  const { npm_config_registry: registry } = process.env; // set by npm; pnpm uses a different name
   const child = spawn(`${root}node_modules/.bin/pnpm`, ['audit', '--json'], {
     cwd: root,
     env: { ...(registry ? { pnpm_config_registry: registry } : {}), ...process.env },

@@ -1,4 +1,4 @@
-/** Who takes part: accounts of one repository each, every fourth throttled, every fourth with a hook of the organization too. */
+/** The accounts: one repository each, every fourth throttled, every fourth with a hook of the organization too. */
 import { join } from 'node:path';
 import type { Api } from '@gatepost/testkit/api';
 import { writePrivate } from '../local/processes/home.ts';
@@ -18,7 +18,7 @@ const loginOf = (index: number) => `chaos-${String(index + 1).padStart(2, '0')}`
 const isThrottled = (index: number) => index % 4 === 1;
 const hasOrganizationHook = (index: number) => index % 4 === 2;
 
-/** Writes the seed file; answers its path. A throttled account may have four fifths of what is published for it. */
+/** Writes the seed file and returns its path. A throttled account's limit is four fifths of what is published for it. */
 export function writeSeed(home: string, { accounts, eventsPerSecond }: Size): string {
   const path = join(home, 'chaos-seed.yaml');
   const seed = {
@@ -43,7 +43,7 @@ export function writeSeed(home: string, { accounts, eventsPerSecond }: Size): st
   return path;
 }
 
-/** Registers the hooks, each with a path of its own at the receiver. */
+/** Registers the hooks, each with its own path at the receiver. */
 export async function createHooks(api: Api, url: string, { accounts }: Size): Promise<Place[]> {
   const places: Place[] = [];
   for (let index = 0; index < accounts; index += 1) {

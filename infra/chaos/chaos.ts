@@ -1,4 +1,4 @@
-/** The whole run: stores, system, accounts; kills and events at the same time; then the comparison. */
+/** The whole run: stores, system, accounts; then kills during a stream of events; then the comparison. */
 import { setMaxListeners } from 'node:events';
 import { openProducer } from '@gatepost/producer';
 import { openApi } from '@gatepost/testkit/api';
@@ -20,26 +20,26 @@ import { openRecord } from './record.ts';
 
 export type ChaosOptions = {
   accounts: number;
-  /** How long it publishes and kills. */
+  /** How long to publish and kill. */
   seconds: number;
   eventsPerSecond: number;
-  /** Share of requests that the receiver answers with 503, which calls for another attempt. */
+  /** Share of requests that the receiver answers with 503, causing another attempt. */
   failingShare: number;
   /** Whether stores are also frozen for up to 20 s. */
   freezes: boolean;
-  /** RabbitMQ is three nodes, which are killed and cut off from each other one at a time: started for it, or these. */
+  /** RabbitMQ is a cluster of three nodes, which are killed and cut off from each other one at a time: a new one, or this. */
   cluster?: boolean | Cluster;
   /** Further variables for the services. */
   env?: Record<string, string>;
-  /** Strikes these alone, by the names of the faults. Default: all. */
+  /** Names of the only faults to strike. Default: all. */
   only?: string[];
   seed: number;
 };
 
-// Short, so that the last attempts are over soon after the last kill; the number of attempts leaves nothing to luck.
+// Short, so that the last attempts end soon after the last kill; there are enough attempts to leave nothing to luck.
 const retryScheduleSeconds = '1,1,2,2,4,4,8,8';
 const dispatchers = 2;
-// Longer than it takes a client to notice a server that is silent.
+// Longer than it takes a client to notice a silent server.
 const goOnMs = 60_000;
 
 export async function runChaos(context: Context, options: ChaosOptions): Promise<Verdict> {
@@ -112,7 +112,7 @@ export async function runChaos(context: Context, options: ChaosOptions): Promise
   );
 }
 
-/** What has been begun is not waited for when the run is stopped: a dispatcher may not come up while its broker is down. */
+/** Stops waiting for work in progress when the run is stopped: a dispatcher may not come up while its broker is down. */
 function orStopped<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   const stopped = new Promise<never>((_, reject) => {
     if (signal.aborted) reject(signal.reason);

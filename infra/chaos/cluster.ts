@@ -1,6 +1,6 @@
 /**
- * A private RabbitMQ of three nodes, which chaos and tests kill and cut off: on one machine, with names that need no DNS (each is
- * `…@localhost`), ports of their own, and one name service and one cookie between them.
+ * A private RabbitMQ of three nodes, which chaos runs and tests kill and cut off: on one machine, with names that need no DNS (each is
+ * `…@localhost`), with their own ports, and with a shared name service and cookie.
  */
 import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -19,15 +19,15 @@ import { type Node, nameServiceArgs, prepareNode } from '../local/stores/rabbitm
 export type ClusterNode = {
   name: string;
   url: string;
-  /** Its process, once it has let us in for the first time. */
+  /** Its process, once it accepts connections for the first time. */
   ready: Promise<Child>;
-  /** Starts it and waits until it lets us in. May be called again when it has died. */
+  /** Starts it and waits until it accepts connections. May be called again after it has died. */
   launch(): Promise<Child>;
-  /** Breaks what connects it to the other nodes. They go on, and it pauses: it is the minority. */
+  /** Breaks its connections to the other nodes. They continue, and it pauses, being the minority. */
   cutOff(): Promise<void>;
-  /** Lets the others reach it again, and waits until it lets us in. */
+  /** Lets the others reach it again, and waits until it accepts connections. */
   rejoin(): Promise<void>;
-  /** Waits until its quorum queues could lose a node: what it missed is there again. */
+  /** Waits until its quorum queues could lose a node, that is, until it has caught up. */
   whole(seconds?: number): Promise<void>;
 };
 
@@ -36,7 +36,7 @@ export type Cluster = { nodes: ClusterNode[]; url: string };
 const size = 3;
 const readySeconds = 120;
 
-/** Erlang: waits, for a minute at most, until every member of every quorum queue leads or follows. Others, a connection's own, have none. */
+/** Erlang: waits, for at most a minute, until every member of every quorum queue leads or follows. Others (exclusive ones) have no members. */
 const allFollow = `
   Follows = fun(Q) ->
     {resource, VHost, queue, Name} = amqqueue:get_name(Q),
@@ -55,7 +55,7 @@ const allFollow = `
   Wait(120).`;
 const nameOf = (index: number) => `gatepost-${index + 1}@localhost`;
 
-/** Starts it, as a step that is shown. @throws Trouble where RabbitMQ is not installed. */
+/** Starts it, showing the progress. @throws Trouble if RabbitMQ is not installed. */
 export async function openCluster(options: PrivateOptions, path?: string): Promise<Cluster> {
   const program = findProgram(rabbitmq.programs(), path);
   if (!program) throw new Trouble('A cluster takes an installed RabbitMQ (Debian, Ubuntu: rabbitmq-server).');
@@ -64,7 +64,7 @@ export async function openCluster(options: PrivateOptions, path?: string): Promi
 
 async function startCluster(program: string, options: PrivateOptions): Promise<Cluster> {
   const { home, signal, stack } = options;
-  // Nodes of an earlier run would wait for each other before they let anybody in, and bring that run's messages along.
+  // Nodes of an earlier run would wait for each other before accepting connections, and bring back that run's messages.
   rmSync(join(home, 'rabbitmq'), { recursive: true, force: true });
   const [epmdPort = 0, ...ports] = await freePorts(1 + size);
   const shared = { epmdPort, password: makePassword(), producerPassword: makePassword() };
@@ -78,7 +78,7 @@ async function startCluster(program: string, options: PrivateOptions): Promise<C
   stack.use(startChild({ name: 'epmd', command, args, log: logFile(home, 'epmd'), cwd: '/' }));
   await waitFor(async () => (await answers(shared.epmdPort)) || undefined, 5_000, signal);
   const [first, ...others] = clusterNodes;
-  await first!.launch(); // it must have started before the others join it
+  await first!.launch(); // it must be running before the others join it
   await Promise.all(others.map((node) => node.launch()));
   return { nodes: clusterNodes, url: clusterNodes.map(({ url }) => url).join() };
 }
@@ -87,7 +87,7 @@ const clusterConfig = [
   'cluster_formation.peer_discovery_backend = classic_config',
   `cluster_formation.classic_config.nodes.1 = ${nameOf(0)}`,
   'cluster_partition_handling = pause_minority',
-  // After how many seconds a node that answers nothing counts as gone; the default, 60, is for networks that are worse.
+  // After how many seconds a silent node counts as gone; the default, 60, is for worse networks.
   'net_ticktime = 5',
 ];
 
@@ -114,7 +114,7 @@ async function makeNode(node: Node, index: number, options: PrivateOptions): Pro
       started.resolve(child);
       return child;
     },
-    // Two nodes that take each other's cookie for wrong connect in neither direction.
+    // Two nodes that each reject the other's cookie connect in neither direction.
     cutOff: () => evaluate(`[{erlang:set_cookie(N, cut_off), erlang:disconnect_node(N)} || N <- [${others}]].`),
     async rejoin() {
       await evaluate(`[erlang:set_cookie(N, erlang:get_cookie()) || N <- [${others}]].`);
@@ -123,7 +123,7 @@ async function makeNode(node: Node, index: number, options: PrivateOptions): Pro
     },
     async whole(seconds = readySeconds) {
       await run('rabbitmq-upgrade', ['await_online_quorum_plus_one', '--timeout', String(seconds)]);
-      // That says that they run. One that still misses something (`await_condition`) calls no election when the leader goes.
+      // The above only says that they run. A node that is still catching up (`await_condition`) starts no election when the leader goes.
       await evaluate(allFollow);
     },
   };

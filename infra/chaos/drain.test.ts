@@ -3,7 +3,7 @@ import { drain } from './drain.ts';
 
 const { signal } = new AbortController();
 
-/** One more is accepted each time it is asked, up to `most`. */
+/** Accepts one more each time it is called, up to `most`. */
 const countingTo = (most: number) => {
   let accepted = 0;
   return {
@@ -14,7 +14,7 @@ const countingTo = (most: number) => {
   };
 };
 
-// It gave up after three minutes in all, though an account's limit let the rest go in four.
+// It used to give up after three minutes in all, although an account's limit would have let the rest out in four.
 test('waits as long as something arrives, however long that takes in all, and no longer than it must when nothing does', async () => {
   const slow = countingTo(10);
   await drain(slow, 10, { signal, giveUpAfterMs: 450 });

@@ -1,13 +1,13 @@
-/** The wait for what is still on its way when the last event is published. */
+/** Waits for deliveries that are still in progress after the last event has been published. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Record } from './record.ts';
 
-/** Longer than it takes anything that was in hand to come back; what does not move for so long is lost. */
+/** Longer than anything in progress takes to come back; if nothing moves for so long, the rest is lost. */
 const standstillMs = 180_000;
 
 /**
- * Resolves when so many deliveries were accepted, or when no new one has been for a while. There is no other bound: what an account has
- * beyond its limit goes out at that limit, and the longer stores were away the more it is.
+ * Resolves when that many deliveries were accepted, or when no new one has come for a while. There is no other limit: an account's excess
+ * goes out at its limit, and the longer stores were down, the more there is.
  */
 export async function drain(
   record: Pick<Record, 'acceptedOnce'>,

@@ -1,4 +1,4 @@
-/** The kills, and the freezes if they are asked for, one after the other, in rounds of changing order. */
+/** The kills, and freezes if requested, one after the other, in rounds of changing order. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Child } from '../local/processes/child.ts';
@@ -11,14 +11,14 @@ export type Fault = {
   strike(): Promise<void>;
   repair(): Promise<void>;
   down: typeof downMs;
-  /** Others take its place: it is not repaired before deliveries go on without it. */
+  /** Others take over, so deliveries must go on before it is repaired. */
   hasOthers?: boolean;
 };
 export type Struck = {
   name: string;
   times: number;
   downSeconds: number;
-  /** How often nothing went on without it, though others should have taken its place. */
+  /** How often nothing went on without it, although others should have taken over. */
   stood: number;
 };
 
@@ -26,16 +26,16 @@ type Server = Pick<ClusterNode, 'name' | 'ready' | 'launch'> & Partial<Pick<Clus
 
 const pauseMs = { min: 500, more: 2_000 };
 const downMs = { min: 200, more: 1_500 };
-/** How long a node may take to be a part of its cluster again. */
+/** How long a node may take to rejoin its cluster. */
 const wholeSeconds = 30;
-// Below and above the timeouts of the clients.
+// Below and above the clients' timeouts.
 const frozenMs = { min: 2_000, more: 18_000 };
 const repairTries = 10;
 
 type FaultOptions = {
-  /** Stores also stop answering for a while, as a machine does that hangs or is cut off. */
+  /** Stores also stop responding for a while, like a machine that hangs or is cut off. */
   freezes: boolean;
-  /** When it aborts they wake at once. */
+  /** On abort, frozen stores wake up at once. */
   signal: AbortSignal;
 };
 
@@ -60,7 +60,7 @@ export function makeFaults(stores: Store[], nodes: ClusterNode[], fleet: Fleet, 
   return [...ofDispatchers, ...ofNodes, ...ofStores];
 }
 
-/** What is struck at one server, and how it comes back to the others. */
+/** The faults of one server, and how it rejoins the others. */
 function faultsOf(store: Server, hasOthers: boolean, { freezes, signal }: FaultOptions) {
   let child = store.ready;
   const kill: Fault = {
@@ -93,7 +93,7 @@ function faultsOf(store: Server, hasOthers: boolean, { freezes, signal }: FaultO
     },
   };
   /**
-   * A node of a cluster that was away while it ran may not find its place again: RabbitMQ's guide has it restarted then
+   * A cluster node that was cut off while running may fail to rejoin; RabbitMQ's guide says to restart it then
    * (https://www.rabbitmq.com/docs/partitions#recovering).
    */
   const comeBack = async (rejoin?: () => Promise<void>) => {
@@ -110,8 +110,8 @@ function faultsOf(store: Server, hasOthers: boolean, { freezes, signal }: FaultO
 }
 
 /**
- * Strikes every fault at least once, then on until it is over. Each is repaired before the next: what is promised is to survive any
- * one of them. Rejects when `signal` aborts, between two steps.
+ * Strikes every fault at least once, then continues until time is up. Each is repaired before the next: the promise is to survive any single
+ * one. Rejects when `signal` aborts, between two steps.
  */
 export async function strikeInTurn(
   faults: Fault[],
@@ -125,7 +125,7 @@ export async function strikeInTurn(
     random: () => number;
     isOver: () => boolean;
     signal: AbortSignal;
-    /** Whether an event that is published from now on is delivered, within a minute. */
+    /** Whether an event published from now on is delivered within a minute. */
     goesOn: () => Promise<boolean>;
     onStrike: (name: string, text: string) => void;
   },
@@ -145,7 +145,7 @@ export async function strikeInTurn(
       await fault.repair();
       const seconds = (performance.now() - from) / 1_000;
       onStrike(fault.name, `away for ${seconds.toFixed(1)} s`);
-      const entry = struck.get(fault.name)!; // of the same list
+      const entry = struck.get(fault.name)!; // it is in the same list
       entry.times += 1;
       entry.stood += Number(stood);
       entry.downSeconds += seconds;
@@ -154,7 +154,7 @@ export async function strikeInTurn(
   return [...struck.values()];
 }
 
-/** PostgreSQL does not start while anything of its last life is left. */
+/** PostgreSQL does not start while anything of its previous process is left. */
 async function launchAgain(store: Server, signal: AbortSignal): Promise<Child> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -166,7 +166,7 @@ async function launchAgain(store: Server, signal: AbortSignal): Promise<Child> {
   }
 }
 
-/** Signals a server and all its processes in one go: what happens to its machine happens to all of them. */
+/** Signals a server and all its processes at once, as if their machine had failed. */
 function signalTree(root: number, signal: NodeJS.Signals): void {
   const children = new Map<number, number[]>();
   for (const entry of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
@@ -189,7 +189,7 @@ function parentOf(pid: string): number | undefined {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
   } catch {
-    return undefined; // it ended while we looked
+    return undefined; // it ended meanwhile
   }
 }
 

@@ -1,4 +1,4 @@
-/** The dispatchers, and what `npm start` is to them: one that ends without being told to is started again, and counted. */
+/** The dispatchers, supervised as by `npm start`: one that ends unexpectedly is restarted and counted. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Service, System } from '@gatepost/testkit/system';
 
@@ -7,7 +7,7 @@ export type Fleet = AsyncDisposable & {
   /** Kills one and starts another in its place, at once. */
   kill(index: number): Promise<void>;
   revive(index: number): Promise<void>;
-  /** How often one ended without being told to, each with the end of its output. */
+  /** One entry for each unexpected end, with the last of its output. */
   deaths: string[];
 };
 
@@ -32,7 +32,7 @@ export async function openFleet(system: System, size: number): Promise<Fleet> {
         const service = await system.startDispatcher();
         void watch(index, service);
       } catch {
-        // What it starts with is away; a supervisor goes on trying.
+        // A store it needs to start is down; a supervisor keeps trying.
         await sleep(restartPauseMs);
       }
     }
@@ -55,7 +55,7 @@ export async function openFleet(system: System, size: number): Promise<Fleet> {
   };
 }
 
-/** What a service said last: its errors, and its last line. */
+/** A service's last output: its errors and its last line. */
 export function lastWords(service: Service): string {
   const lines = service.output().trimEnd().split('\n');
   const errors = lines.filter((line) => line.includes('"level":"error"') || !line.startsWith('{'));

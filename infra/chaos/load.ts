@@ -6,9 +6,9 @@ import type { Place } from './accounts.ts';
 
 export type PublishedEvent = { number: number; id: string; place: Place; body: string };
 export type PublishedEvents = {
-  /** Confirmed, all of them. */
+  /** All confirmed events. */
   events: PublishedEvent[];
-  /** How often `publish` rejected and was called again with the same id. */
+  /** How often `publish` rejected and was repeated with the same id. */
   again: number;
 };
 
@@ -31,7 +31,7 @@ export async function publishSteadily(
       onPublish(number);
       const body = JSON.stringify({ number, subject: place.subject, padding });
       const sure = publishSurely(producer, { number, id: randomUUID(), place, body }, published);
-      sure.catch(() => {}); // whoever waits for all of them hears of it
+      sure.catch(() => {}); // reported to those who wait for all of them
       publishing.push(sure);
     }
     await sleep(5);

@@ -1,4 +1,4 @@
-/** `npm run chaos`: options in, the verdict as a table and as bench/results/chaos.json out; ends with 0 only if it is proven. */
+/** `npm run chaos`: prints the verdict as a table and writes bench/results/chaos.json; ends with 0 only if everything is proven. */
 import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';

@@ -16,20 +16,20 @@ export type Verdict = {
   refused: number;
   lost: number;
   duplicates: number;
-  /** Copies of one delivery under another guid. */
+  /** Copies of a delivery under a different guid. */
   otherGuids: number;
-  /** Requests whose body or signature is not what was published, or that nobody published. */
+  /** Requests with a wrong body or signature, or that nobody published. */
   wrong: number;
   logged: number;
   /** Accepted deliveries that the log does not show as OK. */
   missingInLog: number;
-  /** What the log shows as OK and the receiver never accepted. */
+  /** Deliveries that the log shows as OK but the receiver never accepted. */
   inventedInLog: number;
   throttled: number;
   deaths: number;
   longestSilenceSeconds: number;
   drainSeconds: number;
-  /** Why it is not proven; empty if it is. */
+  /** Why the run proves nothing; empty if it does. */
   complaints: string[];
 };
 
@@ -66,7 +66,7 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
   }
   const lost = [...expected].filter((key) => !accepted.has(key));
 
-  // The row of the last delivery is committed a moment after its answer.
+  // The last delivery's row is committed a moment after its response.
   const isComplete = (log: LoggedDelivery[], ok: Set<string>) =>
     log.length > 0 && [...expected].every((key) => !accepted.has(key) || ok.has(key));
   let log: LoggedDelivery[] = [];
@@ -127,7 +127,7 @@ async function readLog({ api, places }: Evidence): Promise<{ log: LoggedDelivery
   return { log, ok };
 }
 
-/** auth and webhook-api are never killed: they are to live through the loss of any store. */
+/** auth and webhook-api are never killed: they must survive the loss of any store. */
 async function endedServices({ auth, webhookApi }: System): Promise<string[]> {
   const running = Symbol('running');
   const ended = await Promise.all(

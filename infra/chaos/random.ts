@@ -1,4 +1,4 @@
-/** Random numbers from 0 to 1 that a seed repeats (mulberry32); good for shuffling and pauses, for nothing else. */
+/** Reproducible random numbers from 0 to 1 (mulberry32); only good for shuffling and pauses. */
 export function makeRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -1,4 +1,4 @@
-/** The receiver: writes down whatever arrives, and answers some of it with 503. */
+/** The receiver: records everything that arrives, and answers some of it with 503. */
 import { createHmac } from 'node:crypto';
 import { openReceiver, type Received } from '@gatepost/testkit/receiver';
 
@@ -12,7 +12,7 @@ export type Record = AsyncDisposable & {
   refused(): number;
   /** How many different deliveries (a hook and a guid) were accepted. */
   acceptedOnce(): number;
-  /** The highest number of an event that was accepted. */
+  /** The highest number of an accepted event. */
   latest(): number;
 };
 
@@ -25,7 +25,7 @@ export async function openRecord(failingShare: number, random: () => number): Pr
   let latest = -1;
   const receiver = await openReceiver({
     behave(request) {
-      // Each new hook is greeted.
+      // Each new hook gets a ping.
       if (request.headers['x-github-event'] === 'ping') return { status: 204 };
       if (random() < failingShare) {
         refused += 1;
@@ -54,7 +54,7 @@ function read({ headers, body, at }: Received): Accepted {
   return {
     hook: Number(headers['x-github-hook-id']),
     guid: headers['x-github-delivery'] ?? '',
-    number: (JSON.parse(text) as { number: number }).number, // the load writes nothing else
+    number: (JSON.parse(text) as { number: number }).number, // the load writes only this
     body: text,
     signed: headers['x-hub-signature-256'] === expected,
     at,

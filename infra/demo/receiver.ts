@@ -1,4 +1,4 @@
-/** The demo's receiver: what somebody who gets webhooks would write. It verifies each signature and keeps what came. */
+/** The demo's receiver, as a recipient of webhooks would write it. It verifies each signature and keeps what arrived. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { verify } from '@octokit/webhooks-methods';
@@ -11,7 +11,7 @@ export type DemoReceiver = AsyncDisposable & {
   waitFor(guid: string, timeoutMs: number): Promise<Received>;
 };
 
-/** Listens on `host`; `npm start` allows deliveries to 127.0.0.2, any other loopback address stays refused. */
+/** Listens on `host`; `npm start` allows deliveries to 127.0.0.2, while other loopback addresses stay forbidden. */
 export async function openDemoReceiver(secret: string, host: string): Promise<DemoReceiver> {
   const received = new Map<string, Received>();
   let arrived = Promise.withResolvers<void>();
@@ -45,7 +45,7 @@ export async function openDemoReceiver(secret: string, host: string): Promise<De
       const aborted = new Promise<never>((_, reject) => {
         timeout.addEventListener('abort', () => reject(new Error(`no delivery ${guid} within ${timeoutMs / 1000} s`)));
       });
-      aborted.catch(() => {}); // nobody may be waiting any more
+      aborted.catch(() => {}); // perhaps nobody is waiting any more
       for (;;) {
         const found = received.get(guid);
         if (found) return found;

@@ -1,14 +1,14 @@
 /**
- * The smoke story, the main job from end to end on real input: a machine gets a token from the gate, registers a webhook, a
- * producer publishes two of GitHub's own example events, the receiver gets the deliveries and verifies them, the log shows them.
- * A line a step; exit 0 only if every step held.
+ * The smoke test, the main job end to end on real input: a machine gets a token from the gate and registers a webhook, a producer
+ * publishes two of GitHub's own example events, the receiver gets the deliveries and verifies them, the log shows them. Prints a line per
+ * step; exits with 0 only if every step succeeded.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import examples from '@octokit/webhooks-examples' with { type: 'json' };
 import { publishEvents } from './producer.ts';
 import { openDemoReceiver } from './receiver.ts';
 
-// Where the services are reached differs from what they call themselves only inside containers.
+// The services' addresses differ from their own names for themselves only inside containers.
 const gate = (process.env.GATE_URL ?? process.env.ISSUER ?? 'http://localhost:4400/').replace(/\/?$/, '/');
 const api = (process.env.WEBHOOK_API_URL ?? `http://localhost:${process.env.WEBHOOK_API_PORT ?? 4500}`).replace(
   /\/$/,

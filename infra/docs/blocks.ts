@@ -1,15 +1,15 @@
-/** The commands that the documents tell their readers to type: blocks marked as `sh`. */
+/** The commands that the documents tell readers to type: blocks marked as `sh`. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { rootFolder } from '../local/processes/home.ts';
 
 export type Block = {
-  /** From the root of the repository. */
+  /** Relative to the repository's root. */
   file: string;
-  /** Of its first command. */
+  /** The line of its first command. */
   line: number;
   text: string;
-  /** Why nothing runs it, as the comment above it says: `<!-- not run: … -->`. */
+  /** Why nothing runs it, according to the comment above it: `<!-- not run: … -->`. */
   notRun: string | undefined;
 };
 

@@ -1,4 +1,4 @@
-/** What the files of the repository cite exists: links, paths, anchors, decisions, security checks. Nothing cites what a reader does not have. */
+/** Everything that the repository's files cite exists: links, paths, anchors, decisions, security checks. Nothing cites what readers do not have. */
 import { globSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from '@jest/globals';
@@ -21,14 +21,14 @@ const anchors = (file: string): string[] =>
       .replaceAll(' ', '-'),
   );
 
-/** Whether a path, with an anchor or without, leads to something, seen from a folder. */
+/** Whether a path, with or without an anchor, leads somewhere, relative to a folder. */
 function leads(from: string, citation: string): boolean {
   const [file, anchor] = citation.split('#') as [string, string?];
   const target = path.resolve(from, file);
   return exists(target) && (anchor === undefined || !target.endsWith('.md') || anchors(target).includes(anchor));
 }
 
-/** Every citation of a form, in any file, that leads nowhere, as `file: citation`. */
+/** All citations of a form, in any file, that lead nowhere, as `file: citation`. */
 function astray(form: RegExp, good: (citation: string, file: string) => boolean, ending = ''): string[] {
   return files
     .filter(({ file }) => file.endsWith(ending))

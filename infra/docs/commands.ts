@@ -1,4 +1,4 @@
-/** `npm run docs:commands`: types every block of commands in the documents that can run against a running `npm start`, and says what it did not run. */
+/** `npm run docs:commands`: runs the documents' command blocks that can run against `npm start`, and reports those it did not run. */
 import { globSync } from 'node:fs';
 import { runBlock } from '../examples/run.ts';
 import { dropHooksAt, useSystem } from '../examples/system.ts';
@@ -7,7 +7,7 @@ import { rootFolder } from '../local/processes/home.ts';
 import { endOf } from '../local/processes/trouble.ts';
 import { type Block, readBlocks } from './blocks.ts';
 
-/** All but `examples/`, whose commands `npm run examples` types, and the walk-through, whose own test does (it needs a seed file of its own). */
+/** All but `examples/`, run by `npm run examples`, and the walk-through, run by its own test (it needs a seed file of its own). */
 export function documents(): string[] {
   const patterns = ['*.md', 'docs/**/*.md', 'infra/**/*.md', 'packages/*/*.md', 'services/**/*.md', 'bench/*.md'];
   return globSync(patterns, {
@@ -18,13 +18,13 @@ export function documents(): string[] {
     .sort();
 }
 
-/** What is more than a look at a running system has a test of its own. */
+/** Documents that do more than look at a running system have tests of their own. */
 const elsewhere: Record<string, string> = { 'docs/walk-through.md': 'tests/walk-through.test.ts' };
 
-/** The hooks that the documents make lead to this port; nobody listens there. */
+/** The documents' hooks lead to this port; nobody listens there. */
 const hookPort = 8080;
 
-/** 0 if every block that was run ended well, and no answer of 4xx or 5xx was among it. */
+/** Returns 0 if every block that was run succeeded, without an answer of 4xx or 5xx. */
 export default async function commands({ args, env, home, say, signal, stack }: Context): Promise<number> {
   const files = args.length > 0 ? args : documents();
   const system = stack.use(await useSystem({ env, home, say, signal }));
@@ -60,7 +60,7 @@ export default async function commands({ args, env, home, say, signal, stack }: 
   return count.failed === 0 ? 0 : 1;
 }
 
-/** As a reader types them, one after the other in one terminal: later ones use the variables of earlier ones. */
+/** Joined as a reader types them in one terminal: later blocks use the variables of earlier ones. */
 function asOne(blocks: Block[]): string {
   return blocks.map(({ file, line, text }) => `echo '# ${file}:${line}'\n${text}`).join('\n');
 }

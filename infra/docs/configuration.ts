@@ -1,5 +1,5 @@
 /**
- * `npm run docs` writes docs/configuration.md from what the services themselves read; a test holds the page against it.
+ * `npm run docs` generates docs/configuration.md from what the services themselves read; a test compares the page with it.
  */
 import { writeFileSync } from 'node:fs';
 import { metaOf, type z } from '@gatepost/runtime/env';
@@ -22,7 +22,7 @@ export async function configurationPage(): Promise<string> {
   );
   const rows = variables.flat();
   const readers = (name: string) => rows.filter((row) => row.name === name).length;
-  // What all three read is described once, in the words of the first.
+  // Variables that all three read are described once, in the words of the first service.
   const everywhere = rows.filter((row) => row.service === services[0] && readers(row.name) === services.length);
   return [
     '# Configuration',

@@ -26,7 +26,7 @@ test('there is a dashboard for the gate, the post and the stores, each panel wit
   for (const { title, targets = [] } of panels) expect([title, targets.length > 0]).toEqual([title, true]);
   for (const { dashboard } of dashboards)
     expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length);
-  // A Prometheus of any name: the one that is chosen above.
+  // A Prometheus of any name: the one selected above.
   for (const { targets = [] } of panels)
     for (const { datasource } of targets) expect(datasource.uid).toMatch(/^\$\{datasource\}$/);
 });
@@ -58,7 +58,7 @@ test('Prometheus takes them too, and the alerts, where its promtool is installed
     promtool('test', 'rules', 'alerts.test.yaml'),
   ];
   for (const { error, status, stdout, stderr } of runs) {
-    // Not every machine has it; the grammar above is Prometheus' own as well.
+    // Not every machine has it; the grammar above is also Prometheus' own.
     if ((error as NodeJS.ErrnoException | undefined)?.code === 'ENOENT') continue;
     expect([status, stdout + stderr]).toEqual([0, expect.stringContaining('SUCCESS')]);
   }

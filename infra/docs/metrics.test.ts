@@ -15,6 +15,6 @@ test('docs/reference/metrics.md names every metric of ours, and no other', () =>
       [...source.matchAll(/'((?:http|amqp|auth|dispatcher|webhook)_[a-z]+(?:_[a-z]+)+)'/g)].map(([, name]) => name!),
     ),
   );
-  made.delete('auth_email_by_code'); // Auth0's name of a mail
+  made.delete('auth_email_by_code'); // Auth0's name for a mail
   expect([...made].sort()).toEqual(named.sort());
 });

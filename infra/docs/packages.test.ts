@@ -1,4 +1,4 @@
-/** Which of our packages others install: that one packs into something whole, and nobody publishes another by mistake. */
+/** Which of our packages others install: those pack completely, and no other can be published by mistake. */
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from '@jest/globals';

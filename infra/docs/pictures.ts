@@ -1,6 +1,6 @@
 /**
- * `npm run docs:pictures`: the pictures of the console in docs/pictures, taken in Chromium of a running `npm start`, or one of its own, while
- * it delivers: one receiver fails, one account is throttled, one poison event came in. What it made it removes again.
+ * `npm run docs:pictures`: the pictures of the console in docs/pictures, taken in Chromium of a running `npm start` or its own system during
+ * deliveries: one receiver fails, one account is throttled, one poison event came in. Everything it created is removed again.
  */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ import { rootFolder } from '../local/processes/home.ts';
 import { Trouble } from '../local/processes/trouble.ts';
 import { findChromium } from '../tests/programs.ts';
 
-/** Where the system is. */
+/** Where the system runs. */
 export type Place = { gateUrl: string; apiUrl: string; audience: string; amqpUrl: string };
 
 export default async function pictures({ env, home, say, signal, stack }: Context): Promise<number> {
@@ -40,7 +40,7 @@ export default async function pictures({ env, home, say, signal, stack }: Contex
   return 0;
 }
 
-/** Makes something happen, then takes the pictures. */
+/** Creates some activity, then takes the pictures. */
 async function takePictures(
   place: Place,
   context: BrowserContext,
@@ -78,7 +78,7 @@ async function takePictures(
   stack.defer(() => call('PUT', '/accounts/acme/throttle', limit));
   await call('PUT', '/accounts/acme/throttle', { rate: 2, burst: 2 });
   await publishEvents(place.amqpUrl, Array.from({ length: 80 }, someEvent));
-  await wait(65_000); // a minute's end counts what waits
+  await wait(65_000); // the counts of waiting deliveries are taken at the end of a minute
   await open('/accounts/acme?tab=throttle');
   await page.getByText('the oldest since').first().waitFor();
   await page.locator('canvas').nth(1).waitFor();
@@ -88,7 +88,7 @@ async function takePictures(
   await take('overview');
 }
 
-/** Hooks, a flow of events to them, and a dead letter, all taken away again by the stack. Answers the page and the URL of the hook that fails. */
+/** Creates hooks, a stream of events to them, and a dead letter, all removed by the stack. Returns the page and the URL of the failing hook. */
 async function makeSomethingHappen(
   place: Place,
   call: Awaited<ReturnType<typeof openApi>>,
@@ -124,14 +124,14 @@ async function makeSomethingHappen(
   return { failing, chat: `${receiver.url}/chat` };
 }
 
-/** Seconds of a flow of events before the first picture. */
+/** Seconds of events before the first picture. */
 const rounds = 100;
 
 type Examples = { name: string; examples: object[] }[];
 
 let made = 0;
 
-/** One of GitHub's own examples, of acme/widgets and acme/gadgets in turn. */
+/** One of GitHub's own example events, for acme/widgets and acme/gadgets in turn. */
 function someEvent() {
   const type = ['push', 'issues', 'push', 'pull_request'][made++ % 4]!;
   const payload = (examples as unknown as Examples).find(({ name }) => name === type)!.examples[0];
@@ -139,7 +139,7 @@ function someEvent() {
   return { id: randomUUID(), type, subject, body: Buffer.from(JSON.stringify(payload)) };
 }
 
-/** The webhook API as the demo's administrator. */
+/** Calls the webhook API as the demo's administrator. */
 async function openApi({ gateUrl, apiUrl, audience }: Place) {
   const response = await fetch(`${gateUrl}oauth/token`, {
     method: 'POST',

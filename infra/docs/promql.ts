@@ -1,4 +1,4 @@
-/** What a PromQL expression asks for, read with Prometheus' own grammar; and the metrics that there are. */
+/** The metrics in a PromQL expression, read with Prometheus' own grammar; and the existing metrics. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parser } from '@prometheus-io/lezer-promql';
@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-/** The metrics that an expression names, without the suffixes of a histogram. @throws where it is not PromQL */
+/** The metrics that an expression names, without a histogram's suffixes. @throws if it is not PromQL */
 export function metricsIn(expression: string): string[] {
   const names: string[] = [];
   parser.parse(expression).iterate({
@@ -18,7 +18,7 @@ export function metricsIn(expression: string): string[] {
   return names.map((name) => name.replace(/_(bucket|count|sum)$/, ''));
 }
 
-/** Ours, as the reference has them, and what the exporters of other programs show. */
+/** Ours, according to the reference, and those of other programs' exporters. */
 export function metricsThereAre(): ReadonlySet<string> {
   const page = readFileSync(path.join(root, 'docs/reference/metrics.md'), 'utf8');
   const ours = [...page.matchAll(/^\| `(\w+)/gm)].map(([, name]) => name!);

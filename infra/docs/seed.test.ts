@@ -25,7 +25,7 @@ test('all examples together are a seed file', () => {
   expect(() => parseSeed(JSON.stringify(whole))).not.toThrow();
 });
 
-/** The object that has every example at its path. */
+/** An object with every example at its path. */
 function put(keys: SeedKey[]): object {
   const made: Record<string, unknown> = {};
   for (const { path, example } of keys) {

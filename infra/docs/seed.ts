@@ -1,11 +1,11 @@
-/** `npm run docs` writes docs/seed.md from the schema of the seed file; a test holds the page against it, and the examples against the schema. */
+/** `npm run docs` generates docs/seed.md from the seed file's schema; a test compares the page with it, and the examples with the schema. */
 import { writeFileSync } from 'node:fs';
 import { seedSchema } from '@gatepost/contracts/seed';
 import { metaOf, z } from '@gatepost/runtime/env';
 
 export const seedPageFile = new URL('../../docs/seed.md', import.meta.url);
 
-/** A key of the file: its path, and what is known of it. One that only holds others has no example. */
+/** A key of the file: its path and description. A key that only contains others has no example. */
 export type SeedKey = {
   path: string;
   type: string;
@@ -47,7 +47,7 @@ export function seedPage(): string {
   return `${[head, ...sections].join('\n\n')}\n`;
 }
 
-/** The keys within a key, in the order of the schema, with those within them. */
+/** The keys within a key, in schema order, each followed by its own. */
 export function keysOf(field: z.ZodType, path = ''): SeedKey[] {
   return Object.entries(objectIn(field)?.shape ?? {}).flatMap(([name, inner]) => {
     const own = path + name;
@@ -57,7 +57,7 @@ export function keysOf(field: z.ZodType, path = ''): SeedKey[] {
   });
 }
 
-/** What stands in a schema that may be missing, or has a default. */
+/** The schema inside of an optional one or one with a default. */
 function bare(field: z.ZodType): z.ZodType {
   if (field instanceof z.ZodDefault || field instanceof z.ZodOptional || field instanceof z.ZodNullable)
     return bare(field.unwrap() as z.ZodType);
@@ -100,7 +100,7 @@ function fallbackOf(field: z.ZodType): string {
   return unset.data === undefined ? '' : code(unset.data);
 }
 
-/** A value as YAML takes it: JSON is YAML, and a plain word needs no quotes. */
+/** A value in YAML: JSON is YAML, and a plain word needs no quotes. */
 function code(value: unknown): string {
   const written = typeof value === 'string' && /^[a-z][\w-]*$/i.test(value) ? value : JSON.stringify(value);
   return `\`${written.replaceAll('|', '\\|')}\``;

@@ -1,4 +1,4 @@
-/** `npm run examples`: runs the quick starts of `examples/`, each as its README tells, against a running `npm start` or one of its own. */
+/** `npm run examples`: runs the quick starts of `examples/` as their READMEs say, against a running `npm start` or its own system. */
 import { join } from 'node:path';
 import { launchOptions } from '@gatepost/testkit/chromium';
 import { chromium } from 'playwright-core';
@@ -17,7 +17,7 @@ npm run examples -- go vue    runs these
 
 They take the ports 4701 to 4708, and download what they need. Without a running \`npm start\` one is started, with data of its own.`;
 
-/** 0 if all that could run here passed. */
+/** Returns 0 if all that could run here passed. */
 export default async function examples({ args, env, home, say, signal, stack }: Context): Promise<number> {
   if (args.includes('--help')) {
     console.log(help.trim());

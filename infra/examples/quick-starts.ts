@@ -1,4 +1,4 @@
-/** The quick starts of `examples/`: what each needs, and what it shows when it works. */
+/** The quick starts of `examples/`: what each needs, and how it shows that it works. */
 export type QuickStart = {
   /** Its folder in `examples/`. */
   name: string;
@@ -6,7 +6,7 @@ export type QuickStart = {
   needs: string[];
 } & (
   | { kind: 'site'; port: number /** It has an API and a receiver of webhooks besides. */; isServer: boolean }
-  /** It prints an address to be opened in a browser. */
+  /** It prints an address to open in a browser. */
   | { kind: 'program' }
 );
 

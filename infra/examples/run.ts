@@ -1,6 +1,6 @@
 /**
- * Runs one quick start as its README tells: the first block starts it, and it goes on until the end; a person signs in with Chromium; then
- * the other blocks are typed beside it.
+ * Runs one quick start as its README says: the first block starts it and keeps running; a person signs in with Chromium; then the other
+ * blocks are run beside it.
  */
 import { cpSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -15,18 +15,18 @@ import { waitFor } from '../local/processes/wait.ts';
 import type { QuickStart } from './quick-starts.ts';
 
 export type Place = {
-  /** Where the copy, the logs and the pictures go. */
+  /** The folder for the copy, the logs and the pictures. */
   folder: string;
   env: NodeJS.ProcessEnv;
   browser: Browser;
   signal: AbortSignal;
 };
 
-/** Packages are downloaded, and Java's are many. */
+/** Packages must be downloaded, and Java has many. */
 const startMs = 900_000;
 const madeThere = new Set(['node_modules', '.next', '.venv', 'target', '__pycache__', 'package-lock.json']);
 
-/** @throws Trouble with what its program said last. */
+/** @throws Trouble with its program's last output. */
 export async function runQuickStart(quickStart: QuickStart, place: Place): Promise<void> {
   const { name } = quickStart;
   const [start, ...others] = readBlocks(`examples/${name}/README.md`);
@@ -48,7 +48,7 @@ export async function runQuickStart(quickStart: QuickStart, place: Place): Promi
   if (quickStart.isServer) await told(program, (output) => output.includes('webhook: ping'), place.signal);
 }
 
-/** A program that prints where to sign in, greets and ends. */
+/** A program that prints where to sign in, then greets the person and ends. */
 async function runProgram(name: string, block: Block, copy: string, place: Place): Promise<void> {
   await using program = startBlock(name, block, copy, place);
   const address = await told(program, (output) => /^https?:\/\/\S+$/m.exec(output)?.[0], place.signal);
@@ -65,7 +65,7 @@ function startBlock(name: string, { text }: Block, cwd: string, { folder, env }:
   return startChild({ name, command: 'bash', args: ['-ec', text], cwd, env, log });
 }
 
-/** Waits until the program's output, or something else, says so. @throws Trouble when the program ends before, or it does not come. */
+/** Waits for the program's output or another event. @throws Trouble if the program ends first, or on a timeout. */
 async function told<T>(
   program: Child,
   probe: (output: string) => T | Promise<T>,
@@ -92,7 +92,7 @@ async function typeBlock(block: Block, cwd: string, { env, signal }: Place): Pro
   if (ran.code !== 0) throw new Trouble(`${block.file}:${block.line} failed:`, ran.output);
 }
 
-/** An answer of 4xx or 5xx is a failure, which curl by itself would only print. */
+/** Makes curl fail on an answer of 4xx or 5xx, which it would otherwise only print. */
 export function runBlock(text: string, options: { cwd: string; env: NodeJS.ProcessEnv; signal: AbortSignal }) {
   const strict = 'set -eo pipefail\ncurl() { command curl --fail-with-body "$@"; }\n';
   return runToEnd('bash', ['-c', strict + text], { ...options, deadlineMs: 300_000 });
@@ -111,7 +111,7 @@ async function signInAndOut(port: number, name: string, place: Place): Promise<v
     await list.click();
     await page.waitForSelector('pre:has-text("200 [")');
     await picture('hooks');
-    await page.goto(`http://localhost:${port}/`); // signed in after a reload, too
+    await page.goto(`http://localhost:${port}/`); // still signed in after a reload
   }
   await page.click('text=Log out');
   // Spring asks once more.
@@ -126,7 +126,7 @@ async function signInAndOut(port: number, name: string, place: Place): Promise<v
 
 const typed = { identifier: 'alice@example.com', password: 'correct horse battery staple' };
 
-/** As alice, on one hosted page after the other; she agrees to what she is asked. */
+/** Signs in as alice, page by page, and agrees to what she is asked. */
 async function signIn(page: Page): Promise<void> {
   await page.waitForSelector('.gp-main');
   for (let step = 0; step < 8; step += 1) {
@@ -145,7 +145,7 @@ async function signIn(page: Page): Promise<void> {
 }
 
 async function openPage({ browser }: Place): Promise<Page & AsyncDisposable> {
-  // The root of `npm start` is in no browser's list; a person would go on after the warning.
+  // No browser trusts the root of `npm start`; a person would continue past the warning.
   const context = await browser.newContext({ ignoreHTTPSErrors: true, viewport: { width: 900, height: 600 } });
   context.setDefaultTimeout(patienceMs);
   return Object.assign(await context.newPage(), { [Symbol.asyncDispose]: () => context.close() });

@@ -1,4 +1,4 @@
-/** The system that documents and quick starts are tried against: the running `npm start`, or one of our own on the same ports. */
+/** The system that documents and quick starts are tried against: the running `npm start`, or our own on the same ports. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Context } from '../local/commands/command.ts';
@@ -15,7 +15,7 @@ const startMs = 300_000;
 export type System = AsyncDisposable & {
   /** Its folder. */
   home: string;
-  /** What makes programs trust its certificate. */
+  /** Variables that make programs trust its certificate. */
   trust: Record<string, string>;
 };
 
@@ -30,7 +30,7 @@ export async function useSystem({
     return { home, trust: trustOf(home), [Symbol.asyncDispose]: async () => {} };
   }
   const own = makeFolder(join(home, 'tried'));
-  // Not beside its own logs, which it moves away as it starts.
+  // Not beside its own logs, which it moves away on startup.
   const log = logFile(home, 'tried');
   rmSync(log, { force: true });
   const args = [
@@ -64,7 +64,7 @@ function trustOf(home: string): Record<string, string> {
   return Object.fromEntries(trustVariables.map((name) => [name, join(home, 'tls/bundle.pem')]));
 }
 
-/** Deletes the hooks of acme/widgets that lead to a port, which an earlier run has left: to make one twice is refused. */
+/** Deletes hooks of acme/widgets to this port left by an earlier run: creating one twice is refused. */
 export async function dropHooksAt(port: number): Promise<void> {
   const form = new URLSearchParams({
     grant_type: 'client_credentials',

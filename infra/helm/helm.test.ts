@@ -1,7 +1,7 @@
 /**
- * What the chart makes, by its rendered objects (rendered/), which render.sh writes where there is a helm. Neither Debian nor npm has Helm, and a test that runs only where
- * somebody has installed it is a skipped test; a renderer of our own would test itself. The first line of each is a hash of the chart and its values, which a test compares.
- * The alerting rules (a link) and `appVersion` are no part of it: whoever changes an alert or makes a release need not have Helm.
+ * The chart's rendered objects (rendered/), which render.sh writes where helm is installed. Neither Debian nor npm has Helm, and a test that runs only where somebody has
+ * installed it is a skipped test; a renderer of our own would test itself. The first line of each file is a hash of the chart and its values, which a test compares. The
+ * alerting rules (a link) and `appVersion` are not part of it: changing an alert or making a release requires no Helm.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, realpathSync } from 'node:fs';
@@ -160,7 +160,7 @@ describe.each(sets)('with %s', (set) => {
       const stop = part(made) === 'dispatcher' ? dispatcherStopMs(variable('DELIVERY_TIMEOUT_MS')) : stopMs;
       const before = (container!.lifecycle?.preStop.sleep.seconds ?? 0) * 1000 + variable('STOP_DELAY_MS');
       expect(pod.terminationGracePeriodSeconds * 1000).toBeGreaterThan(before + stop);
-      // Long enough for the Service to see that it is not ready.
+      // Long enough for the Service to notice that it is not ready.
       const { periodSeconds, failureThreshold } = container!.readinessProbe as Record<string, number>;
       if (part(made) !== 'dispatcher') expect(before).toBeGreaterThan(periodSeconds! * failureThreshold! * 1000);
     }
@@ -177,11 +177,11 @@ describe.each(sets)('with %s', (set) => {
     const closed = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16', '100.64.0.0/10', '127.0.0.0/8'];
     expect(v4!.except).toEqual(expect.arrayContaining(closed));
     expect(v6!.except).toEqual(expect.arrayContaining(['fc00::/7', 'fe80::/10', '::1/128', '64:ff9b::/96']));
-    // Everything else is a store or DNS, at its own ports.
+    // All others are stores or DNS, at their own ports.
     const others = rules.filter((rule) => !outside.includes(rule));
     expect(others.map(({ ports }) => ports!.map(({ port }) => port))).toEqual([[53, 53], [5432], [6379], [5671, 5672]]);
     for (const { to } of others) expect(to!.length).toBeGreaterThan(0);
-    // Nobody but the monitoring asks it anything.
+    // Only the monitoring sends it requests.
     expect((spec.ingress as Rule[]).map(({ ports }) => ports!.map(({ port }) => port))).toEqual([[4601]]);
   });
 
@@ -277,7 +277,7 @@ test('no value may hold a secret', async () => {
   const { properties } = parse(read('gatepost/values.schema.json'));
   const isSecret = (part: string, name: string) =>
     new RegExp(properties[part].properties.env.propertyNames.not.pattern).test(name);
-  // Not secrets: what is asked without a password, and who we are.
+  // Not secrets: an address that is read without a password, and our own.
   const open = ['JWKS_URL', 'WEBHOOK_API_URL'];
   for (const [part, service] of [
     ['auth', 'auth'],

@@ -29,7 +29,7 @@ EXPOSE 4400 4401
 HEALTHCHECK --interval=5s --timeout=10s --start-period=90s --retries=6 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:4401/readyz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 CMD ["node", "--heap-growing-percent=100", "--max-semi-space-size=8", "--no-parallel-scavenge", "--max-old-space-size=160", "--disable-sigusr1", "dist/main.js"]
-# Last, so that another version or commit makes nothing else anew.
+# Last, so that a new version or commit rebuilds nothing else.
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="Gatepost: the gate" org.opencontainers.image.licenses="Apache-2.0" \
   org.opencontainers.image.version="0.1.0" org.opencontainers.image.revision="${REVISION}"

@@ -14,13 +14,13 @@ COPY infra/images/trim.sh infra/images/trim.sh
 RUN npx --yes pnpm@12.21.0 install --frozen-lockfile --filter gatepost --filter "@gatepost/dispatcher..."
 RUN npx pnpm --filter "@gatepost/dispatcher..." --if-present run generate \
   && npx tsc --build services/dispatcher \
-  # Prisma is optional: the pool, which is all of the schema that a dispatcher uses, does without.
+  # Prisma is optional: a dispatcher uses only the pool of the schema, which does without.
   && npx pnpm --filter "@gatepost/dispatcher" deploy --legacy --prod --no-optional /app \
   && sh infra/images/trim.sh /app
 
 # Node alone, without npm and its own dependencies.
 FROM ${BASE_IMAGE}
-# The threshold is fixed so that glibc gives the buffers of large messages back to the system.
+# The threshold is fixed so that glibc returns the buffers of large messages to the system.
 ENV NODE_ENV=production HOST=0.0.0.0 MALLOC_MMAP_THRESHOLD_=131072
 COPY --from=build /usr/local/bin/node /usr/local/bin/node
 WORKDIR /app
@@ -31,7 +31,7 @@ EXPOSE 4601
 HEALTHCHECK --interval=5s --timeout=10s --start-period=90s --retries=6 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:4601/readyz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 CMD ["node", "--heap-growing-percent=100", "--max-semi-space-size=16", "dist/main.js"]
-# Last, so that another version or commit makes nothing else anew.
+# Last, so that a new version or commit rebuilds nothing else.
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="Gatepost: the dispatcher" org.opencontainers.image.licenses="Apache-2.0" \
   org.opencontainers.image.version="0.1.0" org.opencontainers.image.revision="${REVISION}"

@@ -1,4 +1,4 @@
-/** What docker-compose.yml and the Dockerfiles promise, where it can be read; stand-ins/prove.sh shows the rest with an engine. */
+/** The promises of docker-compose.yml and the Dockerfiles that can be checked by reading; stand-ins/prove.sh checks the rest with an engine. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
@@ -131,7 +131,7 @@ test('the webhook API’s image has the console, built before the service is dep
   expect(dockerfile.indexOf('deploy --legacy')).toBeGreaterThan(build);
   const { dependencies } = JSON.parse(read('services/webhook-api/package.json'));
   expect(dependencies).toHaveProperty('@gatepost/console');
-  // What is packed of it is what is served.
+  // The packed files are the served ones.
   expect(JSON.parse(read('packages/console/package.json')).files).toEqual(['dist/site']);
   expect(read('packages/console/vite.config.ts')).toContain('dist/site');
 });

@@ -18,7 +18,7 @@ WORKDIR /app
 COPY --from=build /app .
 USER 1000:1000
 CMD ["node", "demo/smoke.ts"]
-# Last, so that another version or commit makes nothing else anew.
+# Last, so that a new version or commit rebuilds nothing else.
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="Gatepost: the smoke test" org.opencontainers.image.licenses="Apache-2.0" \
   org.opencontainers.image.version="0.1.0" org.opencontainers.image.revision="${REVISION}"

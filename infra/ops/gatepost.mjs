@@ -12,7 +12,7 @@ const flags = ['--conditions=source', '--disable-warning=ExperimentalWarning'];
 const child = spawn(existsSync(node) ? node : process.execPath, [...flags, main, ...process.argv.slice(2)], {
   stdio: 'inherit',
 });
-// A terminal tells both of Ctrl-C: how it ends is the program's own affair.
+// A terminal signals Ctrl-C to both processes; the program itself decides how it ends.
 process.on('SIGINT', () => {});
 for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
 child.once('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));

@@ -1,6 +1,6 @@
 /**
- * `npm run ops`: the command line (docs/cli.md), as a machine of the system that `npm start` keeps running, or of the one that the
- * variables name. Nothing is stored.
+ * `npm run ops`: the command line (docs/cli.md), as a machine client of the system that `npm start` keeps running, or of the one named by
+ * the variables. Nothing is stored.
  */
 import { run } from '@gatepost/cli/run';
 import type { Context } from '../local/commands/command.ts';

@@ -1,4 +1,4 @@
-/** A release is made in a clone, by the command that a maintainer types. */
+/** Makes a release in a clone, by the command that a maintainer types. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import {
   appendFileSync,
@@ -23,7 +23,7 @@ const run = promisify(execFile);
 const clone = mkdtempSync(path.join(tmpdir(), 'release-'));
 afterAll(() => rmSync(clone, { recursive: true }));
 
-// Whatever the machine's own git is told, its hooks and signatures included.
+// Ignores the machine's own git configuration, including hooks and signatures.
 const env = {
   PATH: process.env.PATH ?? '',
   GIT_CONFIG_GLOBAL: '/dev/null',
@@ -36,7 +36,7 @@ const env = {
 const git = async (...args: string[]) => (await run('git', args, { cwd: clone, env })).stdout.trim();
 const changelog = path.join(clone, 'CHANGELOG.md');
 const commit = (message: string) => git('commit', '--quiet', '--all', '--message', message);
-/** Answers what it says; rejects with it when it makes no release. */
+/** Resolves to its output; rejects with it when no release is made. */
 const release = async (...args: string[]) =>
   (await run(process.execPath, [path.join(rootFolder, 'infra/release/release.ts'), ...args], { cwd: clone, env }))
     .stdout;
@@ -61,7 +61,7 @@ test('a release is refused, and nothing is changed, while something is to be don
     await expect(release('9.8.0')).rejects.toThrow(says);
     await git('reset', '--quiet', '--hard', head);
   }
-  // Git itself refuses: a commit without an author, a hook that says no.
+  // Git itself refuses: a commit without an author, or a hook that fails.
   writeFileSync(changelog, text);
   await commit('notes');
   writeFileSync(path.join(clone, '.git/hooks/pre-commit'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
@@ -108,7 +108,7 @@ test('the release before is the last one that was tagged: of what comes after it
   expect(await findLastRelease(clone)).toBe('v9.8.0');
 });
 
-/** What a service of the clone logs first; no store is there. */
+/** The first log line of one of the clone's services; no store is running. */
 async function firstLine(name: string): Promise<Record<string, unknown>> {
   const away = '127.0.0.1:1';
   const child: ChildProcess = spawn(process.execPath, ['dist/main.js'], {

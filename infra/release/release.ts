@@ -1,6 +1,6 @@
 /**
- * `npm run release -- 1.2.0`: makes the commit and the annotated tag of a release, in the checkout that it is called in and nowhere
- * else. To push them is the maintainer's next step (docs/releasing.md). A release that fails leaves nothing behind.
+ * `npm run release -- 1.2.0`: makes the commit and annotated tag of a release, only in the current checkout. Pushing them is the maintainer's
+ * next step (docs/releasing.md). A failed release leaves nothing behind.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -9,9 +9,9 @@ import { versionOf, writeVersion } from './version.ts';
 
 const usage = 'npm run release -- 1.2.0';
 
-/** Answers the tag. @throws when there is something to do first; the message says what. */
+/** Returns the tag. @throws when something must be done first; the message says what. */
 function release(root: string, version: string, today: string): string {
-  // Git's own words for what is wrong reach the terminal.
+  // Git's own error messages reach the terminal.
   const git = (...args: string[]) =>
     execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }).trim();
   const tag = `v${version}`;
@@ -36,7 +36,7 @@ function release(root: string, version: string, today: string): string {
     writeVersion(root, version);
     writeFileSync(changelog, text.replace(/^## Unreleased$/m, `## Unreleased\n\n## ${version} (${today})`));
     git('commit', '--quiet', '--all', '--message', `release ${version}`);
-    // Signed where git is told so (`tag.gpgSign`). The headings of the notes begin as git's own comments do.
+    // Signed if git is configured to (`tag.gpgSign`). The headings of the notes begin like git's own comments.
     git('tag', '--annotate', '--cleanup=whitespace', '--message', `Gatepost ${version}\n\n${notes}`, tag);
   } catch (error) {
     git('reset', '--quiet', '--hard', before); // the tree was clean
@@ -45,13 +45,13 @@ function release(root: string, version: string, today: string): string {
   return tag;
 }
 
-/** What stands below that heading, up to the next version's; empty if nothing does. */
+/** The text below that heading, up to the next version's; empty if there is none. */
 function unreleased(changelog: string): string {
   const [, after = ''] = changelog.split(/^## Unreleased$/m);
   return after.split(/^## /m)[0]!.trim();
 }
 
-/** By the three numbers: that a release candidate comes before its release is left to who makes them. */
+/** Compares the three numbers only: ordering a release candidate before its release is up to the maintainer. */
 function isBefore(version: string, other: string): boolean {
   const [a, b] = [version, other].map((one) => one.split('-')[0]!.split('.').map(Number)) as [number[], number[]];
   const differs = a.findIndex((part, index) => part !== b[index]);

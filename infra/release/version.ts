@@ -1,27 +1,27 @@
-/** The version, and every file that says it. */
+/** The version, and every file that contains it. */
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** Every package of ours in that checkout, the root first. */
+/** Our packages in that checkout, the root first. */
 export const manifests = (root: string): string[] =>
   ['package.json', ...globSync('{packages,services}/*/package.json', { cwd: root }), 'bench/package.json']
     .concat('infra/package.json', 'tests/package.json')
     .map((file) => path.join(root, file));
 
-/** They say it in a label. */
+/** These contain it in a label. */
 export const dockerfiles = (root: string): string[] =>
   globSync('infra/images/*.Dockerfile', { cwd: root }).map((file) => path.join(root, file));
 
-/** The chart, where there is one. */
+/** The chart, if there is one. */
 export const chart = (root: string): string => path.join(root, 'infra', 'helm', 'gatepost', 'Chart.yaml');
 
-/** A label of the OCI's (https://github.com/opencontainers/image-spec/blob/v1.1.0/annotations.md), and what stands there. */
+/** An OCI label (https://github.com/opencontainers/image-spec/blob/v1.1.0/annotations.md), with its value. */
 export const versionLabel = /(org\.opencontainers\.image\.version=)"([^"]*)"/;
 
 export const versionOf = (manifest: string): string =>
   (JSON.parse(readFileSync(manifest, 'utf8')) as { version: string }).version;
 
-/** Writes it into all of them. */
+/** Writes the version into all of them. */
 export function writeVersion(root: string, version: string): void {
   for (const file of manifests(root)) replace(file, /"version": "[^"]*"/, `"version": "${version}"`);
   for (const file of dockerfiles(root)) replace(file, versionLabel, `$1"${version}"`);

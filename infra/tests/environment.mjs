@@ -1,4 +1,4 @@
-/** Jest's environment for a test file: the process as it is, and of `jest` what our tests use. */
+/** Jest's environment for a test file: the process itself, and the parts of `jest` that our tests use. */
 import { ModernFakeTimers } from '@jest/fake-timers';
 import { ModuleMocker } from 'jest-mock';
 

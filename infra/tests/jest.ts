@@ -1,6 +1,6 @@
 /**
- * Jest, counted from its own report. A file that fails is run once more by itself: what passes then is
- * counted as passed and named as flaky, so that a busy machine turns no build red and no flaky test goes unseen.
+ * Jest, counted from its own report. A failed file is run once more alone: if it then passes it is counted as passed and listed as flaky,
+ * so that a busy machine fails no build and no flaky test goes unnoticed.
  */
 import { rmSync } from 'node:fs';
 import { totalmem } from 'node:os';
@@ -11,11 +11,11 @@ import { makeFolder, readJson, rootFolder } from '../local/processes/home.ts';
 import { type Count, countJest, failedFiles, type JestReport } from './count.ts';
 import { hasLastRelease } from './programs.ts';
 
-// For a process that hangs, where no test's own time-out helps; a busy machine takes five times as long as an idle one.
+// For a process that hangs, where no test's own timeout helps; a busy machine takes five times as long as an idle one.
 const deadlineMs = 90 * 60_000;
 const fileDeadlineMs = 15 * 60_000;
 
-/** Runs the files of these projects of jest.config.mjs, narrowed by `rest` as in Jest, with Jest's output passed on. */
+/** Runs the files of these projects of jest.config.mjs, narrowed by `rest` as in Jest, and passes Jest's output on. */
 export async function runJest(
   { home, say, signal }: Context,
   projects: string[],
@@ -24,7 +24,7 @@ export async function runJest(
 ): Promise<Count> {
   const reportFile = join(makeFolder(join(home, 'test', 'reports')), 'tests.json');
   const skipped = [
-    // By their names: they need CHROMIUM_PATH.
+    // Selected by name: they need CHROMIUM_PATH.
     ...(env.CHROMIUM_PATH ? [] : [String.raw`\.browser\.test\.ts$`]),
     ...(!projects.includes('stories') || (await hasLastRelease(say)) ? [] : [String.raw`tests/upgrade\.test\.ts$`]),
   ];
@@ -54,15 +54,15 @@ export async function runJest(
 }
 
 /**
- * Node's, which the workers take over. Each file leaves its modules behind: with the usual room for what is young, a sixth of the workers' time
- * went into collecting it, and marking the old, again at each step of the heap's growth, took a twelfth. A worker is started anew at
- * 1 GB (jest.config.mjs): until then nothing needs to be marked.
+ * Node options, inherited by the workers. Each file leaves its modules behind: with the default young generation, a sixth of the workers'
+ * time went into collecting them, and marking the old generation again at each step of heap growth took a twelfth. A worker is restarted at
+ * 1 GB (jest.config.mjs), so nothing needs marking before that.
  */
 const nodeOptions = ['--max-semi-space-size=64', '--min-semi-space-size=64', '--initial-heap-size=1100'];
 
 /**
- * A story waits for most of its time, and meanwhile others have its core: four kept two cores at work for 85 % of the time. With stores,
- * services and a browser beside it, each worker takes about 2 GB.
+ * A story mostly waits, while others use its core: four kept two cores busy for 85 % of the time. With its stores, services and browser, each
+ * worker takes about 2 GB.
  */
 const workers = totalmem() >= 12 * 2 ** 30 ? 6 : 4;
 

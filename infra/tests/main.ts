@@ -1,10 +1,10 @@
 /**
- * `npm test`: types, lint, then the tests of jest.config.mjs, with stores of their own. The last line is `N passed, N failed`; types
- * and lint count one each, and so does a test file that could not run. A file that fails is run once more by itself and named as
- * flaky if it passes then.
+ * `npm test`: types, lint, then the tests of jest.config.mjs, with stores of their own. The last line is `N passed, N failed`; types and
+ * lint count as one each, as does a test file that could not run. A failed file is run once more alone, and listed as flaky if it then
+ * passes.
  *
  *   npm test -- --only unit              one or more of: types, lint, unit, integration, stories
- *   npm test -- --only integration services/dispatcher      what follows narrows the files, as in Jest
+ *   npm test -- --only integration services/dispatcher      further arguments narrow the files, as in Jest
  */
 import { join } from 'node:path';
 import type { Context } from '../local/commands/command.ts';
@@ -40,7 +40,7 @@ export default async function test(context: Context): Promise<number> {
   return failed === 0 ? 0 : 1;
 }
 
-/** Types and lint are checked while the stores start and tests run. Adds a count for each part as it ends. @throws Trouble, at once, when there are no stores for the tests that need them. */
+/** Checks types and lint while stores start and tests run. Adds a count as each part ends. @throws Trouble, at once, if tests lack their stores. */
 async function runAll(context: Context, only: string[], chosen: string[], rest: string[], counts: Count[]) {
   const plain = process.stdout.isTTY ? [] : ['--colors=off'];
   const checks = async () => {
@@ -56,7 +56,7 @@ async function runAll(context: Context, only: string[], chosen: string[], rest: 
   await Promise.all([checks(), tests()]);
 }
 
-/** `--only a,b`, may be repeated; the rest is Jest's. */
+/** `--only a,b`, repeatable; the rest goes to Jest. */
 function parseArgs(args: string[], known: string[]): { only: string[]; rest: string[] } {
   const isName = args.map((_, index) => args[index - 1] === '--only');
   const only = args.filter((_, index) => isName[index]).flatMap((names) => names.split(','));
@@ -73,7 +73,7 @@ async function check({ say, signal, env: given }: Context, name: string, program
   return { name, passed: passed ? 1 : 0, failed: passed ? 0 : 1 };
 }
 
-/** Programs that are missing are installed while the stores start. */
+/** Installs missing programs while the stores start. */
 async function openStores(context: Context) {
   let chromium: string | undefined;
   const stores = await openOwnStores(context, 'test', undefined, async () => {

@@ -1,6 +1,6 @@
 /**
- * Stores for one run of tests, benchmarks or chaos, always of its own: tests make and drop databases and may kill a store, which nobody
- * else's may be used for. They lie in a folder of `.gatepost/` and are started anew each time.
+ * Stores for one run of tests, benchmarks or chaos, always its own: tests create and drop databases and may kill a store, so nobody
+ * else's may be used. They are in a folder of `.gatepost/` and started anew each time.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,13 +11,13 @@ import { openStores, type Store, storeKinds, urlsOf } from '../local/stores/stor
 export type OwnStores = AsyncDisposable & {
   urls: ReturnType<typeof urlsOf>;
   managementUrl: string | undefined;
-  /** Each by itself, to be started again. */
+  /** The single stores, for restarting one. */
   stores: Store[];
   options: PrivateOptions;
 };
 
 /**
- * Brings up these kinds under `<home>/<name>`, and does `beside` meanwhile. The command's stack closes them, if nobody has by then.
+ * Starts these kinds of stores under `<home>/<name>`, and does `beside` meanwhile. The command's stack closes them if nobody has done so.
  */
 export async function openOwnStores(
   { env, home: within, say, signal, stack }: Context,

@@ -1,4 +1,4 @@
-/** What some tests need besides the stores: programs, installed from the distribution where they are not there, and the repository's history. */
+/** What some tests need besides the stores: programs, installed from the distribution if missing, and the repository's history. */
 import { findLastRelease } from '@gatepost/testkit/last-release';
 import type { Context } from '../local/commands/command.ts';
 import type { Say } from '../local/commands/say.ts';
@@ -8,8 +8,8 @@ import { findInstaller } from '../local/stores/debian.ts';
 type Place = Pick<Context, 'env' | 'say' | 'signal'>;
 
 /**
- * The browser of the browser tests: its path, or undefined if it cannot be had. Debian builds Chromium a second time, without windows and what
- * goes with them: on the same pages it takes less than half the processor's time.
+ * The browser of the browser tests: its path, or undefined if it is unavailable. Debian also builds a headless Chromium without windows: on
+ * the same pages it takes less than half the CPU time.
  */
 export async function findTestBrowser(place: Place): Promise<string | undefined> {
   const { env, say, signal } = place;
@@ -22,13 +22,13 @@ export async function findTestBrowser(place: Place): Promise<string | undefined>
   return find() ?? findChromium(place);
 }
 
-/** The whole of Chromium: its path, or undefined if it cannot be had. */
+/** The full Chromium: its path, or undefined if it is unavailable. */
 export async function findChromium({ env, say, signal }: Place): Promise<string | undefined> {
   const find = () => findProgram(['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'], env.PATH);
   const given = env.CHROMIUM_PATH || find();
   if (given) return given;
   const install = await findInstaller(signal, env.PATH);
-  // What the distribution does not have, or cannot bring now, only browser tests lack.
+  // If it cannot be installed, only browser tests are affected.
   if (install) await say.step('Chromium', 'installed', () => install(['chromium'])).catch(() => {});
   const found = find();
   if (!found)
@@ -39,7 +39,7 @@ export async function findChromium({ env, say, signal }: Place): Promise<string 
   return found;
 }
 
-/** The pooler that some tests put between the services and PostgreSQL. */
+/** The connection pooler that some tests put between the services and PostgreSQL. */
 export async function needPgBouncer({ env, say, signal }: Place): Promise<void> {
   if (findProgram(['pgbouncer'], env.PATH)) return;
   const install = await findInstaller(signal, env.PATH);
@@ -47,7 +47,7 @@ export async function needPgBouncer({ env, say, signal }: Place): Promise<void> 
   else say.about('PgBouncer', 'is missing: the tests that need it will fail. Install the package pgbouncer');
 }
 
-/** The test of an upgrade runs the last release, out of the history: whether this clone reaches back that far. */
+/** Whether this clone's history reaches back to the last release, which the upgrade test runs. */
 export async function hasLastRelease(say: Say): Promise<boolean> {
   const has = (await findLastRelease()) !== undefined;
   if (!has)

@@ -1,7 +1,7 @@
 /**
- * How Jest loads test files: by Node itself, which reads our TypeScript as in production. Jest's own runtime builds every module anew for every
- * file, which took a second and more of each. Here what services and packages are made of is loaded once a worker, as what lies in `node_modules` is,
- * and stays compiled and warm: their state is that of what was opened, and a file closes what it opens. The tests' own modules each file has anew.
+ * Loads test files with Node itself, which reads our TypeScript as in production. Jest's own runtime builds every module anew for every file,
+ * which took a second or more each. Here the modules of services and packages are loaded once per worker, like those in `node_modules`, and
+ * stay compiled and warm: their only state is what a file opens, and it closes that again. Each file has its tests' own modules anew.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire, flushCompileCache, registerHooks, stripTypeScriptTypes } from 'node:module';
@@ -10,20 +10,20 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const require = createRequire(import.meta.url);
 const workspace = pathToFileURL(join(import.meta.dirname, '../../')).href;
-/** What test files import from `@jest/globals`, which by itself is but an error. */
+/** What test files import from `@jest/globals`, which itself only throws. */
 const globals = new URL('globals.mjs', import.meta.url).href;
 const openTelemetry = Symbol.for('opentelemetry.js.api.1');
 
-process.setMaxListeners(0); // those of many files come together
+process.setMaxListeners(0); // those of many files add up
 
-/** Counts the files of this worker: the modules of each have its number in their URLs. */
+/** Counts this worker's files: each file's modules have its number in their URLs. */
 let file = 0;
-/** What is worked out once a worker. */
+/** Cached for the worker. */
 const resolved = new Map();
 const stripped = new Map();
-/** What is loaded once a worker: what services and packages are made of. */
+/** Modules of services and packages, loaded once per worker. */
 const sources = /\/(services|packages)\/[\w-]+\/src\/(?!.*\.test\.ts$).*\.ts$/;
-/** Validators of descriptions, which take seconds to make, and signing keys; they hold nothing of a file's. */
+/** Validators made from descriptions, which takes seconds, and signing keys; they hold no state of a file. */
 const shared = /\/test\/(support\/)?(conformance|github-openapi|made-keys)\.ts$/;
 
 registerHooks({
@@ -54,7 +54,7 @@ registerHooks({
   },
 });
 
-/** The part of Jest's runtime that its runner and its test framework call. */
+/** The part of Jest's runtime that its runner and test framework call. */
 export default class NodeRuntime {
   #environment;
   #before;
@@ -77,7 +77,7 @@ export default class NodeRuntime {
     return require(path);
   }
 
-  /** The test framework, whose state is that of one file. */
+  /** The test framework, whose state belongs to one file. */
   requireInternalModule(path) {
     delete require.cache[path];
     return require(path);
@@ -97,7 +97,7 @@ export default class NodeRuntime {
 
   getAllCoverageInfoCopy() {}
 
-  /** The next file finds the process as this one did. */
+  /** Restores the process for the next file. */
   teardown() {
     const { env, fetch, exit } = this.#before;
     for (const name of Object.keys(process.env)) if (!(name in env)) delete process.env[name];
@@ -105,8 +105,8 @@ export default class NodeRuntime {
     Object.assign(globalThis, { fetch });
     process.exit = exit;
     delete globalThis[openTelemetry];
-    // A worker is ended by a signal, at which Node would not write it. Later files would write the same modules under other numbers, for no
-    // other run to find.
+    // Written now, since a worker is ended by a signal, on which Node would not write it. Later files would write the same modules under other
+    // numbers, which no other run would find.
     if (file === 1) flushCompileCache();
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The order of Jest's files: one story among eight others, from the beginning on. A story takes half a minute or more and starts whole
- * systems: at the end nothing would run beside it, and several at once would keep each other waiting.
+ * Orders Jest's files: one story among eight others, from the beginning. A story takes half a minute or more and starts whole systems: at the
+ * end nothing would run beside it, and several at once would slow each other down.
  */
 import Sequencer from '@jest/test-sequencer';
 

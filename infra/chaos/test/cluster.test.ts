@@ -1,4 +1,4 @@
-/** One cluster of RabbitMQ, which takes long to start, for all that is asked of one. */
+/** All tests of a RabbitMQ cluster share one, since it takes long to start. */
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ test('a cluster of which one node is killed and another cut off loses nothing, a
   const context = { args: [], env: process.env, home, say, signal, stack: ofChaos };
   const verdict = await runChaos(context, {
     accounts: 20,
-    seconds: 1, // each of these once
+    seconds: 1, // one strike of each
     eventsPerSecond: 60,
     failingShare: 0,
     freezes: false,
@@ -51,19 +51,19 @@ test('a cluster of which one node is killed and another cut off loses nothing, a
     ]),
   );
   expect(verdict.deliveries).toBeGreaterThan(100);
-}, 600_000); // what is lost is waited for, for three minutes, before it counts as lost
+}, 600_000); // lost deliveries are awaited for three minutes before they count as lost
 
-// With RabbitMQ before 3.12 a channel that was first published on in that moment was refused everything until the dead node was back.
+// Before RabbitMQ 3.12, every publish on a channel first used at that moment was refused until the dead node was back.
 test('who publishes first while a queue has just lost its leader publishes on without it', async () => {
   if (!cluster) return;
-  // The last has not been away. The connection that declares a queue has its leader on that node.
+  // The last node has not been away. A queue's leader is on the node of the connection that declares it.
   const [leading, ...others] = cluster.nodes.toReversed();
   const model = await connect(leading!.url);
   model.on('error', () => {});
   const channel = await model.createChannel();
   const [queue] = topology.queues;
   await channel.assertExchange(eventsExchange, 'topic');
-  await channel.deleteQueue(queue!.name); // the story before made it, at any node
+  await channel.deleteQueue(queue!.name); // created by the test before, on any node
   await channel.assertQueue(queue!.name, { arguments: queue!.arguments });
   await channel.bindQueue(queue!.name, eventsExchange, '#');
   const open = async ({ url }: { url: string }) => stack.use(await openProducer({ url, source: 'urn:test' }));

@@ -1,4 +1,4 @@
-/** Events and deliveries over several queues. */
+/** Events and deliveries spread over several queues. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,9 +17,9 @@ test('the number of shards is changed while dispatchers run, up and down, and ev
   await using stack = new AsyncDisposableStack();
   const home = mkdtempSync(join(tmpdir(), 'gatepost-shards-'));
   stack.defer(() => rmSync(home, { recursive: true, force: true }));
-  const size = { accounts: 12, eventsPerSecond: 1_000_000 }; // no limit that matters
+  const size = { accounts: 12, eventsPerSecond: 1_000_000 }; // effectively no limit
   const record = stack.use(await openRecord(0, () => 0));
-  // An attempt that a machine that stands still answers too late is made again, as it ought to be.
+  // An attempt answered too late by a stalled machine would rightly be repeated.
   const env = { DELIVERY_TIMEOUT_MS: '120000' };
   const system = stack.use(await openSystem({ seedFile: writeSeed(home, size), env }));
   const places = await createHooks(await openApi(system), record.url, size);
@@ -32,7 +32,7 @@ test('the number of shards is changed while dispatchers run, up and down, and ev
   let expected = 0;
   const allDelivered = () => until('all deliveries', () => record.acceptedOnce() === expected);
 
-  /** Publishes while dispatchers of other shards take the place of those that run, one after the other. */
+  /** Publishes while dispatchers with other shards replace the running ones, one after the other. */
   let running: Service[] = [system.dispatcher, await system.startDispatcher()];
   const all = [...running];
   const changeTo = async (shards: { EVENT_SHARDS: string; DELIVERY_SHARDS: string }) => {
@@ -53,7 +53,7 @@ test('the number of shards is changed while dispatchers run, up and down, and ev
   await changeTo({ EVENT_SHARDS: '2', DELIVERY_SHARDS: '4' });
   await changeTo({ EVENT_SHARDS: '4', DELIVERY_SHARDS: '1' });
 
-  // While no dispatcher runs: an account's events stand in one shard, and what names no account in one, too.
+  // While no dispatcher runs: an account's events stay in one shard, and so do events without an account.
   for (const dispatcher of running) await dispatcher.end('SIGTERM');
   const shards = [eventsQueue, `${eventsQueue}.2`, `${eventsQueue}.3`, `${eventsQueue}.4`];
   for (const { subject, hooks } of places) {
@@ -76,7 +76,7 @@ test('the number of shards is changed while dispatchers run, up and down, and ev
   }
   expected += 10 * hooks.length;
 
-  // Fewer again: what waits in the shards that there were is delivered all the same.
+  // Fewer again: messages waiting in the former shards are delivered all the same.
   running = [await system.startDispatcher()];
   all.push(...running);
   await allDelivered();
@@ -85,7 +85,7 @@ test('the number of shards is changed while dispatchers run, up and down, and ev
   await until('nothing to be left', async () =>
     (await waiting([...shards, deliveriesQueue, `${deliveriesQueue}.2`])).every((count) => count === 0),
   );
-  // What a dispatcher was in trouble about says which copies were to be expected.
+  // The dispatchers' warnings show which copies were to be expected.
   const warnings = () =>
     all.flatMap((service) => service.output().match(/.*("level":"(warn|error)"|"delivery failed").*/g) ?? []);
   expect([record.accepted.length, record.accepted.length === expected ? [] : warnings()]).toEqual([expected, []]);

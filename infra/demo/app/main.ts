@@ -1,6 +1,6 @@
 /**
- * The demo application, http://localhost:4599 under `npm start`: what a team would write around the gate and the post. It signs people
- * in with Auth0's own SDK for Express, shows their tokens, calls the webhook API as them, and lists webhooks as they arrive.
+ * The demo application, http://localhost:4599 under `npm start`: what a team would build on the gate and the post. It signs people in with
+ * Auth0's own SDK for Express, shows their tokens, calls the webhook API on their behalf, and lists webhooks as they arrive.
  */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -13,7 +13,7 @@ import { page } from './page.ts';
 
 const port = Number(process.env.DEMO_PORT || 4599);
 const baseURL = `http://localhost:${port}`;
-// Deliveries to private addresses are refused but for this one, which `npm start` allows.
+// Deliveries to private addresses are refused except for this one, which `npm start` allows.
 const receiverHost = process.env.DEMO_RECEIVER_HOST || '127.0.0.2';
 const api = (process.env.WEBHOOK_API_URL || 'http://localhost:4500/').replace(/\/$/, '');
 const repository = 'acme/widgets';
@@ -53,7 +53,7 @@ app.get('/', async (request, response) => {
 
 app.post('/call', openid.requiresAuth(), (request, response) => show(request, response, 'GET', hooksUrl));
 
-/** The receiver's address as a hook of the repository, with a secret that only this process knows. */
+/** Registers the receiver's address as a hook of the repository, with a secret that only this process knows. */
 app.post('/hook', openid.requiresAuth(), async (request, response) => {
   const url = `http://${receiverHost}:${port}/receive`;
   const config = { url, content_type: 'json', secret: webhookSecret };
@@ -63,7 +63,7 @@ app.post('/hook', openid.requiresAuth(), async (request, response) => {
   else await show(request, response, 'POST', hooksUrl, { config, events: ['*'] });
 });
 
-/** What a producer of the team would do: one event on RabbitMQ. */
+/** What one of the team's producers would do: publishes one event to RabbitMQ. */
 app.post('/event', openid.requiresAuth(), async (_request, response) => {
   const amqpUrl = process.env.PRODUCER_AMQP_URL || process.env.AMQP_URL || 'amqp://guest:guest@127.0.0.1:5672';
   const body = Buffer.from(JSON.stringify({ action: 'opened', issue: { number: 1, title: 'It works' } }));
@@ -74,7 +74,7 @@ app.post('/event', openid.requiresAuth(), async (_request, response) => {
   response.redirect(303, '/');
 });
 
-/** What has arrived, oldest first, then each webhook as it arrives: as server-sent events. */
+/** Everything that has arrived, oldest first, then each webhook as it arrives, as server-sent events. */
 app.get('/arrived', openid.requiresAuth(), (request, response) => {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
   response.flushHeaders();
@@ -83,9 +83,9 @@ app.get('/arrived', openid.requiresAuth(), (request, response) => {
   request.once('close', () => watching.delete(response));
 });
 
-/** A person's call of the webhook API, with the token that the gate gave for it. */
+/** Calls the webhook API for a person, with the token that the gate issued for it. */
 async function call(request: Request, method: string, url: string, body?: object): Promise<globalThis.Response> {
-  let token = request.oidc.accessToken!; // requiresAuth
+  let token = request.oidc.accessToken!; // guaranteed by requiresAuth
   if (token.isExpired()) token = await token.refresh();
   return fetch(url, {
     method,
@@ -105,7 +105,7 @@ async function show(request: Request, response: Response, method: string, url: s
   response.send(page({ user, idTokenClaims, claims: undefined, answer }));
 }
 
-/** The receiver: it checks each signature over the bytes as they came, before it believes anything. */
+/** The receiver: checks each signature over the raw bytes before trusting anything. */
 const receiver = createServer(async (request, response) => {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);

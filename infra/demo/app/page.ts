@@ -2,9 +2,9 @@
 export type PageParts = {
   user: Record<string, unknown> | undefined;
   idTokenClaims: object | undefined;
-  /** Of the access token. */
+  /** The claims of the access token. */
   claims: object | undefined;
-  /** What the webhook API said, if it was just asked. */
+  /** The webhook API's answer, if it was just called. */
   answer: { line: string; status: number; body: unknown } | undefined;
 };
 
@@ -45,7 +45,7 @@ ${answer ? `<h2>The webhook API answered ${answer.status}</h2><p><code>${escaped
 ${claims ? `<h2>Your access token for the webhook API says</h2>${json(claims)}` : ''}
 <script>
   const arrived = new EventSource('/arrived');
-  arrived.onopen = () => document.getElementById('arrived').replaceChildren(); // all come again
+  arrived.onopen = () => document.getElementById('arrived').replaceChildren(); // all are sent again
   arrived.onmessage = ({ data }) => {
     const { at, event, guid, signature } = JSON.parse(data);
     const row = document.getElementById('arrived').insertRow(0);

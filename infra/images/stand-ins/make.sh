@@ -12,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 . "$here/names.sh"
 
 mirror=$(apt-get indextargets --format '$(REPO_URI)' | head -1)
-# Debian's slim images lack what nobody reads in a container.
+# Debian's slim images leave out what nobody reads in a container.
 make_root() { # make_root SUITE FOLDER
   [ -d "$2/usr" ] || debootstrap --variant=minbase "$1" "$2" "$mirror"
   tar --create --directory "$2" --exclude=./usr/share/doc/* --exclude=./usr/share/man/* --exclude=./usr/share/locale/* \
