@@ -1,6 +1,6 @@
 /**
- * What an action that does nothing costs a sign-in and a refresh: two gates on the same stores, one of which has it, asked by turns, one
- * flow after the other, so that it is a latency and no queue.
+ * What an action that does nothing adds to a sign-in and a refresh: two gates on the same stores, one of which has the action, asked in turn,
+ * one flow after the other, so that latency is measured and not queueing.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,12 +14,12 @@ import { beside, ms, quantile } from './quantile.ts';
 import { runLoad } from './run-load.ts';
 import { codeForm, keepForm, keepPath, logIn, refreshForm, ssoPath, tokensOf } from './sso.ts';
 
-/** Milliseconds more at the median. */
+/** Additional milliseconds at the median. */
 const bar = 3;
 
 type Round = { latencies: number[]; failed: number; failure?: string | undefined; cpu: number };
 
-/** `seconds` of each round; `rounds`: pairs of them. */
+/** `seconds` of each round; `rounds`: pairs of rounds. */
 export async function actions(options: Record<string, string | undefined>): Promise<Result> {
   const seconds = Number(options.seconds ?? 1);
   const rounds = Number(options.rounds ?? 20);
@@ -54,7 +54,7 @@ export async function actions(options: Record<string, string | undefined>): Prom
     const pairs: { without: Round; with: Round }[] = [];
     for (const gate of [plain, bound]) await run(gate); // warm up
     for (let round = 0; round < rounds; round += 1) {
-      // In turn the first: what one leaves to do in the background falls on the other.
+      // Take turns at being first: background work left by one falls on the other.
       const order = round % 2 === 0 ? [plain, bound] : [bound, plain];
       const [first, second] = [await run(order[0]!), await run(order[1]!)];
       pairs.push(order[0] === plain ? { without: first, with: second } : { without: second, with: first });

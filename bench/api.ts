@@ -1,7 +1,7 @@
 /**
  * How fast the webhook API reads, with a full delivery log: lists of hooks, lists of deliveries, and a page answered with 304. With
- * `--beside FOLDER` the API of another checkout (built there) is asked by turns on the same log, so that both have the same machine. With
- * `--profile y` each row says instead where the CPU of the main thread goes, as in profile.ts.
+ * `--beside FOLDER` another checkout's API (built there) is measured in turn on the same log, so that both have the same machine. With
+ * `--profile y` each row instead says where the main thread's CPU time goes, as in profile.ts.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ const connections = 50;
 const perSecondBar = 2_500;
 const p99Bar = 20;
 const rounds = 4;
-/** Of a round at a steady rate; else its slowest hundredth would be its own begin. */
+/** Before a steady-rate round; otherwise the slowest hundredth would be its own start. */
 const leadSeconds = 1;
 
 type Api = { service: Service; port: number; profile: string | undefined };
@@ -29,7 +29,7 @@ type Sum = { requests: number; failed: number; seconds: number; latencies: numbe
 type CpuOf = 'api' | 'postgres' | 'redis' | 'load';
 const cpuOf: CpuOf[] = ['api', 'postgres', 'redis', 'load'];
 
-/** `rows`: deliveries in the log; `rate`: of the steady rounds; `only`: rows by a part of their names, separated by commas. */
+/** `rows`: deliveries in the log; `rate`: of the steady rounds; `only`: parts of row names, separated by commas. */
 export async function api(options: Record<string, string | undefined>): Promise<Result> {
   const deliveries = Number(options.rows ?? 10_000_000);
   const seconds = Number(options.seconds ?? 10);
@@ -68,7 +68,7 @@ export async function api(options: Record<string, string | undefined>): Promise<
     return { service: await startService('webhook-api', own, opsPort, checkout), port, profile };
   }
 
-  /** One round: as fast as answers come, or at a rate. */
+  /** One round: as fast as answers come, or at a fixed rate. */
   async function measure({ service, port }: Api, requests: string[], wantedSeconds: number, at?: number): Promise<Sum> {
     const used = () => ({
       api: cpuSeconds(service.pid),
@@ -164,7 +164,7 @@ export async function api(options: Record<string, string | undefined>): Promise<
   return { rows, figures: { ...figures, memories } };
 }
 
-/** Each kind of request, as it is written to the socket. */
+/** The requests of each kind, as written to the socket. */
 function requestsOf(hooks: FilledHook[], token: string): Record<string, string[]> {
   const get = (path: string) =>
     `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: bench\r\nAuthorization: Bearer ${token}\r\n\r\n`;

@@ -1,4 +1,4 @@
-/** A great many deliveries wait for their account's limit: does it cost memory, or fresh events their latency? */
+/** Very many deliveries wait for their account's limit: does that cost memory, or delay fresh events? */
 import { openApi } from '@gatepost/testkit/api';
 import { openProducer } from '@gatepost/testkit/producer';
 import { openBenchSystem, readMetric } from './bench-system.ts';
@@ -45,7 +45,7 @@ export async function backlog(options: Record<string, string | undefined>): Prom
   const parkSeconds = (performance.now() - from) / 1_000;
   const peak = memoryOf(system.dispatcher.pid).peakMb;
 
-  await quiet.measure(10); // what the parking left behind
+  await quiet.measure(10); // time for the aftermath of parking
   const after = await quiet.measure(seconds);
   const memoryAfter = memoryOf(system.dispatcher.pid).nowMb;
   const growth = memoryAfter - memoryBefore;

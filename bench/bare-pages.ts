@@ -1,12 +1,12 @@
 /**
- * The way of a page through a sign-in that is still good, with nothing behind it: a document that leaves for another origin, which sends the browser back at once;
- * there a token is asked for, and what is shown. What a browser needs for that, no page can be faster than.
+ * The path of a page through a still valid sign-in, without anything behind it: a document redirects to another origin, which sends the
+ * browser straight back; then a token and the data are fetched. No page can be faster than what a browser needs for that.
  */
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What is shown at its end. */
+/** What it finally shows. */
 export const bareRow = '.row';
 
 /** @returns the address of the page. */
@@ -24,7 +24,7 @@ export async function openBarePages(stack: AsyncDisposableStack): Promise<string
     response.writeHead(302, { Location: `${page}?code=1` }).end();
   });
   page = await open((request, response) => {
-    // As the console's, it shares its process with no other page.
+    // Like the console's, this page shares its process with no other.
     response.setHeader('Cross-Origin-Opener-Policy', 'same-origin');
     if (request.url === '/data') return void response.end('{}');
     response.setHeader('Content-Type', request.url === '/script' ? 'text/javascript' : 'text/html');

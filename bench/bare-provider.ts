@@ -1,6 +1,6 @@
 /**
- * The ceiling: oidc-provider alone, its artefacts in memory, answering client_credentials with an ES256 JWT for the client, API
- * and scope of `gate-seed.ts`, and people by its own development pages, who log in as whoever they say. A process of its own, so that its CPU is its own. Argument: the port. Says `ready` to its parent.
+ * The ceiling: oidc-provider alone, its artefacts in memory, answering client_credentials with an ES256 JWT for the client, API and scope of
+ * `gate-seed.ts`, and people by its development pages, which accept any login. A separate process. Argument: the port. Sends `ready`.
  */
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import Provider from 'oidc-provider';
@@ -10,7 +10,7 @@ const port = Number(process.argv[2]);
 const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 
 const provider = new Provider(`http://localhost:${port}`, {
-  // Node's type of a JWK leaves more open than the library's.
+  // Node's type of a JWK is looser than the library's.
   jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kid: randomUUID(), alg: 'ES256', use: 'sig' } as never] },
   clients: [
     {

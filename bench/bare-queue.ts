@@ -1,6 +1,6 @@
 /**
- * A queue of RabbitMQ with nothing behind it: small messages at a steady rate beside what else is published, and how late they arrive at a
- * consumer that does nothing else, in a process of its own. No dispatcher that reads the same queue can be better.
+ * A RabbitMQ queue with nothing behind it: small messages at a steady rate beside other publishing, and how late they reach a consumer in a
+ * separate process that does nothing else. No dispatcher that reads the same queue can be better.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,7 +11,7 @@ import { payload } from './payload.ts';
 import { quantile } from './quantile.ts';
 
 const queue = 'gatepost.bench';
-/** What is measured begins with it. */
+/** The first byte of measured messages. */
 const mark = Buffer.from(' ');
 const now = () => performance.timeOrigin + performance.now();
 
@@ -38,7 +38,7 @@ export async function measureBareQueue(
     for (; sent < ((performance.now() - from) / 1_000) * rate; sent += 1)
       channel!.sendToQueue(queue, Buffer.concat([mark, payload(now())]), { persistent: true });
   await Promise.all([publishingBeside, channel!.waitForConfirms()]);
-  await new Promise((resolve) => setTimeout(resolve, 500)); // the last arrive
+  await new Promise((resolve) => setTimeout(resolve, 500)); // until the last ones arrive
   const latencies = await latenciesOf(consumer);
   await channel!.deleteQueue(queue);
   await Promise.all([publishing!.close(), other!.close()]);

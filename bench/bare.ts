@@ -1,12 +1,12 @@
 /**
- * The ceiling: the same POSTs by a bare client, nothing around it, `concurrency` at once. A process of its own, so that its
- * CPU is its own. Arguments: got | request | http, url, how many, concurrency. Sends its figures to the parent.
+ * The ceiling: the same POSTs by a bare client, with nothing around it, `concurrency` at a time. A separate process with its own CPU time.
+ * Arguments: got | request | http, url, how many, concurrency. Sends its figures to the parent.
  */
 import { Agent, type IncomingMessage, request } from 'node:http';
 import got from 'got';
 import { payload } from './payload.ts';
 
-/** got as it comes; got with a request function of ours, as deliveries use it; node:http. */
+/** got as it is; got with our own request function, as for deliveries; node:http. */
 export type Client = 'got' | 'request' | 'http';
 export type Bare = { seconds: number; cpuSeconds: number };
 
@@ -37,7 +37,7 @@ const byGot = got.extend({
   timeout: { request: 10_000 },
   responseType: 'buffer',
 });
-// As the dispatcher uses it: our request function sends all of the request.
+// As in the dispatcher: our request function sends the whole request.
 const byRequest = got.extend({
   method: 'POST',
   retry: { limit: 0 },

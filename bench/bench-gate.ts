@@ -1,4 +1,4 @@
-/** The gate alone as its users run it: a process of its own, on the stores of `npm run bench` or else on those of the tests. */
+/** The gate alone, as its users run it: a separate process, on the stores of `npm run bench` or else on those of the tests. */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ export type RunningGate = { issuer: string; port: number; service: Service };
 export type BenchGate = AsyncDisposable &
   RunningGate & {
     databaseUrl: string;
-    /** Starts one more gate on the same stores, that reaches PostgreSQL by another way, or has more variables. */
+    /** Starts another gate on the same stores, with another way to PostgreSQL or more variables. */
     startAnother(databaseUrl: string, more?: Record<string, string>): Promise<RunningGate>;
   };
 

@@ -1,4 +1,4 @@
-/** The system under measurement: on the stores that `npm run bench` brings, or else on those of the tests. */
+/** The system under measurement: on the stores that `npm run bench` starts, or else on those of the tests. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -21,7 +21,7 @@ export async function openBenchSystem(accounts: Account[], env: Record<string, s
   });
 }
 
-/** The sum of a metric's samples over some services; `0` where it is not there yet. */
+/** The sum of a metric's samples over some services; `0` while it does not exist yet. */
 export async function readMetric(services: Service[], name: string): Promise<number> {
   const texts = await Promise.all(services.map(async ({ opsUrl }) => (await fetch(`${opsUrl}/metrics`)).text()));
   const sample = new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'gm');

@@ -1,4 +1,4 @@
-/** The benchmarks by their names, and how they are asked for. It loads none of them, so that whoever starts stores first can look here before. */
+/** The benchmarks by name, and their options. Loads none of them, so that the arguments can be checked before any store starts. */
 import { parseArgs } from 'node:util';
 import type { Benchmark } from './main.ts';
 
@@ -31,7 +31,7 @@ const usage = `usage: npm run bench -- ${Object.keys(benchmarks).join(' | ')} [-
 
 type Asked = { name: string; load: () => Promise<Benchmark>; options: Record<string, string | undefined> };
 
-/** What is asked for, or, where there is no such benchmark, how to ask. */
+/** The requested benchmark, or the usage if there is no such one. */
 export function readArgs(args: string[]): Asked | { usage: string } {
   const { positionals, values } = parseArgs({
     args,

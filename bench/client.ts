@@ -1,5 +1,5 @@
 /**
- * What a POST costs by got as it comes, by got as deliveries use it and by node:http, in turns. It needs no stores:
+ * What a POST costs with got as it is, with got as used for deliveries, and with node:http, in turn. It needs no stores:
  * `node --conditions=source bench/main.ts client` runs it as well.
  */
 import { fork } from 'node:child_process';

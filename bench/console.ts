@@ -1,6 +1,6 @@
 /**
- * How long somebody waits for the console, with 10,000 hooks of one account and a full log of which one hook has a fifth: from an address typed into a new tab to the first row of
- * the list, or to the word that there is none, in Chromium on the machine itself. Whoever is signed in at the gate goes through it at each load, since the console keeps no token.
+ * How long somebody waits for the console, with 10,000 hooks of one account and a full log, a fifth of it one hook's: from an address in a
+ * new tab to the list's first row, or to "none", in local Chromium. Each load passes through the gate, since the console keeps no token.
  */
 import { randomUUID } from 'node:crypto';
 import { openConsole, signIn } from '@gatepost/testkit/console';
@@ -11,7 +11,7 @@ import { beside, ms, quantile } from './quantile.ts';
 
 const barMs = 1_000;
 const tries = 7;
-/** What says so. */
+/** The element with that message. */
 const noneOfThis = 'div.state:not(.problem)';
 
 /** `rows`: deliveries in the log. */
@@ -35,7 +35,7 @@ export async function console(options: Record<string, string | undefined>): Prom
   const { id, repository } = hooks.find((one) => one.id !== busiest.id)!;
   const newContext = async () => (await openPage()).context();
 
-  /** From an address to what it is opened for, in a new tab. */
+  /** From entering an address to the wanted content, in a new tab. */
   async function load(
     context: Awaited<ReturnType<typeof newContext>>,
     address: string,
@@ -87,7 +87,7 @@ export async function console(options: Record<string, string | undefined>): Prom
     rows.push([what, hasBar ? beside(shown, `under ${barMs / 1000} s`, median < barMs) : shown]);
     figures[what] = took;
   };
-  /** In one browser, after a first time, which fills the caches. */
+  /** Repeated in one browser, after a first load that fills the caches. */
   async function loads(context: Awaited<ReturnType<typeof newContext>>, address: string, wanted: string) {
     const took: number[] = [];
     for (let count = 0; count <= tries; count += 1) took.push((await load(context, address, wanted)).took);
@@ -115,13 +115,13 @@ export async function console(options: Record<string, string | undefined>): Prom
 type Page = Awaited<ReturnType<Awaited<ReturnType<typeof openConsole>>['openPage']>>;
 
 /**
- * When (`performance.now()`, ms) a page shows this for the first time, looked for at each frame. Playwright's own waiting looks twice a second after the
- * first quarter of one.
+ * When (`performance.now()`, ms) a page first shows the selector, checked at each frame. Playwright's own waiting checks only twice a second
+ * after the first quarter.
  */
 async function watchFor(page: Page, wanted: string): Promise<{ seen: Promise<number> }> {
   const { promise: seen, resolve } = Promise.withResolvers<number>();
   await page.exposeFunction('benchSeen', () => resolve(performance.now()));
-  // As text: types of what a page knows are not those of Node.
+  // As text: the page's types are not those of Node.
   await page.addInitScript(`
     (function look() {
       if (document.querySelector(${JSON.stringify(wanted)})) benchSeen();

@@ -1,6 +1,6 @@
 /**
- * How fast events become deliveries, at what cost, beside the bare client's ceiling in the same run: first at a steady rate,
- * for latency; then with more offered than can be done, for throughput; then the same POSTs by got and by node:http alone.
+ * How fast events become deliveries, at what cost, compared with the bare client's ceiling in the same run: first at a steady rate, for
+ * latency; then with more offered than possible, for throughput; then the same POSTs by got and by node:http alone.
  */
 import { openApi } from '@gatepost/testkit/api';
 import { openProducer } from '@gatepost/testkit/producer';
@@ -90,7 +90,7 @@ type Phase = {
   cpuPerThousand: Record<string, number>;
 };
 
-/** Publishes `total` events at a constant rate, however slow what follows is, and waits until all are received. */
+/** Publishes `total` events at a constant rate, however slow the rest is, and waits until all are received. */
 async function publishAtRate(
   system: System,
   receiver: ReceiverProcess,

@@ -1,6 +1,6 @@
 /**
- * How soon the webhook API explains a delivery, with a full log and as many events: what was delivered, what waits in a long queue, and what was
- * never made. A database that an earlier run has filled is used as it is. `only`: rows whose names hold this.
+ * How soon the webhook API explains a delivery, with a full log and as many events: one that was delivered, one in a long queue, and one that
+ * was never made. Reuses a database filled by an earlier run. `only`: rows whose names contain this.
  */
 import pg from 'pg';
 import { openBenchSystem } from './bench-system.ts';
@@ -16,7 +16,7 @@ const connections = 20;
 const p99Bar = 20;
 const waitingCount = 100_000;
 const sampled = 20_000;
-/** The service and who asks are compiled, connections are opened: a hundredth of the requests is less than what comes in 100 ms. */
+/** For compiling service and client and opening connections: a hundredth of the requests is fewer than arrive in 100 ms. */
 const leadSeconds = 5;
 
 export async function explain(options: Record<string, string | undefined>): Promise<Result> {
@@ -26,7 +26,7 @@ export async function explain(options: Record<string, string | undefined>): Prom
 
   await using system = await openBenchSystem([{ login: 'acme' }], {
     RATE_LIMIT_PER_HOUR: '1000000000',
-    SECRETS_KEY: Buffer.alloc(32, 'bench').toString('base64'), // that of the run that has filled the database
+    SECRETS_KEY: Buffer.alloc(32, 'bench').toString('base64'), // that of the run that filled the database
   });
   await system.dispatcher.end('SIGTERM');
   const { databaseUrl, webhookApi } = system;
@@ -35,7 +35,7 @@ export async function explain(options: Record<string, string | undefined>): Prom
     const { hooks } = await fillLog(databaseUrl, deliveries);
     await fillEvents(databaseUrl);
     await fillWaiting(databaseUrl, hooks[0]!.id, waitingCount);
-    await query(databaseUrl, 'CHECKPOINT'); // what was filled is not written out while we measure
+    await query(databaseUrl, 'CHECKPOINT'); // so that the filled data is not written out during the measurement
   }
   const filledSeconds = (performance.now() - filledAt) / 1_000;
   const token = await system.token();
@@ -79,7 +79,7 @@ async function isFilled(databaseUrl: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Requests for rows drawn at random from all of them. */
+/** Requests for randomly drawn rows. */
 async function samplePaths(databaseUrl: string): Promise<Record<string, string[]>> {
   const log = await query<{ id: string; guid: string; hook: number; repository: string; other: number }>(
     databaseUrl,

@@ -1,4 +1,4 @@
-/** One account floods: do the others notice? First under the default limit, then with what has piled up set free at once. */
+/** One account floods: do the others notice? First under the default limit, then with the whole backlog released at once. */
 import { openApi } from '@gatepost/testkit/api';
 import type { Service } from '@gatepost/testkit/system';
 import { measureBareQueue } from './bare-queue.ts';
@@ -75,13 +75,13 @@ export async function fairness(options: Record<string, string | undefined>): Pro
   };
 }
 
-/** They arrive about in the order in which they were sent. */
+/** They arrive roughly in the order in which they were sent. */
 const longestOfEach = (count: number, latencies: number[]) =>
   Array.from({ length: Math.ceil(latencies.length / count) }, (_, second) =>
     Math.max(...latencies.slice(second * count, (second + 1) * count)).toFixed(0),
   );
 
-/** Seconds until so many deliveries wait for their account's limit. */
+/** Seconds until that many deliveries wait for their account's limit. */
 async function parkedWithin(dispatcher: Service, wanted: number, from: number): Promise<number> {
   while (
     (await readMetric([dispatcher], 'dispatcher_throttled_total')) < wanted &&

@@ -1,7 +1,7 @@
-/** Gives each delivery of a filled log (fill-log.ts) its event, and lets more deliveries wait for their account's limit. */
+/** Gives each delivery of a filled log (fill-log.ts) its event, and makes more deliveries wait for their account's limit. */
 import pg from 'pg';
 
-/** A day's events are written aside, without indexes, and attached when they are all there. */
+/** Each day's events are written to a separate table without indexes, which is attached when complete. */
 export async function fillEvents(databaseUrl: string): Promise<void> {
   await inDatabase(databaseUrl, async (database) => {
     const { rows: days } = await database.query<{ day: string; table: string }>(
@@ -26,7 +26,7 @@ export async function fillEvents(databaseUrl: string): Promise<void> {
   });
 }
 
-/** Parks first deliveries of new events at one hook, in their order. */
+/** Parks first deliveries of new events for one hook, in order. */
 export async function fillWaiting(databaseUrl: string, hookId: number, count: number): Promise<void> {
   await inDatabase(databaseUrl, async (database) => {
     await database.query(

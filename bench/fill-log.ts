@@ -1,14 +1,14 @@
 /**
- * Fills the delivery log: a thousand repositories with five hooks each, three days of deliveries, one in ten a failure. Each day's
- * partition is written aside, without indexes, and attached when it is full: row by row into the indexes would take half an hour.
- * One hook may have a large share of it, and never fails. The statistics can be filled with what the log has.
+ * Fills the delivery log: a thousand repositories with five hooks each, three days of deliveries, one in ten a failure. Each day's partition
+ * is written separately, without indexes, and attached when full: row by row into the indexes would take half an hour. One hook may have a
+ * large share, and never fails. Optionally fills the statistics to match the log.
  */
 import pg from 'pg';
 
 export type FilledHook = { id: number; repository: string };
 
 const hooksEach = 5;
-/** The shares of the day before yesterday, yesterday and today, each written as so many rows at a time. */
+/** The shares of the day before yesterday, yesterday and today; `chunk` rows are written at a time. */
 const days = [0.4, 0.4, 0.2];
 const chunk = 250_000;
 const writers = 2;
@@ -16,8 +16,8 @@ const writers = 2;
 /**
  * @param databaseUrl a database with the webhooks' schema
  * @param options.hooks how many, default 5,000 @param options.busiest the share of the deliveries that one hook has, 0 to 1, default 0
- * @param options.counts whether the statistics are filled, too, by the minute for each hook, as if there had always been some; default no
- * @returns the hooks, in no order in particular, and the one that has the most, which never fails.
+ * @param options.counts whether to fill the statistics too, per minute and hook, as if they had always existed; default no
+ * @returns the hooks in no particular order, and the one with the most deliveries, which never fails.
  */
 export async function fillLog(
   databaseUrl: string,
@@ -50,12 +50,12 @@ export async function fillLog(
       table,
       day,
       rows: Math.min(chunk, rows - index * chunk),
-      // Spread over the day, the last one over what there was of it.
+      // Spread over the day; for the last one, over the part that has passed.
       beginsAfter: (index * chunk * seconds) / rows,
       apart: seconds / rows,
     }));
   });
-  // Ids rise with time, whoever writes them: reserved in the order of the chunks.
+  // Ids must rise with time, whichever connection writes them, so they are reserved in chunk order.
   let written = 0;
   let id = 0;
   const work = chunks.map((part) => {
@@ -111,10 +111,10 @@ async function makeHooks(database: pg.Client, count: number): Promise<FilledHook
   return rows;
 }
 
-/** A day of the log, and how many seconds of it have passed. */
+/** A day of the log, and how many of its seconds have passed. */
 type Partition = { day: string; table: string; share: number; seconds: number };
 
-/** A day's partition, empty and not attached, in place of the one that stands there. */
+/** Creates a day's partition, empty and detached, replacing the existing one. */
 async function makePartition(database: pg.Client, share: number, daysAgo: number): Promise<Partition> {
   const { rows } = await database.query<Omit<Partition, 'share'>>(
     `SELECT day::text, 'deliveries_' || to_char(day, 'YYYYMMDD') AS table,
@@ -127,7 +127,7 @@ async function makePartition(database: pg.Client, share: number, daysAgo: number
   return { day, table, share, seconds };
 }
 
-/** The statistics' partition that the day is in, if it is not there. */
+/** Creates the statistics' partition for the day's week, if it does not exist. */
 async function makeWeek(database: pg.Client, day: string): Promise<void> {
   const { rows } = await database.query<{ monday: string; next: string }>(
     "SELECT monday::text, (monday + 7)::text AS next FROM (SELECT date_trunc('week', $1::timestamp)::date AS monday) w",
@@ -143,7 +143,7 @@ const nextDay = (day: string): string => new Date(Date.parse(day) + 86_400_000).
 
 const say = (text: string) => process.stderr.write(`\r${text.padEnd(60)}`);
 
-// Hooks are drawn at random, as events come; the first one so often as $5 says.
+// Hooks are drawn at random, as for events; the first one as often as $5 says.
 const insertInto = (table: string) => `
   INSERT INTO ${table} (id, delivered_on, delivered_at, hook_id, account_id, repository_id, guid, event_key, event_on, event,
                         action, attempt, redelivery, status, status_code, error, duration_ms, timings, url, request_headers,

@@ -1,5 +1,5 @@
 /**
- * A producer in a process of its own, told by its parent when to begin: what it does to the event loop that it shares with others is no part of what is measured.
+ * A producer in a separate process, started by its parent, so that its load on an event loop shared with others is not part of the measurement.
  * Arguments: the broker's URL, the subject, how many events.
  */
 import { fork } from 'node:child_process';
@@ -9,11 +9,11 @@ import { openProducer } from '@gatepost/testkit/producer';
 import { offer } from './offer.ts';
 
 export type Flood = Disposable & {
-  /** Publishes all events as fast as the broker confirms them. Resolves with how many, and in how many seconds. */
+  /** Publishes all events as fast as the broker confirms them. Resolves to their number and the seconds it took. */
   begin(): Promise<{ published: number; seconds: number }>;
 };
 
-/** Starts one that is connected, and waits. */
+/** Starts a producer that is connected and waits. */
 export async function openFlood(amqpUrl: string, subject: string, total: number): Promise<Flood> {
   const child = fork(fileURLToPath(import.meta.url), [amqpUrl, subject, String(total)]);
   await once(child, 'message');

@@ -1,6 +1,6 @@
 /**
- * People who are logged in already come to the application again (SSO), in a process of its own: each connection has a
- * session, and asks for a code without a page and exchanges it, over and over.
+ * People who are already logged in return to the application (SSO), in a separate process: each connection has a session, and repeatedly
+ * gets a code without a page and exchanges it.
  */
 import { connect } from 'node:net';
 import { type Answer, makeReader } from './http-reader.ts';
@@ -9,16 +9,16 @@ export type FlowLoad = {
   port: number;
   /** The `Cookie` header of each connection. */
   cookies: string[];
-  /** The path with query of the authorization request. */
+  /** The authorization request's path and query. */
   authorizePath: string;
-  /** The body of the token request, but for the code. */
+  /** The token request's body, without the code. */
   form: string;
-  /** The body of a refresh that follows each exchange, but for the token; none: no refresh. */
+  /** The body of the refresh after each exchange, without the token; undefined: no refresh. */
   refreshForm?: string;
-  /** Refreshes alone, over and over: the first refresh token of each connection. */
+  /** For refreshes only, repeated: the first refresh token of each connection. */
   refreshTokens?: string[];
   seconds: number;
-  /** Goes on beyond the time until so many flows are done. */
+  /** Continues beyond the time until this many flows are done. */
   flows?: number;
 };
 
@@ -26,9 +26,9 @@ export type FlowReport = {
   flows: number;
   failed: number;
   seconds: number;
-  /** Milliseconds of a whole flow: both requests. */
+  /** Milliseconds per flow, both requests together. */
   latencies: number[];
-  /** What the first flow that failed was answered. */
+  /** The answer to the first flow that failed. */
   failure?: string;
 };
 

@@ -1,10 +1,10 @@
-/** What the gate under measurement knows: an API with ES256, a machine, a single-page application, a trusted client, people. */
+/** The seed of the gate under measurement: an API with ES256, a machine, a single-page application, a trusted client, people. */
 import { generateKeyPairSync } from 'node:crypto';
 
 export const api = 'urn:bench:api';
 const password = 'correct horse battery staple';
 
-/** Asks for a JWT by its own right. */
+/** Gets a JWT on its own behalf. */
 export const machine = {
   client_id: 'bench-machine',
   client_secret: 'bench-machine-secret',
@@ -22,10 +22,10 @@ export const app = {
   token_endpoint_auth_method: 'none',
 };
 
-/** The same people come to it with the same session, and it keeps refresh tokens. */
+/** The same people use it with the same session, and it keeps refresh tokens. */
 export const keeper = { ...app, client_id: 'bench-keeper', grant_types: ['authorization_code', 'refresh_token'] };
 
-/** The same as the first, but its ID tokens are signed with ES256 (`useEs256`). */
+/** The same as `app`, but its ID tokens are signed with ES256 (`useEs256`). */
 export const modern = { ...app, client_id: 'bench-modern' };
 
 const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -40,7 +40,7 @@ export const signer = {
   jwks: { keys: [{ ...keys.jwk, kid: 'bench', alg: 'ES256', use: 'sig' }] },
 };
 
-/** The API as a client: it asks what tokens are worth. */
+/** The API as a client: it introspects tokens. */
 export const server = {
   client_id: 'bench-server',
   client_secret: 'bench-server-secret',
@@ -51,7 +51,7 @@ export const server = {
 
 const trusted = { client_id: 'bench-trusted', client_secret: 'bench-trusted-secret', grant_types: ['password'] };
 
-/** Many, because ten tries at once for one of them would look like guessing. */
+/** Many, because ten simultaneous tries for one of them would look like guessing. */
 export const people = Array.from({ length: 64 }, (_, index) => ({
   user_id: `auth0|bench-${index}`,
   email: `bench-${index}@example.com`,
@@ -69,7 +69,7 @@ export const seed = {
   connections: [{ name: 'Username-Password-Authentication', strategy: 'auth0' }],
 };
 
-/** The body of a machine's token request, as bare oidc-provider understands it too. */
+/** The body of a machine's token request, which bare oidc-provider understands too. */
 export const machineForm = new URLSearchParams({
   grant_type: 'client_credentials',
   client_id: machine.client_id,
@@ -78,7 +78,7 @@ export const machineForm = new URLSearchParams({
   scope: 'read:x',
 }).toString();
 
-/** One token request a person, by the password grant. */
+/** One token request per person, with the password grant. */
 export const passwordForms = people.map(({ email }) =>
   new URLSearchParams({
     grant_type: 'password',

@@ -1,6 +1,6 @@
 /**
- * What each kind of request costs the gate: how many a second, and CPU seconds per 1,000 of the gate and of PostgreSQL's backends. With
- * `--beside FOLDER` the gate of another checkout (built there) is asked by turns, so that both have the same machine.
+ * What each kind of request costs the gate: requests per second, and CPU seconds per 1,000 of the gate and of PostgreSQL's backends. With
+ * `--beside FOLDER` another checkout's gate (built there) is asked in turn, so that both have the same machine.
  */
 import { randomUUID, sign } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
@@ -21,9 +21,9 @@ import { codeForm, keepForm, keepPath, logIn, modernForm, modernPath, refreshFor
 import { startBare } from './start-bare.ts';
 
 const connections = 32;
-/** Each has a session that two connections share. */
+/** Each person has a session, shared by two connections. */
 const loggedIn = 16;
-/** Of what is signed for one use: more than a gate answers in a second. */
+/** How many single-use signatures to prepare: more than a gate answers in a second. */
 const signedPerSecond = 5_000;
 
 const bareRow = 'client_credentials by bare oidc-provider, in memory';
@@ -39,8 +39,8 @@ type Figures = {
 type Drive = (seconds: number) => Promise<{ requests: number; failed: number; seconds: number; latencies: number[] }>;
 
 /**
- * `seconds` of each row and gate, in `rounds` turns; `starts`: how often both are started anew, since two processes of one commit differ
- * by up to a tenth; `only`: rows by a part of their names, separated by commas.
+ * `seconds` of each row and gate, in `rounds` turns; `starts`: how often both are restarted, since two processes of the same commit differ by
+ * up to a tenth; `only`: parts of row names, separated by commas.
  */
 export async function gate(options: Record<string, string | undefined>): Promise<Result> {
   const seconds = Number(options.seconds ?? 4);
@@ -113,7 +113,7 @@ function quartiles(ratios: number[]): string {
   return `${middle} (${low} to ${high}), ${ratios.length} turns`;
 }
 
-/** Where the CPU of the main thread goes in each of the rows, as in profile.ts. A process for each, whose profile begins before the load. */
+/** Where the main thread's CPU time goes in each row, as in profile.ts. A process per row, whose profile begins before the load. */
 async function profiled(seconds: number, wanted: string[], checkout: string | undefined): Promise<Result> {
   const rows: [string, string][] = [];
   const figures: Record<string, object> = {};
@@ -158,7 +158,7 @@ const memory = (pid: number) => `${memoryOf(pid).peakMb} / ${memoryOf(pid).nowMb
 type Process = { port: number; pid: number };
 type Ready = { gate: BenchGate; database: string; drives: Record<string, Drive>; bare: Process | undefined };
 
-/** Everybody logs in, and gets the tokens that are asked about. */
+/** Logs everybody in, and gets the tokens for introspection. */
 async function ready(gate: BenchGate, bare?: Process): Promise<Ready> {
   const { issuer, port, databaseUrl } = gate;
   await useEs256(databaseUrl);
@@ -282,7 +282,7 @@ function jws(header: object, payload: object): string {
   return `${data}.${signature.toString('base64url')}`;
 }
 
-/** A machine's token request by an assertion of its own (RFC 7523). */
+/** A machine's token request with an assertion (RFC 7523). */
 function assertionForm(issuer: string): string {
   const { client_id } = signer;
   const claims = { iss: client_id, sub: client_id, aud: issuer, jti: randomUUID(), iat: now(), exp: now() + 300 };

@@ -1,6 +1,6 @@
 /**
- * Asks an HTTP server over a fixed number of connections, in a process of its own: as fast as it answers, or at a steady rate.
- * Speaks HTTP/1.1 over plain sockets, since a client library would cost more than what is measured.
+ * Asks an HTTP server over a fixed number of connections, in a separate process: as fast as it answers, or at a steady rate. Speaks HTTP/1.1
+ * over plain sockets, since a client library would cost more than what is measured.
  */
 import { connect } from 'node:net';
 import { makeReader } from './http-reader.ts';
@@ -9,17 +9,17 @@ export type Load = {
   port: number;
   /** A bearer token. */
   token?: string;
-  /** Asked in turn, from a random place in the list. */
+  /** Requested in turn, from a random start in the list. */
   paths: string[];
-  /** Form bodies: each path is then asked by POST with each of them. */
+  /** Form bodies: each path is then posted to with each of them. */
   forms?: string[];
-  /** Whole requests instead of paths and forms, as they are written to the socket. */
+  /** Whole requests instead of paths and forms, as written to the socket. */
   requests?: string[];
-  /** Each request once: what is signed for one use. Ends when all were asked. */
+  /** Sends each request once, for single-use signatures. Ends when all were sent. */
   once?: boolean;
   connections: number;
   seconds: number;
-  /** So long before that it asks already, and counts nothing: connections are opened, and who asks is compiled. */
+  /** How long to ask beforehand without counting: opens connections, and compiles the client's code. */
   leadSeconds?: number;
   /** Requests per second over all connections; undefined: as fast as answers come. */
   rate?: number;
@@ -30,9 +30,9 @@ export type LoadReport = {
   /** Answers other than 200. */
   failed: number;
   seconds: number;
-  /** Milliseconds from when a request was due, so that waiting for a connection counts, to the end of its answer. */
+  /** Milliseconds from when a request was due (so that waiting for a connection counts) to the end of its answer. */
   latencies: number[];
-  /** CPU seconds that the asking took, beside what was asked. */
+  /** CPU seconds of the client itself, not of the server. */
   cpuSeconds: number;
 };
 

@@ -1,14 +1,14 @@
-/** Reads HTTP/1.1 answers off a plain socket, one at a time; bodies with a `Content-Length` only. */
+/** Reads HTTP/1.1 answers from a plain socket, one at a time; only bodies with a `Content-Length`. */
 import type { Socket } from 'node:net';
 
 export type Answer = {
   status: number;
-  /** The value of a header; its name in lower case. */
+  /** A header's value; its name in lower case. */
   header(name: string): string | undefined;
   body(): string;
 };
 
-/** Makes a function that resolves to the next answer once its body is there. @throws when the connection ends before that */
+/** Returns a function that resolves to the next answer once its body is complete. @throws when the connection ends before that */
 export function makeReader(socket: Socket): () => Promise<Answer> {
   let head: Buffer = nothing;
   let text = '';

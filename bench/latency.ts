@@ -1,4 +1,4 @@
-/** Where the milliseconds go between publish and received, and after that until the event is acked: events with one hook, at a steady rate. */
+/** Where the milliseconds go between publish and receipt, and from there until the event is acked: events with one hook, at a steady rate. */
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -57,7 +57,7 @@ export async function latency(options: Record<string, string | undefined>): Prom
   await offer(producer, { rate, total, subjects, confirmed });
   await allReceived(total);
   const report = await receiver.ask<Report>('report');
-  await new Promise((resolve) => setTimeout(resolve, 500)); // the last are recorded
+  await new Promise((resolve) => setTimeout(resolve, 500)); // until the last are recorded
   await dispatcher.end('SIGTERM');
   const traced = JSON.parse(readFileSync(file, 'utf8')) as Traced;
   const deliveries = report.guids.map((guid, index) => {

@@ -1,4 +1,4 @@
-/** What a listener costs: deliveries through its WebSocket to a receiver behind it, beside others straight to one, in one run; and 500 of them. */
+/** What a listener costs: deliveries through its WebSocket to a receiver behind it, compared with direct ones, in one run; and 500 listeners. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -15,7 +15,7 @@ import type { Report } from './receiver.ts';
 import { type ReceiverProcess, secret, startReceiver } from './receiver-process.ts';
 
 const idleMost = 500;
-/** As many hooks as a place may have for one event. */
+/** The largest number of hooks that a place may have for one event. */
 const perPlace = 20;
 
 export async function listen(options: Record<string, string | undefined>): Promise<Result> {
@@ -89,7 +89,7 @@ export async function listen(options: Record<string, string | undefined>): Promi
   };
 }
 
-/** Makes hooks and opens their sockets, so many at each account. */
+/** Creates hooks and opens their sockets, the same number for each account. */
 async function startListeners(
   system: System,
   logins: string[],

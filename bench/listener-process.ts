@@ -1,8 +1,8 @@
-/** Listeners of hooks, in a process of their own: each forwards what it gets to a receiver by HTTP, as a command line does. */
+/** Hooks' listeners in a separate process: each forwards what it gets to a receiver by HTTP, as the command line does. */
 import { type Agent, Agent as HttpAgent, request } from 'node:http';
 import { type Frame, type FrameAnswer, openListener } from '@gatepost/testkit/listener';
 
-/** Sent by the parent, which hears when all are open. */
+/** Sent by the parent, which is told when all are open. */
 export type Wanted = { urls: string[]; token: string; forwardTo: string; protocol: string | undefined };
 
 const agent: Agent = new HttpAgent({ keepAlive: true });

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { readArgs } from './benchmarks.ts';
 
-/** What a benchmark gives back: rows to print, and everything measured, for the file. */
+/** A benchmark's result: rows to print, and all measurements, for the file. */
 export type Result = { rows: [what: string, value: string][]; figures: Record<string, unknown> };
 export type Benchmark = (options: Record<string, string | undefined>) => Promise<Result>;
 

@@ -1,12 +1,12 @@
-/** Offering events at a rate, however slow what follows is. */
+/** Offers events at a rate, however slow the rest is. */
 import type { Producer } from '@gatepost/testkit/producer';
 import { payload } from './payload.ts';
 
 const maxUnconfirmed = 2_000;
 
 /**
- * Publishes `total` events at `rate` per second, to each of `subjects` in turn, or fewer if `stop` aborts. Resolves with how
- * many, when the broker has confirmed them all.
+ * Publishes `total` events at `rate` per second, to each of `subjects` in turn, or fewer if `stop` aborts. Resolves to the number published
+ * once the broker has confirmed them all.
  */
 export async function offer(
   producer: Producer,
@@ -15,7 +15,7 @@ export async function offer(
     total: number;
     subjects: string[];
     stop?: AbortSignal;
-    /** Hears of each id that the broker has confirmed. */
+    /** Called with each id that the broker has confirmed. */
     confirmed?: (id: string) => void;
   },
 ): Promise<number> {

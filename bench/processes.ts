@@ -1,4 +1,4 @@
-/** What processes cost, read from /proc: CPU seconds and memory. */
+/** The costs of processes, read from /proc: CPU seconds and memory. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 const ticksPerSecond = 100; // USER_HZ, the same on every Linux that Node runs on
@@ -10,8 +10,8 @@ export function cpuSeconds(pid: number): number {
 }
 
 /**
- * CPU seconds so far of all processes with this name on this machine, children that have ended included: true figures need a machine
- * where nobody else runs such a server. With `title` only of those whose title holds it, such as PostgreSQL's for one database.
+ * CPU seconds so far of all processes of this name on this machine, including ended children: accurate only if nobody else runs such a server
+ * here. `title` limits them to processes whose title contains it, such as PostgreSQL's for one database.
  */
 export function cpuSecondsOf(name: string, title = ''): number {
   let seconds = 0;
@@ -23,20 +23,20 @@ export function cpuSecondsOf(name: string, title = ''): number {
       const fields = statOf(Number(entry));
       seconds += (Number(fields[11]) + Number(fields[12]) + Number(fields[13]) + Number(fields[14])) / ticksPerSecond;
     } catch {
-      // It ended while we looked.
+      // It ended meanwhile.
     }
   }
   return seconds;
 }
 
-/** Peak and present resident memory in MB. */
+/** Peak and current resident memory in MB. */
 export function memoryOf(pid: number): { peakMb: number; nowMb: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const kilobytes = (field: string) => Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1] ?? 0);
   return { peakMb: Math.round(kilobytes('VmHWM') / 1024), nowMb: Math.round(kilobytes('VmRSS') / 1024) };
 }
 
-// Fields from the third on: the second, the name in brackets, may hold spaces.
+// Fields from the third on: the second, the name in brackets, may contain spaces.
 function statOf(pid: number): string[] {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ');

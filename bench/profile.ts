@@ -1,6 +1,6 @@
 /**
- * Where the dispatcher's CPU goes in a flood: a CPU profile of it, as text. Time is given to whoever runs, not to its callers: packages by
- * name, Node's own modules and what they call in C++ by what they do, our code by file.
+ * Where the dispatcher's CPU time goes in a flood: its CPU profile, as text. Time is attributed to the running code, not to its callers:
+ * packages by name, Node's own modules and their C++ by purpose, our code by file.
  */
 import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -52,7 +52,7 @@ export async function profile(options: Record<string, string | undefined>): Prom
   };
 }
 
-/** Of a profile, or of a part of it: microseconds of the monotonic clock. */
+/** For a profile, or a part of it: microseconds of the monotonic clock. */
 export function groupsOf(
   { nodes, samples, timeDeltas, startTime }: Profile,
   from = 0,
@@ -83,7 +83,7 @@ export type Profile = {
   timeDeltas: number[];
 };
 
-/** What a frame's own time counts as; undefined: nothing ran. */
+/** The group that a frame's own time counts towards; undefined: nothing ran. */
 function groupOf({ functionName, url }: Frame, caller: () => Frame | undefined): string | undefined {
   if (functionName === '(idle)' || functionName === '(root)') return undefined;
   if (functionName === '(garbage collector)') return 'garbage collection';
@@ -93,7 +93,7 @@ function groupOf({ functionName, url }: Frame, caller: () => Frame | undefined):
   const own = /\/(services|packages)\/(.*)\/(?:dist|src)\/(.*)\.[jt]s$/.exec(url);
   if (own) return `ours: ${own[2]}/${own[3]}`;
   if (url.startsWith('node:')) return `node: ${areas.find(([pattern]) => pattern.test(url))?.[1] ?? 'other'}`;
-  // C++: socket writes, hashes and parsers are told by name, the rest counts as its caller.
+  // C++: socket writes, hashes and parsers are grouped by name, the rest counts towards its caller.
   const native = natives.find(([pattern]) => pattern.test(functionName))?.[1];
   if (native) return `C++: ${native}`;
   const above = caller();

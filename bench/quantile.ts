@@ -1,4 +1,4 @@
-/** The value below which `share` of the values lie; NaN of none. */
+/** The value below which `share` of the values lie; NaN for none. */
 export function quantile(values: number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
@@ -6,6 +6,6 @@ export function quantile(values: number[], share: number): number {
 
 export const ms = (value: number): string => `${value.toFixed(1)} ms`;
 
-/** How a figure stands beside what it must reach. */
+/** A figure beside its target. */
 export const beside = (value: string, bar: string, reached: boolean): string =>
   `${value}   ${reached ? '✓' : '✗'} ${bar}`;

@@ -1,4 +1,4 @@
-/** The others: accounts with little to do, whose latency tells whether they notice their neighbour. */
+/** The others: accounts with little traffic, whose latency shows whether they notice their neighbour. */
 import { openApi } from '@gatepost/testkit/api';
 import { openProducer } from '@gatepost/testkit/producer';
 import type { System } from '@gatepost/testkit/system';
@@ -10,13 +10,13 @@ import { type ReceiverProcess, secret, startReceiver } from './receiver-process.
 export type Latency = { deliveries: number; lost: number; p50: number; p99: number; max: number; latencies: number[] };
 
 export type Quiet = Disposable & {
-  /** Publishes at the common rate for so long, or until `stop`, and measures publish → received. */
+  /** Publishes at the common rate for that long, or until `stop`, and measures publish → received. */
   measure(seconds: number, stop?: AbortSignal): Promise<Latency>;
 };
 
 const drainTimeoutMs = 60_000;
 
-/** Gives each account a hook at one receiver of theirs. `perSecond` events are published over all of them together. */
+/** Gives each account a hook at one shared receiver. `perSecond` events are published over all of them together. */
 export async function openQuiet(system: System, logins: string[], perSecond: number): Promise<Quiet> {
   const receiver: ReceiverProcess = await startReceiver();
   const api = await openApi(system);

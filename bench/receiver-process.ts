@@ -1,4 +1,4 @@
-/** The receiver of receiver.ts, started and asked from here. */
+/** Starts and queries the receiver of receiver.ts. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -11,12 +11,12 @@ export type ReceiverProcess = Disposable & {
   ask<T>(question: 'count' | 'report' | 'reset'): Promise<T>;
 };
 
-/** `hangs`: it takes every request and never answers. */
+/** `hangs`: it accepts every request and never answers. */
 export async function startReceiver({ hangs = false } = {}): Promise<ReceiverProcess> {
   return forkReceiver(new URL('./receiver.ts', import.meta.url), [secret, hangs ? 'hang' : 'answer']);
 }
 
-/** Any program that says its port when it listens, and answers what it is asked. */
+/** Starts any program that sends its port when it listens, and then answers queries. */
 export async function forkReceiver(program: URL, args: string[] = []): Promise<ReceiverProcess> {
   const child = fork(fileURLToPath(program), args);
   const [{ port }] = (await once(child, 'message')) as [{ port: number }];

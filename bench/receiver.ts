@@ -1,9 +1,9 @@
-/** The receiver of the benchmarks, a process of its own: checks every signature, and counts what came, twice came or came late. */
+/** The benchmarks' receiver, a separate process: checks every signature, and counts what came, came twice or came late. */
 import { createHmac } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Sent to the parent when it asks with `report`. Latencies in ms, from `sent_at` in the body to the end of the request. */
+/** Sent to the parent in answer to `report`. Latencies in ms, from `sent_at` in the body to the end of the request. */
 export type Report = {
   received: number;
   duplicates: number;
@@ -11,9 +11,9 @@ export type Report = {
   firstAt: number;
   lastAt: number;
   latencies: number[];
-  /** When each request was complete, ms since 1970; copies included. */
+  /** When each request was complete, ms since 1970; including copies. */
   arrivals: number[];
-  /** What each of those was a delivery of. */
+  /** The guid of each of those requests. */
   guids: string[];
 };
 

@@ -1,6 +1,6 @@
 /**
- * A hook's whole log is replayed while fresh events go to the same hook: do these notice, beside times without a replay? They are told apart by their payloads: only fresh ones
- * say when they were sent.
+ * A hook's whole log is replayed while fresh events go to the same hook: are these delayed, compared with times without a replay? Only the
+ * payloads of fresh events say when they were sent, which tells them apart.
  */
 import { openApi } from '@gatepost/testkit/api';
 import { openProducer } from '@gatepost/testkit/producer';
@@ -45,7 +45,7 @@ export async function replay(options: Record<string, string | undefined>): Promi
   const without: Measured[] = [];
   const during: Measured[] = [];
   const replayed: Replay[] = [];
-  // By turns, lest the machine's mood in one of them be taken for the replay's doing.
+  // Alternating, so that the machine's own changes are not mistaken for effects of the replay.
   for (let round = 0; round < rounds; round += 1) {
     without.push(await measure(seconds));
     const { id } = (await api.call('POST', replays, { since, status: 'all' })).body as Replay;
@@ -54,7 +54,7 @@ export async function replay(options: Record<string, string | undefined>): Promi
     during.push(await measure(seconds));
     replayed.push(await look());
     await api.call('DELETE', `${replays}/${id}`);
-    await new Promise((resolve) => setTimeout(resolve, 2_000)); // what is in flight ends
+    await new Promise((resolve) => setTimeout(resolve, 2_000)); // until deliveries in progress end
   }
   const alone = summarize(without);
   const beside = summarize(during);

@@ -1,6 +1,6 @@
 /**
- * What more dispatchers bring, or with `--only shards` what more shards cost at the same load: with several accounts, half of them with two hooks, so that
- * events and jobs both pass RabbitMQ. Each time more is offered than can be done.
+ * The gain from more dispatchers, or with `--only shards` the cost of more shards at the same load: with several accounts, half of them
+ * with two hooks, so that both events and jobs pass through RabbitMQ. Each time more is offered than possible.
  */
 import { openApi } from '@gatepost/testkit/api';
 import { openProducer } from '@gatepost/testkit/producer';
@@ -14,7 +14,7 @@ import { secret, startReceiver } from './receiver-process.ts';
 
 const accounts = 40;
 const drainTimeoutMs = 60_000;
-/** The first is measured again at the end, for what the machine itself changes meanwhile. */
+/** The first is measured again at the end, to show how the machine itself has changed. */
 const steps = {
   shards: [1, 4, 8, 1].map((shards) => ({ dispatchers: 1, shards })),
   dispatchers: [1, 2, 4, 1].map((dispatchers) => ({ dispatchers, shards: 1 })),

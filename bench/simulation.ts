@@ -1,6 +1,6 @@
 /**
  * 100,000 accounts in virtual time, of which 1,000 flood, through the code that admits, parks and releases
- * (services/dispatcher/test/simulate.ts): fairness, and memory.
+ * (services/dispatcher/test/simulate.ts): measures fairness and memory.
  */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,4 @@
-/** A person at the application: logs in on the hosted pages, and comes again with the session. */
+/** A person at the application: logs in on the hosted pages, and returns with the session. */
 import { Browser } from '@gatepost/testkit/browser';
 import { pkce } from '@gatepost/testkit/pkce';
 import { app, appRequest, keeper, modern, type people } from './gate-seed.ts';
@@ -6,7 +6,7 @@ import { app, appRequest, keeper, modern, type people } from './gate-seed.ts';
 const { code_verifier, ...challenge } = pkce();
 const request = { ...appRequest, ...challenge };
 
-/** The authorization request of somebody who has a session, and the token request but for its code. */
+/** The authorization request of somebody with a session, and the token request without its code. */
 export const ssoPath = `/authorize?${new URLSearchParams({ ...request, prompt: 'none' })}`;
 export const codeForm = new URLSearchParams({
   grant_type: 'authorization_code',
@@ -19,12 +19,12 @@ export const codeForm = new URLSearchParams({
 export const modernPath = ssoPath.replace(app.client_id, modern.client_id);
 export const modernForm = codeForm.replace(app.client_id, modern.client_id);
 
-/** The same for an application that keeps a refresh token, and its refresh but for the token. */
+/** The same for an application that keeps a refresh token, and its refresh without the token. */
 export const keepPath = `/authorize?${new URLSearchParams({ ...request, client_id: keeper.client_id, scope: `${request.scope} offline_access`, prompt: 'none' })}`;
 export const keepForm = codeForm.replace(app.client_id, keeper.client_id);
 export const refreshForm = new URLSearchParams({ grant_type: 'refresh_token', client_id: keeper.client_id }).toString();
 
-/** Logs the person in and has the code exchanged; resolves to the browser with its session. @throws when any of it fails */
+/** Logs the person in and exchanges the code; resolves to the browser with its session. @throws when any of it fails */
 export async function logIn(issuer: string, person: (typeof people)[number]): Promise<Browser> {
   const browser = new Browser({ issuer });
   const page = await browser.authorize(request);

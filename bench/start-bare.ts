@@ -1,4 +1,4 @@
-/** Starts oidc-provider alone (`bare-provider.ts`), to compare with. */
+/** Starts oidc-provider alone (`bare-provider.ts`), for comparison. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +11,7 @@ export async function startBare(): Promise<Disposable & { port: number; pid: num
   const ended = once(child, 'exit').then(([code]): never => {
     throw new Error(`bare oidc-provider ended with ${code}`);
   });
-  ended.catch(() => {}); // at the end it is meant to
+  ended.catch(() => {}); // at the end this is expected
   await Promise.race([once(child, 'message'), ended]);
   return { port, pid: child.pid!, [Symbol.dispose]: () => void child.kill() };
 }

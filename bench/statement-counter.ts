@@ -1,12 +1,12 @@
-/** Stands between a client and PostgreSQL and counts the statements that pass, by the client's messages (PostgreSQL, ch. 54.7). */
+/** Sits between a client and PostgreSQL and counts the passing statements, by the client's messages (PostgreSQL, ch. 54.7). */
 
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Socket } from 'node:net';
 
 export type StatementCounter = AsyncDisposable & {
-  /** The database's URL by way of the counter. */
+  /** The database's URL through the counter. */
   url: string;
-  /** Statements since the last call by their text, `BEGIN` and `COMMIT` included, and forgets them. */
+  /** The statements since the last call, by their text, including `BEGIN` and `COMMIT`; resets the count. */
   take(): Map<string, number>;
 };
 
@@ -19,7 +19,7 @@ export async function openStatementCounter(databaseUrl: string): Promise<Stateme
     for (const socket of [client, upstream]) {
       sockets.add(socket);
       socket.setNoDelay(true);
-      socket.on('error', () => {}); // the other end learns it by the close
+      socket.on('error', () => {}); // the other end notices by the close
     }
     client.on('close', () => upstream.destroy());
     upstream.on('close', () => client.destroy());

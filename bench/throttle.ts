@@ -1,6 +1,6 @@
 /**
- * One account over its limit, four dispatchers: never more than rate × t + burst in any window, nearly all of the rate used, and
- * a lifted limit felt at once. Then: how fast deliveries are parked.
+ * One account over its limit, four dispatchers: never more than rate × t + burst in any window, nearly all of the rate used, and a lifted
+ * limit takes effect at once. Then: how fast deliveries are parked.
  */
 import { openApi } from '@gatepost/testkit/api';
 import { openProducer } from '@gatepost/testkit/producer';
@@ -29,8 +29,8 @@ export async function throttle(options: Record<string, string | undefined>): Pro
   const api = await openApi(system);
   await api.createHook({ url: receiver.url, secret }, ['push'], 'repos/acme/widgets');
   await api.createHook({ url: receiver.url, secret }, ['push'], 'repos/parked/widgets');
-  await new Promise((resolve) => setTimeout(resolve, 1_000)); // the ping of the new hook has passed
-  // First, while nobody else has sent anything: beside others, what floods is not routed at this speed.
+  await new Promise((resolve) => setTimeout(resolve, 1_000)); // until the new hook's ping has passed
+  // First, while nobody else has sent anything: beside other traffic, a flood is not routed at this speed.
   await using producer = await openProducer(system.amqpUrl);
   const pool = new pg.Pool({ connectionString: system.databaseUrl, max: 1, options: '-c search_path=webhooks' });
   const parkingFrom = performance.now();
@@ -107,7 +107,7 @@ export async function throttle(options: Record<string, string | undefined>): Pro
   };
 }
 
-/** How far any window [a, b] of arrivals goes beyond rate × (b − a) + burst: one pass, keeping the emptiest beginning. */
+/** How far any window [a, b] of arrivals exceeds rate × (b − a) + burst: one pass, keeping the emptiest beginning. */
 function largestExcess(arrivals: number[]): number {
   let least = Number.POSITIVE_INFINITY;
   let largest = Number.NEGATIVE_INFINITY;

@@ -1,7 +1,7 @@
 /**
- * Whether the tables of tokens keep their size: people sign in and refresh as fast as they are answered, twice, with a pause
- * between. Time is compressed where it is kept, by a trigger that shortens the lifetime of every row as it is written; the gate and
- * its purge are those of production.
+ * Whether the tables of tokens keep their size: people sign in and refresh as fast as they are answered, twice, with a pause between. Time is
+ * compressed in storage, by a trigger that shortens the lifetime of every row as it is written; the gate and its purge are as in
+ * production.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
@@ -19,7 +19,7 @@ const connections = 32;
 const compression = 54_720;
 const bars = { growth: 1.1 };
 
-/** `events`: flows of each of the two loads, no more than are done within a minute. */
+/** `events`: flows of each of the two loads, at most as many as are done within a minute. */
 export async function tokensSoak(options: Record<string, string | undefined>): Promise<Result> {
   const wanted = Number(options.events ?? 1_000);
   await using gate = await openBenchGate();
@@ -74,7 +74,7 @@ async function compressTime(db: pg.Client): Promise<void> {
     CREATE TRIGGER sooner BEFORE INSERT ON auth.artefacts FOR EACH ROW EXECUTE FUNCTION auth.sooner()`);
 }
 
-/** Logs in anew, since the grants of the wave before have died, loads, and waits until what it left is purged and vacuumed. */
+/** Logs in again, since the previous wave's grants have expired, loads, and waits until the remains are purged and vacuumed. */
 async function runWave(gate: BenchGate, db: pg.Client, wantedFlows: number, rowsBefore: number): Promise<Wave> {
   const cookies: string[] = [];
   for (const person of people.slice(0, connections))
@@ -93,7 +93,7 @@ async function runWave(gate: BenchGate, db: pg.Client, wantedFlows: number, rows
   const full = await sizeOf(db);
   const deadline = Date.now() + 300_000;
   while ((await sizeOf(db)).rows > rowsBefore && Date.now() < deadline) await pause(1_000);
-  // As autovacuum would, in its own time: what the one empties the next hands out again.
+  // As autovacuum would do in time: what the first one empties, the second makes available again.
   for (let time = 0; time < 2; time += 1) await db.query('VACUUM auth.artefacts');
   return { flows, failed, seconds, full, after: await sizeOf(db) };
 }

@@ -1,6 +1,6 @@
 /**
- * What tokens cost: a machine's JWT, beside bare oidc-provider in the same run; a code with PKCE for somebody with a session;
- * passwords while machines go on; SQL statements of a flow; memory after all of it.
+ * What tokens cost: a machine's JWT, compared with bare oidc-provider in the same run; a code with PKCE for somebody with a session; passwords
+ * while machines continue; SQL statements of a flow; memory after all of it.
  */
 import { type BenchGate, openBenchGate } from './bench-gate.ts';
 import type { FlowLoad, FlowReport } from './flow-load.ts';
@@ -16,15 +16,15 @@ import { openStatementCounter } from './statement-counter.ts';
 
 const connections = 32;
 const bars = { perSecond: 3_000, ofBare: 0.7, p99: 50, flows: 400, ssoSql: 4, loginSql: 5, logins: 40, rssMb: 200 };
-/** A little above the bar: what is measured is that tokens do not suffer from it. */
+/** A little above the target: the measurement shows that tokens do not suffer from it. */
 const loginsOffered = 50;
-/** Tokens a second meanwhile: well below what is possible, since beyond that p99 tells of the queue, not of the logins. */
+/** Tokens per second meanwhile: well below the maximum, since near it p99 reflects the queue, not the logins. */
 const tokensOffered = 1_000;
 const counted = 20;
 
 /**
- * `seconds` of each load; `events`: SSO flows to be done at least, for the memory after as many; `rate`: tokens a second beside
- * the password logins.
+ * `seconds` of each load; `events`: the least number of SSO flows, after which memory is measured; `rate`: tokens per second beside the
+ * password logins.
  */
 export async function tokens(options: Record<string, string | undefined>): Promise<Result> {
   const seconds = Number(options.seconds ?? 15);
@@ -34,7 +34,7 @@ export async function tokens(options: Record<string, string | undefined>): Promi
   using bare = await startBare();
 
   for (const port of [gate.port, bare.port]) await machines(port, gate.service.pid, Math.min(seconds, 5)); // warm up
-  // By turns, so that neither has the quieter machine.
+  // Alternating, so that neither has the quieter machine.
   const bareRounds = [];
   const gateRounds = [];
   for (let round = 0; round < 2; round += 1) {
@@ -102,7 +102,7 @@ export async function tokens(options: Record<string, string | undefined>): Promi
 type Round = { report: LoadReport; cpu: number; postgres: number };
 type Figures = { requests: number; failed: number; perSecond: number; p50: number; p99: number };
 
-/** Machines ask for tokens, as fast as they are answered or at a steady rate. CPU in seconds, of the process and of PostgreSQL. */
+/** Machines ask for tokens, as fast as they are answered or at a steady rate. CPU seconds of the process and of PostgreSQL. */
 async function machines(port: number, pid: number, seconds: number, rate?: number): Promise<Round> {
   const before = { cpu: cpuSeconds(pid), postgres: cpuSecondsOf('postgres') };
   const wanted: Load = {
@@ -129,7 +129,7 @@ async function passwords(port: number, seconds: number): Promise<Figures> {
   return figuresOf([await runLoad<Load, LoadReport>('./http-load.ts', wanted)]);
 }
 
-/** Everybody logs in; then all come again with their sessions as fast as they are answered. */
+/** Everybody logs in; then all return with their sessions as fast as they are answered. */
 async function comingAgain(gate: BenchGate, seconds: number, flows: number) {
   const cookies: string[] = [];
   for (const person of people.slice(0, connections))
@@ -152,8 +152,8 @@ async function comingAgain(gate: BenchGate, seconds: number, flows: number) {
 }
 
 /**
- * Flows one after another through a gate whose way to PostgreSQL counts; its caches are warm. What is written behind (the audit
- * log, the times of last logins) stands apart: four statements a second each at most, however many flows they tell of.
+ * Flows one after another through a gate whose connection to PostgreSQL counts statements; its caches are warm. Delayed writes (the audit log,
+ * last login times) are counted separately: at most four statements a second each, however many flows they cover.
  */
 async function countStatements(gate: BenchGate) {
   await using counter = await openStatementCounter(gate.databaseUrl);
@@ -164,7 +164,7 @@ async function countStatements(gate: BenchGate) {
   const count = async (flow: (index: number) => Promise<unknown>) => {
     counter.take();
     for (let index = 0; index < counted; index += 1) await flow(index);
-    await new Promise((resolve) => setTimeout(resolve, 500)); // what is written behind comes a moment later
+    await new Promise((resolve) => setTimeout(resolve, 500)); // delayed writes follow a moment later
     const statements = counter.take();
     const total = (list: [text: string, count: number][]) => list.reduce((sum, [, count]) => sum + count, 0);
     const [own, behind] = [false, true].map((wanted) =>

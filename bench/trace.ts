@@ -1,6 +1,6 @@
 /**
- * Loaded into a dispatcher before its own code (`--import`): notes when each event gets on, by its guid, and writes that down as the process
- * ends. It looks at what Node, amqplib and pg do, so that the dispatcher's code knows nothing of it; for events with one hook and UUIDs as ids.
+ * Loaded into a dispatcher before its own code (`--import`): records each event's progress by its guid, and writes it out when the process ends.
+ * It observes Node, amqplib and pg, so that the dispatcher's code knows nothing of it; for events with one hook and UUIDs as ids.
  */
 import { subscribe } from 'node:diagnostics_channel';
 import { writeFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { createRequire } from 'node:module';
 import { monitorEventLoopDelay, PerformanceObserver } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 
-/** Moments in ms since 1970. */
+/** Times in ms since 1970. */
 export type Marks = Partial<Record<'arrived' | 'lookedUp' | 'storing' | 'stored' | 'requested', number>> &
   Partial<Record<'responded' | 'recording' | 'recorded' | 'acked', number>>;
 export type Traced = { marks: Record<string, Marks>; gcMs: number[]; loopDelayP99Ms: number };

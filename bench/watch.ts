@@ -1,4 +1,4 @@
-/** What streams of deliveries cost: 500 of them at one process of the webhook API, on 50 hooks, with and without deliveries. */
+/** What delivery streams cost: 500 of them at one process of the webhook API, on 50 hooks, with and without deliveries. */
 import { Agent, get } from 'node:http';
 import { openApi } from '@gatepost/testkit/api';
 import { openProducer } from '@gatepost/testkit/producer';
@@ -34,7 +34,7 @@ export async function watch(options: Record<string, string | undefined>): Promis
       get(system.apiUrl + path, { agent, headers }, resolve).on('error', reject),
     );
     if (response.statusCode !== 200) throw new Error(`a stream was answered ${response.statusCode}`);
-    response.on('error', () => {}); // the system stops
+    response.on('error', () => {}); // the system is stopping
     response.on('data', (chunk) => {
       for (const [, at] of String(chunk).matchAll(/"delivered_at":"([^"]+)"/g)) late.push(Date.now() - Date.parse(at!));
     });

@@ -1,4 +1,4 @@
-/** Asks a gate over and over, in a process of its own: the same request, a whole code flow, or one refresh after another. */
+/** Asks a gate repeatedly, in a separate process: the same request, a whole code flow, or one refresh after another. */
 import { Browser } from '@gatepost/testkit/browser';
 import { pkce } from '@gatepost/testkit/pkce';
 import { cpuOf, type Parts } from './cost.ts';
@@ -8,10 +8,10 @@ import { type Ask, type CodeFlow, fill, render, type Values } from './target.ts'
 export type Asking = {
   values: Values;
   parts: Parts;
-  /** Logged in first where the row needs it, each connection for itself. */
+  /** If the row needs it, each connection logs in first. */
   code?: CodeFlow;
   row: { ask: Ask } | 'code' | 'refresh';
-  /** Where `{{access_token}}` comes from if there is no code flow. */
+  /** Supplies `{{access_token}}` if there is no code flow. */
   clientCredentials?: Ask;
   connections: number;
   seconds: number;
@@ -24,7 +24,7 @@ export type Asked = {
   seconds: number;
   latencies: number[];
   cpuSeconds: number;
-  /** Of the parts, before and after the asking, which leaves out the logging in. */
+  /** CPU seconds of the parts, before and after the measured requests, without the logins. */
   before: Record<string, number>;
   after: Record<string, number>;
 };
@@ -56,7 +56,7 @@ async function run({ values, parts, code, row, clientCredentials, connections, s
   ask.close();
   return report;
 
-  /** What one connection does again and again. */
+  /** What one connection repeats. */
   async function prepare(): Promise<() => Promise<void>> {
     const flow = code && flowOf(code);
     if (row === 'code') {
@@ -80,7 +80,7 @@ async function run({ values, parts, code, row, clientCredentials, connections, s
     };
   }
 
-  /** A browser's way to a code and the code's to tokens: pages are filled in as long as there are any, with a session there are none. */
+  /** A browser's path to a code, and from there to tokens: fills in pages as long as there are any; with a session there are none. */
   function flowOf({ authorize, fill: fields, exchange }: CodeFlow) {
     const url = fill(authorize, { ...values, challenge });
     const browser = new Browser({ issuer: url });

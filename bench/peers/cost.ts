@@ -1,14 +1,14 @@
-/** What the processes of a target cost, read from /proc. */
+/** The costs of a target's processes, read from /proc. */
 import { cpuSeconds, cpuSecondsOf, memoryOf } from '../processes.ts';
 import { fill } from './target.ts';
 
 /**
- * Whose CPU and memory, by what they are called in the table: process ids, as numbers or as `{{env.NAME}}`; or a program's name, whose processes
- * on this machine then all count, with those of its children that have ended.
+ * Whose CPU and memory to measure, by their names in the table: process ids, as numbers or as `{{env.NAME}}`; or a program's name, which
+ * counts all its processes on this machine, including ended children.
  */
 export type Parts = Record<string, string | (number | string)[]>;
 
-/** @throws for an id that is none */
+/** @throws if it is not a process id */
 function pidsOf(part: Parts[string]): number[] {
   if (typeof part === 'string') return [];
   const pids = fill(part, {}).map(Number);
@@ -33,7 +33,7 @@ export function perThousand(before: Record<string, number>, after: Record<string
   );
 }
 
-/** Resident memory of the parts that are told by their process ids. */
+/** Resident memory of the parts given by process ids. */
 export function memory(parts: Parts): Record<string, number> {
   const memories = Object.values(parts).flatMap(pidsOf).map(memoryOf);
   return {

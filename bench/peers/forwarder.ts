@@ -1,6 +1,6 @@
 /**
- * What is left of a webhook service without everything that makes it one: each message of a durable queue goes to one URL by node:http and is
- * acked when that has answered. A process of its own. Arguments: AMQP URL, queue, URL. Says `ready` to its parent.
+ * The minimum of a webhook service: sends each message of a durable queue to one URL by node:http, and acks it when that has answered. A
+ * separate process. Arguments: AMQP URL, queue, URL. Sends `ready` to its parent.
  */
 import { Agent, request } from 'node:http';
 import { connect } from 'amqplib';

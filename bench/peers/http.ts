@@ -1,4 +1,4 @@
-/** A plain client for every target alike: node:http, connections kept open, no redirects followed. */
+/** A plain client, the same for every target: node:http, kept-alive connections, no redirects followed. */
 import { Agent, request } from 'node:http';
 import type { render } from './target.ts';
 

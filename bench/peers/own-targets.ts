@@ -1,4 +1,4 @@
-/** Targets that we start ourselves: Gatepost, and as the floor below everybody oidc-provider alone and a consumer that forwards. */
+/** Targets that we start ourselves: Gatepost, and as a floor for all, oidc-provider alone and a consumer that forwards. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -25,7 +25,7 @@ const stores = { PostgreSQL: 'postgres', Redis: 'redis-server' };
 async function openOurs(): Promise<OwnTarget> {
   await using stack = new AsyncDisposableStack();
   const system = stack.use(await openBenchSystem([{ login: 'acme', throttle: { rate: 1e6, burst: 1e6 } }]));
-  const gate = stack.use(await openBenchGate({ checkout: root })); // which gives it a database of its own
+  const gate = stack.use(await openBenchGate({ checkout: root })); // this gives it a database of its own
   const token = await system.token();
   const person = people[0]!;
   const open = stack.move();

@@ -1,8 +1,8 @@
 /**
- * `npm run bench -- peers --targets FILE,…`: Gatepost beside anything else that delivers webhooks or issues tokens, each described by a file
- * (target.ts). `ours` and `bare` are targets of our own making (own-targets.ts): Gatepost, and what is left without it. Every target is
- * asked by the same driver, delivers to the same receiver (processes of their own), is warmed up, and has its turn in each round,
- * the order turned round each time. Of each figure the range over the rounds is told, never the best.
+ * `npm run bench -- peers --targets FILE,…`: compares Gatepost with anything else that delivers webhooks or issues tokens, each described by a
+ * file (target.ts). `ours` and `bare` are built-in targets (own-targets.ts): Gatepost, and what is left without it. Every target is asked by
+ * the same driver, delivers to the same receiver (separate processes), is warmed up, and has its turn in each round, in alternating order.
+ * Each figure is reported as its range over the rounds, never as the best.
  */
 import { readFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
@@ -23,7 +23,7 @@ const stuckMs = 10_000;
 const connections = 32;
 
 type Ready = { target: Target; values: Values };
-/** What one round of a row measured: each a number, by its name. */
+/** The measurements of one round of a row, by name. */
 type Round = Record<string, number>;
 type Row = { name: string; has(target: Target): boolean; run(ready: Ready, seconds: number): Promise<Round> };
 
@@ -84,7 +84,7 @@ export async function peers(options: Record<string, string | boolean | undefined
   return { rows: told, figures };
 }
 
-/** How busy the machine is while nothing is asked of it. @throws above the threshold, unless forced: then the output says so */
+/** How busy the machine is while nothing is asked of it. @throws above the threshold, unless forced; the output then says so */
 async function refuseNoise(forced: boolean, targets: Ready[]): Promise<string> {
   const own = () =>
     targets
@@ -93,7 +93,7 @@ async function refuseNoise(forced: boolean, targets: Ready[]): Promise<string> {
       .reduce((sum, value) => sum + value, 0);
   const [before, ownBefore] = [busySeconds(), own()];
   await sleep(3_000);
-  // What a target does at rest is its own affair.
+  // A target's own activity at rest does not count.
   const busy = (busySeconds() - before - (own() - ownBefore)) / 3;
   const said = `${busy.toFixed(2)} of ${cpus().length} cores busy with other things, load ${loadavg()[0]!.toFixed(2)}`;
   if (busy <= busyMax) return said;
@@ -103,7 +103,7 @@ async function refuseNoise(forced: boolean, targets: Ready[]): Promise<string> {
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** CPU seconds of all cores since the machine started, but for idling and waiting for disks. */
+/** CPU seconds of all cores since the machine started, without idling and waiting for disks. */
 function busySeconds(): number {
   const [user, nice, system, , , irq, softirq] = readFileSync('/proc/stat', 'utf8')
     .split('\n', 1)[0]!
@@ -128,7 +128,7 @@ function rowsOf(receiver: ReceiverProcess, events: number, rate: number): Row[] 
   const one = (ask: Gate['userinfo']) => ask && { ask };
   return [
     post(`publish → received at ${rate}/s`, (seconds) => ({ total: rate * seconds, rate })),
-    // A warm-up, of one second, is a fifth of it.
+    // The warm-up, which lasts one second, has a fifth of the events.
     post(`flood of ${events}`, (seconds) => ({ total: seconds === 1 ? Math.ceil(events / 5) : events })),
     gate('client_credentials', ({ clientCredentials }) => one(clientCredentials)),
     gate('code flow', ({ code }) => code && 'code'),
@@ -159,7 +159,7 @@ async function deliver(
     if (next > count) movedAt = Date.now();
     count = next;
   }
-  await sleep(500); // copies, and what is written of the outcome
+  await sleep(500); // until copies and writes of the outcome are done
   const { received, doubled, lastAt, latencies } = await receiver.ask<Received>('report');
   return {
     'a second': received / ((lastAt - published.startedAt) / 1_000),

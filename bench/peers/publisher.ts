@@ -1,4 +1,4 @@
-/** Publishes messages to a target, by HTTP or AMQP, in a process of its own: at a rate, or as fast as it takes them. */
+/** Publishes messages to a target, by HTTP or AMQP, in a separate process: at a rate, or as fast as it accepts them. */
 import { randomUUID } from 'node:crypto';
 import { connect } from 'amqplib';
 import { asker } from './http.ts';
@@ -8,13 +8,13 @@ export type Publishing = {
   post: NonNullable<Target['post']>;
   values: Values;
   total: number;
-  /** A second; undefined: as fast as they are taken. */
+  /** Per second; undefined: as fast as they are accepted. */
   rate?: number;
-  /** By HTTP. */
+  /** For HTTP. */
   connections: number;
 };
 
-/** Moments in ms since 1970. */
+/** Times in ms since 1970. */
 export type Published = {
   taken: number;
   refused: number;
@@ -67,7 +67,7 @@ async function publish({ post, values, total, rate, connections }: Publishing): 
 
 type Sender = AsyncDisposable & { send(): Promise<void> };
 
-/** What is of one message: its id, the time, and 2 KB that say both in one text, which survives being wrapped, sorted or indented. */
+/** The values of one message: its id, the time, and 2 KB with both in one text, which survives being wrapped, sorted or indented. */
 function ofMessage(): Values {
   const id = randomUUID();
   const payload = `{"bench":"${id}@${now().toFixed(3)}","ref":"refs/heads/main","padding":"${'x'.repeat(1_900)}"}`;

@@ -1,11 +1,11 @@
 /**
- * Where every target delivers to: a process of its own that answers 200 and knows a message by what stands in it, however it is wrapped
- * (`payloadOf` in publisher.ts). Argument: none. Says its port, then answers `count`, `report` and `reset`.
+ * The receiver of every target's deliveries: a separate process that answers 200 and recognizes a message by its content, however it is wrapped
+ * (`payloadOf` in publisher.ts). No arguments. Sends its port, then answers `count`, `report` and `reset`.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Latencies in ms, from when a message was made to the end of its first request. Moments in ms since 1970. */
+/** Latencies in ms, from when a message was made to the end of its first request. Times in ms since 1970. */
 export type Received = { received: number; doubled: number; firstAt: number; lastAt: number; latencies: number[] };
 
 const nothing = (): Received => ({ received: 0, doubled: 0, firstAt: 0, lastAt: 0, latencies: [] });
@@ -19,7 +19,7 @@ const server = createServer((request, response) => {
     response.writeHead(200, { 'content-length': 0 }).end();
     const at = performance.timeOrigin + performance.now();
     const [, id, sentAt] = /"bench":\s*"([\w-]{36})@([\d.]+)"/.exec(Buffer.concat(chunks).toString('latin1')) ?? [];
-    if (id === undefined) return; // a ping, or a challenge of whoever is asked
+    if (id === undefined) return; // a ping, or a challenge from the target
     if (seen.has(id)) {
       report.doubled += 1;
       return;

@@ -1,8 +1,8 @@
 /**
- * A target of `npm run bench -- peers`: what it is called, what is counted as its CPU, and how it is asked. A file of JSON (bench/peers/targets),
- * in whose texts `{{name}}` stands for a value: `{{env.NAME}}` of our environment, `{{receiver}}` the URL that deliveries are to go to,
- * what an earlier request of `setup` has taken, and what the row sets (`{{id}}`, `{{now}}`, `{{code}}`, `{{access_token}}` and so on). A member that is
- * `"{{payload}}"` becomes the message: an object of 2 KB, by which the receiver knows it.
+ * A target of `npm run bench -- peers`: its name, what counts as its CPU, and how it is asked. A JSON file (bench/peers/targets) in whose texts
+ * `{{name}}` stands for a value: `{{env.NAME}}` from our environment, `{{receiver}}` the URL for deliveries, values taken by an earlier `setup`
+ * request, and values set by the row (`{{id}}`, `{{now}}`, `{{code}}`, `{{access_token}}` and so on). A member `"{{payload}}"` becomes the
+ * message: an object of 2 KB, by which the receiver recognizes it.
  */
 import { readFileSync } from 'node:fs';
 import type { Parts } from './cost.ts';
@@ -12,20 +12,20 @@ export type Ask = {
   method?: string;
   url: string;
   headers?: Record<string, string>;
-  /** One of three bodies. */
+  /** At most one of three bodies. */
   json?: unknown;
   form?: Record<string, string>;
   text?: string;
 };
 
-/** What of its JSON answer is kept, and where it stands there: `{ "hook": "data.id" }`. */
+/** The values to keep from its JSON answer, and their paths: `{ "hook": "data.id" }`. */
 export type SetupAsk = Ask & { take?: Record<string, string> };
 
 export type Message = {
   url: string;
   exchange: string;
   routingKey: string;
-  /** As amqplib takes them. */
+  /** In amqplib's form. */
   properties?: Record<string, unknown>;
   json: unknown;
 };
@@ -33,7 +33,7 @@ export type Message = {
 export type CodeFlow = {
   /** The authorization request. PKCE: `{{challenge}}`; S256. */
   authorize: string;
-  /** What is filled into the forms that come before the code, whichever they are. */
+  /** Values for the forms that come before the code, whichever they are. */
   fill: Record<string, string>;
   /** The token request, with `{{code}}` and `{{verifier}}`. */
   exchange: Ask;
@@ -44,15 +44,15 @@ export type CodeFlow = {
 export type Target = {
   name: string;
   about?: string;
-  /** Asked once before, in this order: makes the subscription. */
+  /** Sent once beforehand, in this order: creates the subscription. */
   setup?: SetupAsk[];
-  /** One of both ways to publish. */
+  /** One of two ways to publish. */
   post?: { parts: Parts; http: Ask } | { parts: Parts; amqp: Message };
   gate?: {
     parts: Parts;
     clientCredentials?: Ask;
     code?: CodeFlow;
-    /** With `{{access_token}}`: of the code flow, or of the client credentials where there is none. */
+    /** With `{{access_token}}`: from the code flow, or else from the client credentials. */
     userinfo?: Ask;
     introspection?: Ask;
   };
@@ -60,7 +60,7 @@ export type Target = {
 
 export type Values = Record<string, string>;
 
-/** @throws when it is no JSON, has no name, or names no processes */
+/** @throws if it is not JSON, has no name, or names no processes */
 export function readTarget(file: string): Target {
   const target = JSON.parse(readFileSync(file, 'utf8')) as Partial<Target>;
   const { name, post, gate } = target;
@@ -69,7 +69,7 @@ export function readTarget(file: string): Target {
   return target as Target;
 }
 
-/** Puts values in; what has none stays as it is, for a later step. */
+/** Fills in values; names without a value stay as they are, for a later step. */
 export function fill<T>(template: T, values: Values): T {
   const text = JSON.stringify(template)
     .replaceAll(/"\{\{(payload)\}\}"/g, (whole, name: string) => values[name] ?? whole)
@@ -80,7 +80,7 @@ export function fill<T>(template: T, values: Values): T {
   return JSON.parse(text) as T;
 }
 
-/** What goes out. @throws for a value that nobody has set */
+/** The final request. @throws for a value that nobody has set */
 export function render(ask: Ask): { method: string; url: string; headers: Record<string, string>; body?: string } {
   const { method, url, headers = {}, json, form, text } = ask;
   const [type, body] =
@@ -99,7 +99,7 @@ export function render(ask: Ask): { method: string; url: string; headers: Record
   };
 }
 
-/** Asks each in turn; resolves to what was taken. @throws when one is not answered with 2xx */
+/** Sends each in turn; resolves to the values taken. @throws when one is not answered with 2xx */
 export async function setUp(target: Target, values: Values): Promise<Values> {
   let taken = values;
   for (const ask of target.setup ?? []) {
