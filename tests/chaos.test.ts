@@ -29,4 +29,4 @@ test('nothing is lost while dispatchers, RabbitMQ, PostgreSQL and Redis are kill
   } finally {
     rmSync(home, { recursive: true, force: true });
   }
-}, 600_000); // what is lost is waited for, for three minutes, before it counts as lost
+}, 600_000); // lost deliveries are awaited for three minutes before they count as lost

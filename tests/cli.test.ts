@@ -1,4 +1,4 @@
-/** The command line as it is packed, against the whole system: a developer's day, from signing in to signing out. */
+/** The packed command line, against the whole system: a developer's day, from signing in to signing out. */
 import { randomUUID } from 'node:crypto';
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,7 +27,7 @@ beforeAll(async () => {
   system = stack.use(await openSystem());
 });
 
-/** Enters the code that it shows, and signs in as alice. */
+/** Enters the displayed code, and signs in as alice. */
 async function approve(text: string): Promise<void> {
   const browser = new Browser(system);
   const confirm = await browser.submit(await browser.get('activate'), {
@@ -63,7 +63,7 @@ test('two at once renew an expired token once; what others may read is refused',
     const before = read();
     before.tokens[system.audience].expiresAt = 0;
     writeFileSync(file, JSON.stringify(before));
-    // The gate ends the whole sign-in when a refresh token comes twice.
+    // The gate ends the whole sign-in when a refresh token is used twice.
     const both = await Promise.all([gatepost(['whoami']), gatepost(['hooks', 'list'])]);
     expect(both).toMatchObject([{ code: 0 }, { code: 0 }]);
     expect(read().refreshToken).not.toBe(before.refreshToken);
@@ -333,7 +333,7 @@ test('people are brought in from a file; who is not is named with the line, and 
     GATEPOST_CLIENT_ID: 'demo-admin',
     GATEPOST_CLIENT_SECRET: 'demo-admin-secret',
   };
-  // As it stands when the command ends while the gate goes on.
+  // The state if the command ends while the gate continues.
   const stop = new AbortController();
   const watching = setInterval(() => existsSync(`${file}.imported`) && stop.abort(), 1);
   const broken = await gatepost(['users', 'import', file], { env, signal: stop.signal });

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** Who may do what, in the console: roles, organizations and second factors, and how it looks to somebody who may only read. */
+/** Permissions in the console: roles, organizations and second factors, and how it looks to somebody with read access only. */
 import { faultsInAllLooks, fillInLogin, openConsole, signIn } from '@gatepost/testkit/console';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
@@ -8,7 +8,7 @@ import type { Page } from 'playwright-core';
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 
-// A machine gives people second factors, as they would set them up.
+// A machine adds people's second factors, in place of the people themselves.
 const adaptSeed = (yaml: string) =>
   yaml.replace('- "update:encryption_keys"', '- "create:authentication_methods"\n          - "update:encryption_keys"');
 const { system, url: console, openPage } = stack.use(await openConsole({ adaptSeed }));
@@ -49,7 +49,7 @@ async function giveFactor(userId: string, body: object): Promise<void> {
   expect(made.status).toBe(201);
 }
 
-// While she may nothing: nobody decides how somebody signs in who may more.
+// Before she has permissions: nobody can decide how somebody with more permissions signs in.
 await giveFactor('auth0|alice', { type: 'phone', phone_number: '+15555550100', name: 'Her telephone' });
 await giveFactor('auth0|alice', { type: 'email', email: 'alice@example.com' });
 
@@ -120,7 +120,7 @@ test('an organization gets a member with a role, somebody is invited, and a conn
   await tab('Invitations');
   await panel('Invitations').getByText('Nobody is invited').waitFor();
   await admin.getByLabel('Email').fill('bob@example.com');
-  await admin.getByLabel('Into which application').selectOption('Demo Web App'); // another one has no address to be invited to
+  await admin.getByLabel('Into which application').selectOption('Demo Web App'); // the others have no address for invitations
   await admin.getByRole('button', { name: 'Invite' }).click();
   await admin.getByText('https://app.example.com/login?invitation=').waitFor();
   await panel('Invitations').getByText('bob@example.com').waitFor();
@@ -166,7 +166,7 @@ test('a person’s page says what they may and by what, and takes a second facto
   await confirm('Remove all of them');
   await factors.getByText('None is set up.').waitFor();
 
-  // Where somebody is signed in, all at once.
+  // All of a person's sessions at once.
   for (let browsers = 0; browsers < 2; browsers += 1) {
     const page = await openPage();
     await signIn(page, console);
@@ -239,7 +239,7 @@ test('an action is written, tried, deployed and bound to a trigger', async () =>
   await flow.getByRole('link', { name: 'Says where' }).waitFor();
   await look(admin);
 
-  // One that fails: the log says what and why, and the run is there.
+  // A failing run: the log says what and why, and the run can be found.
   await flow.getByRole('link', { name: 'Says where' }).click();
   await admin.getByLabel('Code').fill("exports.onExecutePostLogin = async () => { throw new Error('out of order') };");
   await admin.getByRole('button', { name: 'Save draft' }).click();
@@ -347,7 +347,7 @@ test('somebody who may only read is offered nothing that the API would refuse', 
       ...[...content.querySelectorAll('button:not(:disabled), a.button')]
         .filter((button) => !button.closest('.filters, .tabs'))
         .map((button) => button.textContent),
-      // What is searched or filtered by is no form.
+      // Search and filter fields are not form fields.
       ...[...content.querySelectorAll('form :is(input, textarea, select):not(:disabled)')].map(
         (field) => field.outerHTML,
       ),

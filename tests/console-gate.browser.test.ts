@@ -45,7 +45,7 @@ test('an administrator makes an application, sees code for it, and signs in with
   await look(admin);
 
   await admin.getByRole('link', { name: 'New application' }).click();
-  await heading('New application'); // not into the list's search, which is there a moment longer
+  await heading('New application'); // not into the list's search, which is still there for a moment
   await admin.getByLabel('Name', { exact: true }).fill('Orchard');
   await admin.getByText('Single-page application').click();
   await admin.getByLabel('Allowed Callback URLs').fill('http://localhost:5173');
@@ -87,7 +87,7 @@ test('an administrator makes an application, sees code for it, and signs in with
   expect(await admin.getByText('Orchard').count()).toBe(0);
 });
 
-/** Runs code as it stands on the page; resolves to what it prints. */
+/** Runs the code shown on the page; resolves to its output. */
 async function runCode(program: string, file: string): Promise<string> {
   const folder = folderOf(file, (await panel(file).locator('pre').textContent())!);
   const { stdout } = await promisify(execFile)(program, [file], { cwd: folder });
@@ -153,7 +153,7 @@ test('the code of a native application signs somebody in as it is shown', async 
   const someone = await openPage();
   await someone.goto(address);
   await fillInLogin(someone, 'alice@example.com');
-  await someone.getByText('Demo Native App').first().waitFor(); // what is on a computer is confirmed each time
+  await someone.getByText('Demo Native App').first().waitFor(); // applications on a computer are confirmed each time
   await someone.click('.gp-main');
   await someone.getByText('You can close this window').waitFor();
   await until('it knows who it is', () => printed.includes('Signed in as Alice Example'));
@@ -203,7 +203,7 @@ test('a person is made, seen to sign in, loses a device, is blocked and let in a
   await mallory.waitForSelector('#content');
   await admin.reload();
   await panel('Sessions').getByText('Gatepost Console').waitFor();
-  await panel('Sessions').getByText('HeadlessChrome').waitFor(); // which browser it is
+  await panel('Sessions').getByText('HeadlessChrome').waitFor(); // the browser's name
   await panel('What happened').getByText('Success Login').waitFor();
   await look(admin);
   await panel('Devices').getByRole('button', { name: 'Revoke' }).click();
@@ -216,7 +216,7 @@ test('a person is made, seen to sign in, loses a device, is blocked and let in a
   await panel('Sessions').getByText('Not signed in').waitFor();
   await mallory.goto(console);
   await fillInLogin(mallory, 'mallory@example.com', password);
-  await mallory.locator('.gp-problem, [role=alert]').first().waitFor(); // not let in
+  await mallory.locator('.gp-problem, [role=alert]').first().waitFor(); // refused
   await admin.getByRole('button', { name: 'Unblock' }).click();
   await admin.getByRole('button', { name: 'Mail a link for a new password' }).click();
   await admin.getByText('A mail is on its way to mallory@example.com.').waitFor();
@@ -281,7 +281,7 @@ test('the sign-in page is seen as it would be, and people see it once it is save
   await admin.getByLabel('Primary colour', { exact: true }).fill('#7a1fa2');
   const frame = admin.frameLocator('iframe.preview');
   await frame.getByRole('heading', { name: 'Sign in' }).waitFor();
-  // The frame gives way to the next one while it is asked.
+  // The frame may be replaced while it is queried.
   const colour = () =>
     frame
       .locator('.gp-main')
@@ -293,7 +293,7 @@ test('the sign-in page is seen as it would be, and people see it once it is save
   await look(admin);
   await admin.getByText('A page template of your own').click();
   await admin.getByLabel('Template', { exact: true }).fill('<html><body>{%- auth0:widget -%}</body></html>');
-  await panel('Preview').getByText('auth0:head').waitFor(); // what is wrong with it
+  await panel('Preview').getByText('auth0:head').waitFor(); // the error
   await admin.getByText('A page template of your own').click();
   const before = await (await fetch(`${issuer}activate`)).text();
   expect(before).not.toContain('#7a1fa2');
@@ -315,7 +315,7 @@ test('signing keys are rotated, and one that is no longer used is revoked', asyn
   await look(admin);
   await keys.getByRole('button', { name: 'Revoke' }).click();
   await admin.getByRole('button', { name: 'Revoke the key' }).click();
-  // The page's own tokens end with it, and it gets others by itself.
+  // The page's own tokens end with the key, and it gets others automatically.
   await keys.getByText('revoked', { exact: true }).waitFor();
   expect(complaints).toEqual([]);
 });
@@ -336,19 +336,19 @@ test('a gate that is away is said in words, and is asked again', async () => {
   await system.auth.end('SIGKILL');
   const old = admin.getByText('The gate does not answer: what you see may be old');
   await until('what was read before stays', async () => {
-    await go('Log'); // what was read a moment ago is not asked for again
+    await go('Log'); // data read a moment ago is not requested again
     await go('Applications');
     return old.isVisible();
   });
   await heading('Applications');
   await admin.getByRole('link', { name: /React Quick Start/ }).waitFor();
   await look(admin);
-  await go('Multi-factor'); // which was not read before
+  await go('Multi-factor'); // not read before
   const away = admin.getByRole('alert').filter({ hasText: 'The gate does not answer' });
   await away.waitFor();
   const first = await away.elementHandle();
   await away.getByRole('button', { name: 'Try again' }).click();
-  await first!.waitForElementState('hidden'); // it makes room while the gate is asked
+  await first!.waitForElementState('hidden'); // it is replaced while the gate is asked
   await away.waitFor();
   await look(admin);
 });

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The console in Chromium when something is wrong: one receiver fails, one account floods, a poison event came in, the API is away. */
+/** The console in Chromium when something is wrong: one receiver fails, one account floods, a poison event came in, the API is down. */
 
 import { faultsOf, fillInLogin, openConsole, signIn } from '@gatepost/testkit/console';
 import { openProducer } from '@gatepost/testkit/producer';
@@ -15,7 +15,7 @@ const { system, url: console, openPage } = stack.use(await openConsole());
 const producer = stack.use(await openProducer(system.amqpUrl));
 const admin = 'admin@example.com';
 
-/** A hook of acme/gadgets, made through the API; its address in the console. */
+/** Creates a hook of acme/gadgets through the API; returns its address in the console. */
 async function makeHook(url: string, options: object = {}): Promise<string> {
   const made = await fetch(`${system.apiUrl}/repos/acme/gadgets/hooks`, {
     method: 'POST',
@@ -35,10 +35,10 @@ async function makeMember(role: 'admin' | 'member'): Promise<void> {
   expect(changed.status).toBe(200);
 }
 
-/** Goes on in the same page, without loading it anew. */
+/** Navigates within the same page, without reloading it. */
 const follow = (page: Page, name: string) => page.getByRole('link', { name, exact: true }).click();
 
-/** The page asks again by itself too: the button may go before it is pressed. */
+/** The page also retries by itself: the button may go before it is pressed. */
 async function tryAgain(page: Page, away: Locator): Promise<void> {
   await until('it answers', async () => {
     const pressed = page.getByRole('button', { name: 'Try again' }).click({ timeout: 1_000 });
@@ -74,7 +74,7 @@ test('deliveries appear live, those that failed are chosen and delivered again',
 
   await follow(page, 'Overview');
   await page.getByText('40 %', { exact: true }).first().waitFor(); // the ping failed too
-  // Charts need not appear in their order.
+  // Charts may appear in any order.
   await page.getByRole('figure', { name: 'Delivered and failed a minute' }).getByText('As a table').click();
   await page.getByRole('region', { name: 'Delivered and failed a minute, as a table' }).waitFor();
   expect(await faultsOf(page)).toEqual([]);
@@ -144,7 +144,7 @@ test('a poison event is a dead letter that says why, is published again, comes b
   expect(await faultsOf(page)).toEqual([]);
   const id = await producer.publish({ subject: 'acme/gadgets', body: 'this is no JSON' });
   const letter = page.getByRole('link', { name: 'No JSON' });
-  await letter.waitFor(); // by itself
+  await letter.waitFor(); // appears by itself
   expect(await faultsOf(page)).toEqual([]);
   await letter.click();
   await page.getByText('this is no JSON').waitFor();
@@ -161,7 +161,7 @@ test('a poison event is a dead letter that says why, is published again, comes b
   await page.getByText('There are no dead letters').waitFor();
 });
 
-/** What stands between the page and the stream of a hook, in the page: it holds back, drops, adds and cuts. */
+/** Code that the page runs between itself and a hook's stream: it delays, drops, adds and cuts. */
 const betweenTheStream = `(() => {
   const proxy = { holds: false, drops: false, streams: new Set(), cut() { for (const stream of proxy.streams) stream.error(new Error('cut')); },
     add(text) { for (const stream of proxy.streams) stream.enqueue(new TextEncoder().encode(text)); } };
@@ -192,7 +192,7 @@ test('where the stream breaks, is held back by a proxy or has a gap, the list is
   const live = page.getByText('live', { exact: true });
   await live.waitFor();
 
-  // It is open and brings nothing: what is new is read as soon as somebody says that something is missing.
+  // The stream is open but brings nothing: new entries are read as soon as a gap is reported.
   await page.evaluate('proxy.drops = true');
   const unseen = await producer.publish({ subject: 'acme/gadgets' });
   await until('the delivery', () => receiver.received.some(({ headers }) => headers['x-github-delivery'] === unseen));
@@ -202,7 +202,7 @@ test('where the stream breaks, is held back by a proxy or has a gap, the list is
   });
   expect(await live.isVisible()).toBe(true);
 
-  // It is cut, and the next ones answer and are held back: the list is read instead.
+  // The stream is cut, and the next ones connect but are held back: the list is read instead.
   await page.evaluate('proxy.drops = false; proxy.holds = true; proxy.cut()');
   await page.getByText('looked at every 3 s').waitFor();
   await row(await producer.publish({ subject: 'acme/gadgets' })).waitFor();
@@ -266,7 +266,7 @@ test('what was typed stays when the session ends or nobody answers, and goes out
   await page.getByLabel('Payload URL').fill(`${receiver.url}/typed-anew`);
 
   await page.route(`${system.apiUrl}/**`, (route) => route.abort());
-  await page.clock.fastForward('01:00'); // something is read again
+  await page.clock.fastForward('01:00'); // something is reloaded
   await page.getByText('The webhook API does not answer: what you see may be old').waitFor();
   expect(await page.getByLabel('Payload URL').inputValue()).toBe(`${receiver.url}/typed-anew`);
   expect(await faultsOf(page)).toEqual([]);
@@ -277,7 +277,7 @@ test('what was typed stays when the session ends or nobody answers, and goes out
   const form = { client_id: 'gatepost-console', token };
   await fetch(`${system.issuer}oauth/revoke`, { method: 'POST', body: new URLSearchParams(form) });
   await page.context().clearCookies();
-  await page.clock.fastForward('02:00:00'); // longer than an access token lives; something is read again
+  await page.clock.fastForward('02:00:00'); // longer than an access token lives; something is reloaded
   const ended = page.getByRole('alertdialog', { name: 'Your session has ended' });
   await ended.waitFor();
   expect(await faultsOf(page)).toEqual([]);
@@ -296,7 +296,7 @@ test('an expired session leads to the sign-in page and back, an API that is away
   const refreshTokens: string[] = [];
   page.on('response', async (response) => {
     if (!response.url().endsWith('/oauth/token')) return;
-    const body = await response.json().catch(() => undefined); // of a page that was left nothing is kept
+    const body = await response.json().catch(() => undefined); // responses of an abandoned page are not kept
     if (body) refreshTokens.push((body as { refresh_token: string }).refresh_token);
   });
   await page.clock.install();

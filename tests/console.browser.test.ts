@@ -44,7 +44,7 @@ test('an admin makes a hook, watches deliveries arrive, reads why one failed, an
   receiver.behave({ status: 500, body: 'the disk is full' });
   await page.getByRole('button', { name: 'Ping' }).click();
   const failed = page.locator('.rows a', { hasText: 'Invalid HTTP response' });
-  await failed.click(); // it came by itself
+  await failed.click(); // it appeared by itself
   await page.getByText('the disk is full').waitFor();
   const fate = page.getByRole('region', { name: 'What became of it' });
   await fate.getByText('began.').first().waitFor(); // a step of its timeline
@@ -70,7 +70,7 @@ test('an admin makes a hook, watches deliveries arrive, reads why one failed, an
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('Saved.').waitFor();
   await page.getByText('not active').waitFor(); // still
-  await page.getByRole('heading', { name: 'Change the secret' }).waitFor(); // it has one still
+  await page.getByRole('heading', { name: 'Change the secret' }).waitFor(); // a secret still exists
   expect(await faultsOf(page)).toEqual([]);
   await page.getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('button', { name: 'Delete the hook' }).click();
@@ -79,10 +79,10 @@ test('an admin makes a hook, watches deliveries arrive, reads why one failed, an
   expect(complaints).toEqual([]);
 });
 
-/** A secret of Standard Webhooks: an overlap shows in their header. */
+/** A Standard Webhooks secret: an overlap shows in their header. */
 const secret = `whsec_${Buffer.from('a secret of ours, of 32 bytes here').toString('base64')}`;
 
-/** A hook of acme/gadgets, made through the API. */
+/** Creates a hook of acme/gadgets through the API. */
 async function makeHook(url: string, options: object = {}): Promise<string> {
   const made = await fetch(`${system.apiUrl}/repos/acme/gadgets/hooks`, {
     method: 'POST',
@@ -216,7 +216,7 @@ test('a signature that does not match is explained', async () => {
 test('on a telephone in the dark nothing is cut off, and the keyboard reaches everything', async () => {
   const page = await openPage({ viewport: { width: 375, height: 700 }, colorScheme: 'dark' });
   await signIn(page, `${console}repos/acme/widgets/hooks/new`);
-  await page.getByLabel('Payload URL').waitFor(); // the address that was asked for
+  await page.getByLabel('Payload URL').waitFor(); // the requested address
   expect(await faultsOf(page)).toEqual([]);
   await page.goto(`${console}accounts/acme?tab=repositories`);
   const widgets = page.getByRole('listitem').filter({ hasText: 'widgets' });
@@ -234,12 +234,12 @@ test('by keyboard alone a hook is made, turned off and on, redelivered and delet
   const page = await openPage();
   await signIn(page, `${console}accounts/acme`);
   const { keyboard } = page;
-  /** Each key leaves the focus somewhere that is seen. */
+  /** Checks that each key leaves the focus somewhere visible. */
   const press = async (...keys: string[]) => {
     for (const key of keys) await keyboard.press(key);
     await until('something has the focus', () => page.evaluate(() => document.activeElement !== document.body));
   };
-  /** Goes on with Tab until that is reached. */
+  /** Presses Tab until the element is reached. */
   const reach = async (what: Locator, key = 'Tab') => {
     await what.waitFor();
     await until('it is reached', async () => {
@@ -269,14 +269,14 @@ test('by keyboard alone a hook is made, turned off and on, redelivered and delet
 
   await reach(button('Ping'));
   await press('Enter');
-  await hasFocus(button('Ping')); // it rests while the ping is sent
+  await hasFocus(button('Ping')); // inactive while the ping is sent
   await reach(button('Turn off'));
   await press('Enter');
   await hasFocus(button('Cancel')); // in the dialog
   await press('Escape');
   await hasFocus(button('Turn off'));
   await press('Enter', 'Tab', 'Enter');
-  await hasFocus(button('Turn on')); // in the place of the other
+  await hasFocus(button('Turn on')); // in place of the other
   await press('Enter');
   await hasFocus(button('Turn off'));
 
@@ -287,7 +287,7 @@ test('by keyboard alone a hook is made, turned off and on, redelivered and delet
   await hasFocus(button('Cancel'));
   await press('Tab', 'Enter');
   await page.getByText('1 of 1 are on their way again').waitFor();
-  await press('Shift'); // what was chosen is chosen no longer, and the button rests
+  await press('Shift'); // the selection is gone, and the button is inactive
 
   await page.getByRole('link', { name: 'Settings', exact: true }).focus();
   await press('Enter');
@@ -306,7 +306,7 @@ test('what is not there, a session that has ended and an API that is away are sa
   await page.goto(`${console}nowhere`);
   await page.getByText('There is no such page').waitFor();
   await page.getByRole('button', { name: 'Sign out' }).click();
-  await page.waitForSelector('[name=identifier]'); // nobody is signed in: it asks again
+  await page.waitForSelector('[name=identifier]'); // nobody is signed in, so it asks again
 });
 
 test('its pages may load nothing from elsewhere and cannot be framed', async () => {
@@ -353,7 +353,7 @@ test('little comes at first, compressed, and a page opened again asks for what i
     'GET /console/',
     'POST gate/oauth/token',
   ]);
-  // The hook and its deliveries at once.
+  // The hook and its deliveries are requested at the same time.
   const answered = asked.indexOf(`answered /${hook}`);
   expect(asked.slice(0, answered)).toContain(`GET /${hook}/deliveries`);
 });

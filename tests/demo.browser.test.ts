@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The demo application and a quick start in Chromium, against the whole system: what a newcomer tries. */
+/** The demo application and a quick start in Chromium, against the whole system, as a newcomer tries them. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -74,7 +74,7 @@ test('alice logs in, sees her claims, calls the webhook API, watches a webhook a
 });
 
 test('the Express quick start signs alice in, answers a machine at its API, and takes webhooks with the right signature only', async () => {
-  // As it stands in examples/, but for its port; the packages are those of infra.
+  // As in examples/, except for its port; the packages are those of infra.
   const source = readFileSync(new URL('../examples/express/server.js', import.meta.url), 'utf8');
   writeFileSync(join(folder, 'server.mjs'), source.replace('4701', String(quickStartPort)));
   symlinkSync(fileURLToPath(new URL('../infra/node_modules', import.meta.url)), join(folder, 'node_modules'));

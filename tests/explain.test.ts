@@ -1,4 +1,4 @@
-/** What users are told of a delivery while it is on its way, and where it made none: with a producer, a dispatcher and a receiver at work. */
+/** What users are told about a delivery in progress, and why an event made none: with a producer, a dispatcher and a receiver at work. */
 import { openApi } from '@gatepost/testkit/api';
 import { openProducer } from '@gatepost/testkit/producer';
 import { openReceiver } from '@gatepost/testkit/receiver';
@@ -45,14 +45,14 @@ test('a delivery that was taken says when each step was, and one that failed whe
   const delivered = await inState('delivered', well, await producer.publish());
   expect(stepsOf(delivered)).toEqual(['occurred', 'taken', 'matched', 'attempt', 'recorded']);
   expect(delivered).toMatchObject({ until: null, next: null, causes: [] });
-  // One after the other, but for what is rounded to milliseconds.
+  // In order, apart from rounding to milliseconds.
   const times = delivered.steps.slice(1).map(({ at }) => Date.parse(at));
   for (const [index, at] of times.entries()) expect(at).toBeGreaterThan((times[index - 1] ?? 0) - 5);
 
   const failing = await inState('retry', broken, await producer.publish({ type: 'issues' }));
   expect(stepsOf(failing).slice(-3)).toEqual(['attempt', 'recorded', 'waits']);
   const waitMs = Date.parse(failing.until!.at!) - Date.parse(failing.since);
-  expect(waitMs).toBeGreaterThan(3_200_000); // an hour, and a tenth either way
+  expect(waitMs).toBeGreaterThan(3_200_000); // an hour, give or take a tenth
   expect(waitMs).toBeLessThan(4_000_000);
   expect(failing.next).toContain('/attempts');
 

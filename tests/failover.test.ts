@@ -1,4 +1,4 @@
-/** PostgreSQL with a standby, behind one address: the primary dies under load, and the standby takes its place after a while. Once with PgBouncer. */
+/** PostgreSQL with a standby, behind one address: the primary dies under load, and the standby takes over after a while. Once with PgBouncer. */
 import { openApi } from '@gatepost/testkit/api';
 import { openCuttable } from '@gatepost/testkit/cut';
 import { openPgBouncer } from '@gatepost/testkit/pgbouncer';
@@ -11,7 +11,7 @@ import { expect, test } from '@jest/globals';
 
 const isReady = async (opsUrl: string) => (await fetch(`${opsUrl}/readyz`)).status === 200;
 
-/** Asks again and again until `stop`; answers how often each status came. */
+/** Asks repeatedly until `stop`; returns how often each status came. */
 function keepAsking(ask: () => Promise<number>): { stop(): Promise<Map<number, number>> } {
   const statuses = new Map<number, number>();
   let stopped = false;
@@ -77,7 +77,7 @@ test.each([
     await address.cut();
     address.lead(pair.standby.url);
     await address.restore();
-    // The standby can be read and not written to.
+    // The standby is readable but not writable.
     await until('the dispatcher says so', async () => !(await isReady(system.dispatcher.opsUrl)));
     const before = published.length;
     await until('more events', () => published.length > before + 20);
@@ -95,10 +95,10 @@ test.each([
       return published.every((id) => logged.has(id));
     });
     const { body } = await api.call('GET', `/repos/acme/widgets/hooks/${changed}`);
-    // The last change may have been made though its answer was lost.
+    // The last change may have been made although its answer was lost.
     const numberNow = Number((body as { config: { url: string } }).config.url.split('/').at(-1));
     expect(numberNow).toBeGreaterThanOrEqual(confirmed);
-    // Of an answer of 500 the service says what failed.
+    // For each answer of 500 the service logs what failed.
     const failed = services.flatMap(({ output }) =>
       output()
         .split('\n')

@@ -17,7 +17,7 @@ const producer = stack.use(await openProducer(system.amqpUrl));
 const token = await system.token();
 const secret = `gehëim-✓-${'x'.repeat(20)}`;
 
-/** What the extension does (cli/gh-webhook): creates the hook (create_webhook.go), opens its socket, activates it (forward.go). */
+/** Does what the extension does (cli/gh-webhook): creates the hook (create_webhook.go), opens its socket, activates it (forward.go). */
 async function forward(
   type: string,
   options: { at?: string; answer?: Parameters<typeof openListener>[0]['answer']; protocol?: string } = {},

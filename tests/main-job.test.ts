@@ -70,7 +70,7 @@ describe('the main job', () => {
     expect(pathsOf(id)).toEqual(['/a', '/d']);
 
     expect((await api.call('DELETE', `/repos/acme/widgets/hooks/${hook}`)).status).toBe(204);
-    // Takes effect in a moment, and a deleted hook has no log any more.
+    // Takes effect in a moment; and a deleted hook no longer has a log.
     const second = await until('an event that the deleted hook gets no more', async () => {
       const next = await producer.publish({ type: 'push' });
       await until('the delivery to the hook that is left', () => pathsOf(next).includes('/d'));

@@ -1,4 +1,4 @@
-/** What an operator does without SQL, by `npm run ops`, and a dump that is restored into an empty system. */
+/** An operator's work without SQL, through `npm run ops`, and a dump restored into an empty system. */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
@@ -68,7 +68,7 @@ test('what waits in a paused organization is in a dump, and goes out when that i
   await expect(openSystem({ databaseUrl, env: wrong })).rejects.toThrow(
     /ended with 78\n[\s\S]*SECRETS_KEY is not the key/,
   );
-  // Neither RabbitMQ's messages nor Redis's keys are there.
+  // RabbitMQ's messages and Redis's keys are not restored.
   const second = stack.use(await openSystem({ databaseUrl, env }));
   expect(await keysOf(second)).toEqual(keys);
   expect(receiver.received).toHaveLength(pings);

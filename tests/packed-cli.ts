@@ -1,4 +1,4 @@
-/** The command line as it is packed, run as a program. */
+/** Runs the packed command line as a program. */
 import { execFile, spawn } from 'node:child_process';
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,18 +10,18 @@ export type Ended = { code: number; out: string; err: string };
 type More = { env?: Record<string, string>; input?: string; seen?: (text: string) => void; signal?: AbortSignal };
 
 export type PackedCli = {
-  /** Runs it to its end; `seen` gets all that it has written so far. */
+  /** Runs it to its end; `seen` gets its entire output so far. */
   run(args: string[], more?: More): Promise<Ended>;
-  /** The JSON that a command answers. */
+  /** The JSON answer of a command. */
   // biome-ignore lint/suspicious/noExplicitAny: an answer's JSON, of which each test expects what it names
   json(...args: string[]): Promise<any>;
 };
 
-/** @param config the folder of its profiles */
+/** @param config its folder of profiles */
 export async function packCli(folder: string, config: string): Promise<PackedCli> {
   const pack = fileURLToPath(new URL('../packages/cli/bundle.ts', import.meta.url));
   await promisify(execFile)(process.execPath, [pack, join(folder, 'packed')]);
-  // What is installed beside it.
+  // The dependencies that would be installed beside it.
   symlinkSync(
     fileURLToPath(new URL('../packages/cli/node_modules', import.meta.url)),
     join(folder, 'packed/node_modules'),

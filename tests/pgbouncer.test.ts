@@ -46,7 +46,7 @@ test('a limit that is changed holds for the next events', async () => {
   expect(await api.call('PUT', '/accounts/acme/throttle', { rate: 50, burst: 1 })).toMatchObject({ status: 200 });
   await Promise.all(Array.from({ length: 12 }, () => producer.publish({ type: 'push', body: {} })));
   const logged = await until('all of them in the log', async () => {
-    const all = (await api.deliveries(hook)).filter(({ event }) => event === 'push'); // beside the ping
+    const all = (await api.deliveries(hook)).filter(({ event }) => event === 'push'); // without the ping
     return all.length === 12 && all;
   });
   expect(logged.filter(({ throttled_at }) => throttled_at !== null).length).toBeGreaterThan(5);

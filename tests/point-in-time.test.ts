@@ -1,4 +1,4 @@
-/** A restore to a point in time, with the settings that docs/operations.md says. */
+/** A restore to a point in time, with the settings given in docs/operations.md. */
 import { readFileSync } from 'node:fs';
 import { openArchivingPostgres, rowsOf } from '@gatepost/testkit/postgres-server';
 import { until } from '@gatepost/testkit/until';

@@ -1,4 +1,4 @@
-/** The receivers of docs/receivers.md, each as it stands there, tried by `gatepost verify`; and receivers with faults. */
+/** The receivers of docs/receivers.md, exactly as printed there, tested by `gatepost verify`; and receivers with faults. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ function programOf(language: string) {
   return { file: file!, code: code!, command: command! };
 }
 
-/** Those that the machine has; Java's and Python's may be there as a stub that cannot run. */
+/** Whether the machine has the program; Java and Python may be stubs that cannot run. */
 function isHere(program: string, version: string): boolean {
   try {
     execFileSync(program, [version], { stdio: 'ignore' });
@@ -64,7 +64,7 @@ async function verify(url: URL, ...options: string[]): Promise<Verdict> {
   return verdict;
 }
 
-/** Starts a program as the page says, on a port of its own, and asks it everything. */
+/** Starts a program as the page says, on its own port, and runs all checks. */
 async function tryOut(file: string, code: string, command: string): Promise<Record<string, string>> {
   const port = await freePort();
   writeFileSync(path.join(folder, file), code.replace('3000', String(port)));
@@ -102,7 +102,7 @@ describe.each(found)('the receiver in %s', (language) => {
   });
 });
 
-/** The page's programs with one fault each, and what is found of it. */
+/** The page's programs with one fault each, and the findings. */
 const faults: [fault: string, language: string, right: string, wrong: string, found: string[]][] = [
   [
     'checks no signature',

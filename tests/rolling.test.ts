@@ -41,7 +41,7 @@ test('while all services are restarted one after the other every request is answ
     STOP_DELAY_MS: String(stopDelayMs),
   };
 
-  /** Two instances of a service, each on ports of its own. */
+  /** Two instances of each service, with their own ports. */
   const places: { port: number; isBalanced: boolean; service: Service; start(): Promise<Service> }[] = [];
   const balancers: Balancer[] = [];
   for (const [name, variable, port] of [
@@ -121,7 +121,7 @@ test('while all services are restarted one after the other every request is answ
     publish(),
   ];
   const ends: (number | null)[] = [];
-  /** When each was told to stop, by its own log, and gone. */
+  /** When each was told to stop, according to its own log, and when it was gone. */
   const stops: { port: number; toldAt: number; goneAt: number }[] = [];
   for (let round = 0; round < rounds; round += 1)
     for (const place of places) {
@@ -132,7 +132,7 @@ test('while all services are restarted one after the other every request is answ
       if (process.env.SHOW_ROLLING)
         process.stderr.write(`${new Date().toISOString()} ${place.service.name} ${failures.length}\n`);
       await until('it is ready', async () => (await fetch(`${place.service.opsUrl}/readyz`)).ok);
-      // Its neighbour is next: the balancer is to know of this one by then.
+      // Its neighbour is next, so the balancer must know of this one by then.
       const isBack = ({ port, at }: Noticed) => port === place.port && at > goneAt;
       if (place.isBalanced)
         await until('the balancer knows', () => balancers.some(({ saidReady }) => saidReady.some(isBack)));
@@ -141,7 +141,7 @@ test('while all services are restarted one after the other every request is answ
   await Promise.all(clients);
 
   expect(failures).toEqual([]);
-  // On a busy machine the balancer may notice later than they wait for it. What an instance owes it, it owes it by its own clock.
+  // On a busy machine the balancer may notice too late. An instance's obligations count by its own clock.
   for (const { port, toldAt, goneAt } of stops)
     for (const { saidReady, refused } of balancers) {
       const ofIt = (one: Noticed) => one.port === port && one.at > toldAt && one.at <= goneAt;

@@ -1,4 +1,4 @@
-/** One trace across all processes, at a collector that takes OTLP. */
+/** One trace across all processes, at a collector that accepts OTLP. */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

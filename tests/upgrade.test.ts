@@ -1,8 +1,8 @@
 /**
- * An upgrade as its operator does it, and back: services of the last release beside, before and after those of this version, on the same stores. The release is built out of the
- * repository's history (last-release.ts): that a migration takes nothing away (packages/migrate/test/additive.test.ts) is no proof, since jobs, events, tokens and cookies cross
- * from one version to the other without any schema, and only the old code can say what it makes of them. Recorded statements would be cheaper, but say nothing of what it does
- * with the answers; images would need a registry. In a clone without history the test is skipped, and `npm test` says so.
+ * An upgrade as an operator does it, and back: services of the last release beside, before and after those of this version, on the same stores. The release is built from the
+ * repository's history (last-release.ts): that migrations remove nothing (packages/migrate/test/additive.test.ts) is no proof, since jobs, events, tokens and cookies pass
+ * between versions without any schema, and only the old code shows how it handles them. Recorded statements would be cheaper, but do not show what it does with the answers;
+ * images would need a registry. In a clone without history the test is skipped, and `npm test` says so.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
@@ -48,7 +48,7 @@ const env: Record<string, string> = {
 
 type Name = 'auth' | 'webhook-api' | 'dispatcher';
 const names: Name[] = ['auth', 'webhook-api', 'dispatcher'];
-/** The services of one version, each on ports of its own; which of them run changes. */
+/** The services of one version, with their own ports; the set of running ones changes. */
 function versionAt(folder: string, [gate, gateOps, api, apiOps, dispatcherOps]: number[]) {
   const running = new Map<Name, Service>();
   stack.defer(async () => void (await Promise.all([...running.values()].map((one) => one[Symbol.asyncDispose]()))));
@@ -75,7 +75,7 @@ function versionAt(folder: string, [gate, gateOps, api, apiOps, dispatcherOps]: 
         }),
       );
     },
-    /** Answers the codes with which they ended. */
+    /** Resolves to their exit codes. */
     stop: (...some: Name[]) => Promise.all(some.map((name) => running.get(name)!.end('SIGTERM'))),
     migrate: () => Promise.all(migrationPrograms.map((path) => runProgram(path, own, folder))),
   };
@@ -84,7 +84,7 @@ type Version = ReturnType<typeof versionAt>;
 const before = versionAt(release.folder, ports.slice(0, 5));
 const now = versionAt(root, ports.slice(5));
 
-/** Asks a gate for tokens. @throws with its answer, unless it gives some */
+/** Asks a gate for tokens. @throws with its answer if it issues none */
 async function grant({ gate }: Version, fields: Record<string, string>) {
   const response = await fetch(`${gate}oauth/token`, { method: 'POST', body: new URLSearchParams(fields) });
   const answer = (await response.json()) as { access_token: string; refresh_token?: string };
@@ -120,7 +120,7 @@ const createHook = async (version: Version) => {
 type Logged = { id: number; guid: string; status: string; redelivery: boolean };
 const logOf = (version: Version, hook: number) =>
   call(version, 'GET', `${hooks}/${hook}/deliveries?per_page=100`) as Promise<Logged[]>;
-/** Each hook's log has the event as delivered, by that API. */
+/** Waits until each hook's log shows the event as delivered, according to that API. */
 const delivered = (version: Version, guid: string, ...some: number[]) =>
   until(`the event at ${some.length} hooks`, async () => {
     const logs = await Promise.all(some.map((hook) => logOf(version, hook)));
@@ -178,7 +178,7 @@ test('side by side each takes what the other has made: tokens, hooks, events, jo
   const newer = await createHook(now);
   expect(await call(before, 'GET', `${hooks}/${newer}`, undefined, now)).toMatchObject({ id: newer });
   expect(await call(now, 'GET', `${hooks}/${first}`, undefined, before)).toMatchObject({ id: first });
-  // A job of the API before, for the dispatcher of now.
+  // A job of the old API, for the new dispatcher.
   await call(before, 'POST', `${hooks}/${first}/deliveries/${of!.id}/attempts`);
   await until('it is made again', async () => (await logOf(now, first)).some((one) => one.redelivery));
   const { refresh_token: newest } = await signIn(now);

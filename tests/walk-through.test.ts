@@ -1,4 +1,4 @@
-/** docs/walk-through.md, typed in as it is written: against a system of the test's own, whose ports stand in the place of the usual ones. */
+/** Types docs/walk-through.md as written: against the test's own system, whose ports replace the usual ones. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ const page = readFileSync(join(root, 'docs/walk-through.md'), 'utf8');
 const blocks = (language: string) =>
   [...page.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))].map(([, block]) => block!);
 
-// The oldest that knows `--json`.
+// The oldest version that knows `--json`.
 const { stdout: curl } = spawnSync('curl', ['--help', 'all'], { encoding: 'utf8' });
 const hasCurl = curl?.includes('--json') ?? false;
 
@@ -23,7 +23,7 @@ const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 
 test('each command of the walk-through works as it is written, and its receiver gets what it says', async () => {
-  // On a machine that has it, which need not be every one.
+  // Runs on machines that have it, which not all do.
   if (!hasCurl) return expect(page).toContain('you need curl 7.82 or newer');
   const folder = stack.adopt(mkdtempSync(join(tmpdir(), 'walk-')), (path) => rmSync(path, { recursive: true }));
   const [gatePort, apiPort, receiverPort] = await freePorts(3);
