@@ -13,7 +13,7 @@ app.post('/webhook', express.raw({ type: '*/*', limit: '25mb' }), async (request
   const isOurs = signature && (await verify('quick start secret', String(request.body), signature));
   if (!isOurs) return response.sendStatus(401);
   console.log(`webhook: ${request.get('x-github-event')} ${request.get('x-github-delivery')}`);
-  response.sendStatus(204); // at once: what takes longer belongs into a queue
+  response.sendStatus(204); // at once: slower work belongs in a queue
 });
 
 // An API that takes access tokens.

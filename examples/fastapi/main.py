@@ -85,4 +85,4 @@ async def webhook(request: Request):
     if not hmac.compare_digest(expected.encode(), request.headers.get("x-hub-signature-256", "").encode()):
         raise HTTPException(401)
     print("webhook:", request.headers["x-github-event"], request.headers["x-github-delivery"], flush=True)
-    return Response(status_code=204)  # at once: what takes longer belongs into a queue
+    return Response(status_code=204)  # at once: slower work belongs in a queue

@@ -54,7 +54,7 @@ func main() {
 	log.Fatal(http.ListenAndServe(":4707", nil))
 }
 
-// A website that people sign in to. Its sessions are in memory: names by the text in a cookie.
+// A website that people sign in to. Its sessions are in memory: names by the value of a cookie.
 type website struct {
 	issuer   string
 	provider *oidc.Provider
@@ -146,7 +146,7 @@ func webhook(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	log.Println("webhook:", r.Header.Get("X-GitHub-Event"), r.Header.Get("X-GitHub-Delivery"))
-	w.WriteHeader(http.StatusNoContent) // at once: what takes longer belongs into a queue
+	w.WriteHeader(http.StatusNoContent) // at once: slower work belongs in a queue
 }
 
 func cookie(r *http.Request, name string) string {

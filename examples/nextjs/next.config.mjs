@@ -1,2 +1,2 @@
-/** This folder stands for itself, whatever lies above it. */
+/** This folder is a project of its own, whatever lies above it. */
 export default { turbopack: { root: import.meta.dirname } };

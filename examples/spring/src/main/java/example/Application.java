@@ -57,7 +57,7 @@ public class Application {
                 .build();
     }
 
-    // An API that takes access tokens. Issuer and audience stand in application.yaml.
+    // An API that takes access tokens. Issuer and audience are in application.yaml.
     @GetMapping("/api/things")
     Map<String, Object> things(@AuthenticationPrincipal Jwt token) {
         return Map.of("things", List.of("gate", "post"), "caller", token.getSubject());
@@ -85,6 +85,6 @@ public class Application {
         var expected = "sha256=" + HexFormat.of().formatHex(mac.doFinal(body));
         if (!MessageDigest.isEqual(expected.getBytes(), signature.getBytes())) return ResponseEntity.status(401).build();
         log.info("webhook: {} {}", event, delivery);
-        return ResponseEntity.noContent().build(); // at once: what takes longer belongs into a queue
+        return ResponseEntity.noContent().build(); // at once: slower work belongs in a queue
     }
 }
