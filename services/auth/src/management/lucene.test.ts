@@ -112,6 +112,10 @@ describe('parseLucene', () => {
     expect(() => parseLucene(q)).toThrow(/^Query validation error: 'q' /);
   });
 
+  test('says where it no longer understands a query', () => {
+    expect(() => parseLucene('name:a ) b')).toThrow("'q' is not understood at ) b");
+  });
+
   test('whatever is written is read or refused, and nothing else happens', () => {
     const pieces = fc.constantFrom(
       ...' ():"\\*?[]{}<>=+-!&|~^/',

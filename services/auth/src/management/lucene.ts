@@ -254,7 +254,7 @@ class Parser {
   #unexpected() {
     return badQuery(
       this.#at < this.#q.length
-        ? `'q' is not understood this.#at ${this.#q.slice(this.#at, this.#at + 20)}`
+        ? `'q' is not understood at ${this.#q.slice(this.#at, this.#at + 20)}`
         : "'q' ends too early",
     );
   }
