@@ -12,6 +12,7 @@ import { type Counters, refusalCodes } from './counters.ts';
 import { addressOf } from './http/head.ts';
 import { routeOf, setRoute } from './http/route.ts';
 import { traceIdOf } from './http/traced.ts';
+import { changeAnswers } from './library/middleware.ts';
 import type { LogType } from './log-types.ts';
 import type { Report } from './report.ts';
 
@@ -81,9 +82,8 @@ export type TokensIssued = (
  * responds, and would turn a good response into a 500.
  */
 export function observeProvider(provider: Provider, parts: ObserverParts): { tokensIssued: TokensIssued } {
-  provider.use(async (ctx, next) => {
-    await next();
-    const route = (ctx as KoaContextWithOIDC).oidc?.route;
+  changeAnswers(provider, 'all', (ctx) => {
+    const route = ctx.oidc?.route;
     if (route) setRoute(ctx.res, route);
   });
   const tokensIssued = observeTokens(provider, parts);

@@ -7,12 +7,13 @@ import type { MakeCommonContext } from './interaction/common-context.ts';
 import { type DevicePages, makeDevicePages } from './interaction/device-pages.ts';
 import type { PageMemory } from './interaction/page-memory.ts';
 import { linkBack, rememberedClient } from './interaction/way-back.ts';
+import type { Change } from './library/middleware.ts';
 import type { CommonContext } from './pages/pages.ts';
 import { federatedField } from './upstream/logout.ts';
 
 export type ProviderPages = {
   /** Answers a browser that requests an unknown path. */
-  notFound: (ctx: KoaContextWithOIDC, next: () => Promise<void>) => Promise<void>;
+  notFound: Change;
   renderError: NonNullable<Configuration['renderError']>;
   rpInitiatedLogout: {
     logoutSource(ctx: KoaContextWithOIDC): Promise<void>;
@@ -36,11 +37,14 @@ export function makeProviderPages(makeCommonContext: MakeCommonContext, pageMemo
     hidden: { ...hidden, xsrf: sessionSecret(ctx) },
   });
 
+  const answerNotFound = async (ctx: KoaContextWithOIDC) => {
+    answerPage(ctx, 'error', { ...(await commonContext(ctx).catch(() => ({}))), error: 'not_found' }, 404);
+  };
+
   return {
-    async notFound(ctx, next) {
-      await next();
-      if (ctx.status !== 404 || ctx.body || ctx.accepts('json', 'html') !== 'html') return;
-      answerPage(ctx, 'error', { ...(await commonContext(ctx).catch(() => ({}))), error: 'not_found' }, 404);
+    notFound(ctx) {
+      const isUnknown = ctx.status === 404 && !ctx.body && ctx.accepts('json', 'html') === 'html';
+      return isUnknown ? answerNotFound(ctx) : undefined;
     },
 
     renderError: (ctx, out, error) => renderError(commonContext, ctx, out, error),

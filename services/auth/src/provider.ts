@@ -45,6 +45,7 @@ import { makeCookieKeys } from './keys/cookie-keys.ts';
 import type { PrivateJwk } from './keys/signing-keys.ts';
 import { keepActionOutcomes } from './library/action-outcomes.ts';
 import { applyAuthorizationDefaults } from './library/authorization-defaults.ts';
+import { changeAnswers } from './library/middleware.ts';
 import { dressOwnForms } from './library/own-forms.ts';
 import { answerGetsWithFound, registerResponseModes } from './library/response-modes.ts';
 import {
@@ -98,7 +99,7 @@ export function makeProvider(parts: ProviderParts): Provider {
   const provider = new Provider(parts.issuer, configurationOf(parts));
   // The head of every request already says only what the provider may believe (http/head.ts).
   provider.proxy = true;
-  provider.use(parts.pages.notFound);
+  changeAnswers(provider, 'all', parts.pages.notFound);
   applySeam(provider);
   replaceSigningKeys(provider, parts.signingKeys); // the configuration accepts only JWKs
   allowBareToken(provider);

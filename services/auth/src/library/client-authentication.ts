@@ -3,6 +3,7 @@ import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type { ClientThrottle } from '../clients/throttle.ts';
 import { addressOf } from '../http/head.ts';
 import { RetryLater } from '../stores-away.ts';
+import { changeAnswers } from './middleware.ts';
 import { checkClientSecrets } from './seam.ts';
 
 /** Refuses requests from a closed pair, even with the right secret, and counts every failure, whatever its cause. */
@@ -13,17 +14,17 @@ export function throttleClientAuthentication(provider: Provider, throttle: Clien
     if (seconds !== undefined) throw tooManyFailures(seconds).withHeader(ctx);
     if (isRight) throttle.succeeded(clientId, address);
   });
-  provider.use(async (context, next) => {
-    await next();
-    const ctx = context as KoaContextWithOIDC;
-    if (ctx.status !== 401 || (ctx.body as { error?: string } | undefined)?.error !== 'invalid_client') return;
+  const count = async (ctx: KoaContextWithOIDC) => {
     const seconds = await throttle.failed(presentedId(ctx), addressOf(ctx.req));
     if (seconds === undefined) return;
     const { status, error, error_description } = tooManyFailures(seconds).withHeader(ctx);
     ctx.remove('www-authenticate');
     ctx.status = status;
     ctx.body = { error, error_description };
-  });
+  };
+  const hasFailed = (ctx: KoaContextWithOIDC) =>
+    ctx.status === 401 && (ctx.body as { error?: string } | undefined)?.error === 'invalid_client';
+  changeAnswers(provider, 'all', (ctx) => (hasFailed(ctx) ? count(ctx) : undefined));
 }
 
 const tooManyFailures = (retryAfterSeconds: number) =>

@@ -2,6 +2,7 @@
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import { answerPage } from '../http/page.ts';
 import { returnUri, sessionSecret } from '../provider-pages.ts';
+import { type Change, changeAnswers } from './middleware.ts';
 
 /**
  * The library submits some forms by itself: it logs out without asking if nobody is logged in, or if somebody else is, on the way
@@ -9,26 +10,17 @@ import { returnUri, sessionSecret } from '../provider-pages.ts';
  * framed by any site.
  */
 export function dressOwnForms(provider: Provider): void {
-  provider.use(async (context, next) => {
-    await next();
-    const ctx = context as KoaContextWithOIDC;
-    const form = ctx.status === 200 && !ctx.response.get('content-security-policy') ? formOf(ctx) : undefined;
-    if (!form) return;
-    const page = { action: ctx.oidc.urlFor(form.route), fields: { xsrf: sessionSecret(ctx), ...form.fields } };
-    const language = { acceptLanguage: ctx.get('accept-language') };
-    answerPage(ctx, 'form-post', { ...language, ...page, redirectUri: returnUri(ctx) }, 200);
-  });
-}
-
-function formOf(ctx: KoaContextWithOIDC): { route: string; fields: Record<string, string> } | undefined {
-  switch (ctx.oidc?.route) {
-    case 'end_session':
-    case 'resume':
-    case 'device_resume':
-      return { route: 'end_session_confirm', fields: { logout: 'yes' } };
-    case 'code_verification':
-      return { route: 'code_verification', fields: { user_code: String(ctx.oidc.params?.user_code ?? '') } };
-    default:
+  const dress =
+    (route: string, fieldsOf: (ctx: KoaContextWithOIDC) => Record<string, string>): Change =>
+    (ctx) => {
+      if (ctx.status !== 200 || ctx.response.get('content-security-policy')) return undefined;
+      const page = { action: ctx.oidc.urlFor(route), fields: { xsrf: sessionSecret(ctx), ...fieldsOf(ctx) } };
+      const language = { acceptLanguage: ctx.get('accept-language') };
+      answerPage(ctx, 'form-post', { ...language, ...page, redirectUri: returnUri(ctx) }, 200);
       return undefined;
-  }
+    };
+  const logout = dress('end_session_confirm', () => ({ logout: 'yes' }));
+  for (const route of ['end_session', 'resume', 'device_resume']) changeAnswers(provider, route, logout);
+  const userCode = (ctx: KoaContextWithOIDC) => ({ user_code: String(ctx.oidc.params?.user_code ?? '') });
+  changeAnswers(provider, 'code_verification', dress('code_verification', userCode));
 }

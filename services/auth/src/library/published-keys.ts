@@ -1,11 +1,10 @@
 /** The library publishes every key it has, including ours that are not in use (keys/published.ts). */
-import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
+import type { Provider } from 'oidc-provider';
 import type { PublishedAlgs } from '../keys/published.ts';
+import { changeAnswers } from './middleware.ts';
 
 export function publishUsedKeys(provider: Provider, publishedAlgs: PublishedAlgs): void {
-  provider.use(async (ctx, next) => {
-    await next();
-    if ((ctx as KoaContextWithOIDC).oidc?.route !== 'jwks') return;
+  changeAnswers(provider, 'jwks', async (ctx) => {
     const algs = await publishedAlgs();
     const { keys } = ctx.body as { keys: { alg: string }[] };
     const published = keys.filter(({ alg }) => algs?.has(alg) ?? true);

@@ -4,6 +4,7 @@ import { tooLong } from '../http/parameter-size.ts';
 import { formPost } from '../response-modes/form-post.ts';
 import { fragment, query } from '../response-modes/redirects.ts';
 import { webMessage } from '../response-modes/web-message.ts';
+import { changeAnswers } from './middleware.ts';
 import { setResponseMode } from './seam.ts';
 
 export type ResponseMode = (
@@ -22,18 +23,15 @@ export function registerResponseModes(provider: Provider): void {
     const response = out as Record<string, unknown> | undefined;
     if (response && !String(ctx.oidc.params?.response_mode ?? '').includes('jwt')) response.iss = provider.issuer;
   });
-  provider.use(async (ctx, next) => {
-    await next();
-    const body = ctx.body as { response_modes_supported?: string[] } | undefined;
-    if (routeOf(ctx) === 'discovery' && !body?.response_modes_supported?.includes('web_message'))
-      body?.response_modes_supported?.push('web_message');
+  changeAnswers(provider, 'discovery', (ctx) => {
+    const supported = (ctx.body as { response_modes_supported?: string[] } | undefined)?.response_modes_supported;
+    if (!supported?.includes('web_message')) supported?.push('web_message');
   });
 }
 
 /** 303 is for answers to a POST (RFC 9700 section 4.12); the library also sends it for a GET that leads to one of our pages. */
 export function answerGetsWithFound(provider: Provider): void {
-  provider.use(async (ctx, next) => {
-    await next();
+  changeAnswers(provider, 'all', (ctx) => {
     if (ctx.status === 303 && ctx.method !== 'POST') ctx.status = 302;
   });
 }
@@ -41,8 +39,4 @@ export function answerGetsWithFound(provider: Provider): void {
 /** A state too long to be stored is refused and not echoed: proxies and clients do not accept headers of 50 kB. */
 function withoutLongState({ state, ...response }: Record<string, string | number>): Record<string, string | number> {
   return state === undefined || tooLong({ state }) !== undefined ? response : { ...response, state };
-}
-
-function routeOf(ctx: unknown): string | undefined {
-  return (ctx as KoaContextWithOIDC).oidc?.route;
 }

@@ -7,10 +7,11 @@ import { baseUrlOf } from '@gatepost/runtime/issuer';
 import { describeError, type Log } from '@gatepost/runtime/log';
 import type { Seal } from '@gatepost/runtime/seal';
 import type { Redis } from 'ioredis';
-import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
+import type { Provider } from 'oidc-provider';
 import * as oidc from 'openid-client';
 import { hashId } from '../adapter/hashed.ts';
 import { minute } from '../clients/lifetimes.ts';
+import { changeAnswers } from '../library/middleware.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import type { Remotes } from './discovery.ts';
 import { openHint, type StoredUpstream } from './session.ts';
@@ -77,10 +78,8 @@ export const federatedField = 'federated';
 
 /** The same for `oidc/logout?federated`, where the library would go straight to the application. */
 export function federateLogouts(provider: Provider, federated: FederatedLogout): void {
-  provider.use(async (context, next) => {
-    const ctx = context as KoaContextWithOIDC;
-    await next();
-    if (ctx.oidc?.route !== 'end_session_confirm' || ctx.status !== 303 || !ctx.oidc.params?.logout) return;
+  changeAnswers(provider, 'end_session_confirm', async (ctx) => {
+    if (ctx.status !== 303 || !ctx.oidc.params?.logout) return;
     if ((ctx.oidc.body as Record<string, unknown> | undefined)?.[federatedField] === undefined) return;
     // Our own property (library/seam.ts).
     const { upstream } = ctx.oidc.session as unknown as { upstream?: StoredUpstream };

@@ -1,7 +1,8 @@
 /** oidc-provider's own grant, with the polling rules of RFC 8628 section 3.5 that it leaves out. */
 import type { Redis } from 'ioredis';
-import { errors, type KoaContextWithOIDC, type Provider } from 'oidc-provider';
+import { errors, type Provider } from 'oidc-provider';
 import { hashId } from '../../adapter/hashed.ts';
+import { changeAnswers } from '../middleware.ts';
 import { aroundGrant } from '../seam.ts';
 
 const intervalSeconds = 5;
@@ -25,10 +26,8 @@ export function registerDeviceCode(provider: Provider, redis: Redis, prefix: str
       }
     },
   );
-  provider.use(async (ctx, next) => {
-    await next();
+  changeAnswers(provider, 'device_authorization', (ctx) => {
     const body = ctx.body as { device_code?: string; interval?: number } | undefined;
-    if ((ctx as KoaContextWithOIDC).oidc?.route === 'device_authorization' && body?.device_code)
-      body.interval = intervalSeconds;
+    if (body?.device_code) body.interval = intervalSeconds;
   });
 }

@@ -1,0 +1,59 @@
+/**
+ * The one middleware that we put around the library, for all that we change in its requests and answers. Each middleware of its own would cost every
+ * request about 4 µs of CPU, whether or not it has anything to do.
+ */
+import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
+
+/** Changes an answer that the library has made. */
+export type Change = (ctx: KoaContextWithOIDC) => Promise<void> | undefined;
+
+/** Runs around the library, which `next` calls. */
+export type Around = (ctx: KoaContextWithOIDC, next: () => Promise<void>) => Promise<void>;
+
+/** Changes the answers of one route, by the library's name for it, or of all requests. A change runs before those that were registered earlier. */
+export function changeAnswers(provider: Provider, route: string | 'all', change: Change): void {
+  middlewareOf(provider).changes.unshift({ route, change });
+}
+
+/** Runs `around` for the requests that `isFor` chooses by their head, before the library has looked at them. */
+export function aroundRequests(provider: Provider, isFor: (ctx: KoaContextWithOIDC) => boolean, around: Around): void {
+  middlewareOf(provider).arounds.push({ isFor, around });
+}
+
+type Registered = {
+  changes: { route: string | 'all'; change: Change }[];
+  arounds: { isFor: (ctx: KoaContextWithOIDC) => boolean; around: Around }[];
+};
+
+const registered = new WeakMap<Provider, Registered>();
+
+function middlewareOf(provider: Provider): Registered {
+  const known = registered.get(provider);
+  if (known) return known;
+  const own: Registered = { changes: [], arounds: [] };
+  registered.set(provider, own);
+  const changesOf = makeChangesOf(own.changes);
+  provider.use(async (context, next) => {
+    const ctx = context as KoaContextWithOIDC;
+    const found = own.arounds.find(({ isFor }) => isFor(ctx));
+    await (found ? found.around(ctx, next) : next());
+    for (const change of changesOf(ctx.oidc?.route)) {
+      const changing = change(ctx);
+      if (changing) await changing;
+    }
+  });
+  return own;
+}
+
+/** The changes of each route, looked up once: all are registered before the first request. */
+function makeChangesOf(all: Registered['changes']) {
+  const known = new Map<string | undefined, Change[]>();
+  return (route: string | undefined): Change[] => {
+    let changes = known.get(route);
+    if (!changes) {
+      changes = all.filter((one) => one.route === 'all' || one.route === route).map(({ change }) => change);
+      known.set(route, changes);
+    }
+    return changes;
+  };
+}
