@@ -5,7 +5,7 @@ import { openBackground } from './background.ts';
 
 const log = openLog('test', 'silent');
 
-test('does its work after whoever added it has gone on, a few at a time, and takes no more than may wait', async () => {
+test('background work runs after its caller has moved on, a few jobs at a time, and the queue is bounded', async () => {
   await using background = openBackground(log, { concurrency: 2, waitingMax: 3, spreadMs: 5 });
   const open: (() => void)[] = [];
   const work = () => new Promise<void>((resolve) => open.push(resolve));
@@ -20,7 +20,7 @@ test('does its work after whoever added it has gone on, a few at a time, and tak
   open[3]!();
 });
 
-test('tries again what a store that is away held up, gives up what fails otherwise, and finishes before it stops', async () => {
+test('a background job is retried when its store was away, given up after any other error, and finished before the process stops', async () => {
   let [away, broken, done] = [0, 0, false];
   {
     await using background = openBackground(log, { pauseMs: 1 });

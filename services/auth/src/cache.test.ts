@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { makeCache } from './cache.ts';
 
-test('nothing is older than it may be, also when a change is never heard of', async () => {
+test('a cached value is never older than its limit, even when the announcement of a change is lost', async () => {
   let now = 0;
   let loaded = 0;
   const cache = makeCache({

@@ -11,14 +11,22 @@ function watched(...asked: (string | { name: string; text: string })[]): number 
 }
 
 test.each<[what: string, told: number, ...asked: Parameters<typeof watched>]>([
-  ['a change of an account', 1, 'UPDATE accounts SET blocked = true'],
-  ['the same by Prisma', 1, 'DELETE FROM "auth"."accounts" WHERE (1=1)'],
-  ['grants that are deleted by a condition', 1, 'WITH token AS (SELECT 1) DELETE FROM artefacts WHERE id = 1'],
-  ['one that no commit has followed yet, and its commit', 2, 'BEGIN', 'DELETE FROM artefacts', 'SELECT 1', 'COMMIT'],
-  ['something read', 0, ' SELECT * FROM accounts'],
-  ['another table', 0, 'UPDATE clients SET name = 1', 'COMMIT'],
-  ['what the adapter tells of by itself', 0, { name: 'grant upsert', text: 'INSERT INTO artefacts VALUES (1)' }],
-  ['the times of last logins', 0, { name: 'last logins', text: 'UPDATE accounts SET last_login = 1' }],
-])('%s', (_what, told, ...asked) => {
+  ['an updated account', 1, 'UPDATE accounts SET blocked = true'],
+  ['an account deleted by Prisma', 1, 'DELETE FROM "auth"."accounts" WHERE (1=1)'],
+  [
+    'grants deleted in a statement that begins with WITH',
+    1,
+    'WITH token AS (SELECT 1) DELETE FROM artefacts WHERE id = 1',
+  ],
+  ['a transaction, at the statement and at its commit', 2, 'BEGIN', 'DELETE FROM artefacts', 'SELECT 1', 'COMMIT'],
+  ['not after a SELECT', 0, ' SELECT * FROM accounts'],
+  ['not for another table', 0, 'UPDATE clients SET name = 1', 'COMMIT'],
+  [
+    'not for statements that the adapter announces itself',
+    0,
+    { name: 'grant upsert', text: 'INSERT INTO artefacts VALUES (1)' },
+  ],
+  ['not for the times of last logins', 0, { name: 'last logins', text: 'UPDATE accounts SET last_login = 1' }],
+])('announces writes to accounts and grants: %s', (_what, told, ...asked) => {
   expect(watched(...asked)).toBe(told);
 });

@@ -21,7 +21,7 @@ function makeStore() {
   return { store, rows: openWriteBehind<number>({ write, what: 'the rows', log }) };
 }
 
-test('rows of one moment are written together', async () => {
+test('rows that arrive at the same moment are written together', async () => {
   const { store, rows } = makeStore();
   await using _ = rows;
   for (const row of [1, 2, 3]) rows.add(row);
@@ -33,7 +33,7 @@ test('rows of one moment are written together', async () => {
   expect(store.batches).toEqual([[1, 2, 3], [4]]);
 });
 
-test('what the store did not take is written when it is back, in order and once', async () => {
+test('rows that the database did not accept are written when it is back, in order and once', async () => {
   const { store, rows } = makeStore();
   await using _ = rows;
   store.away = true;
@@ -47,14 +47,14 @@ test('what the store did not take is written when it is back, in order and once'
   expect(store.batches).toEqual([[1, 2]]);
 });
 
-test('what waits at the end is written before the end', async () => {
+test('waiting rows are written before the process ends', async () => {
   const { store, rows } = makeStore();
   rows.add(1);
   await rows[Symbol.asyncDispose]();
   expect(store.batches).toEqual([[1]]);
 });
 
-test('many rows take several statements', async () => {
+test('many rows are written in several statements', async () => {
   const { store, rows } = makeStore();
   await using _ = rows;
   for (let row = 0; row < 2_500; row += 1) rows.add(row);
@@ -62,7 +62,7 @@ test('many rows take several statements', async () => {
   expect(store.batches.map(({ length }) => length)).toEqual([1_000, 1_000, 500]);
 });
 
-test('while the store stays away the newest are kept, up to a bound', async () => {
+test('while the database is away only the newest rows are kept, up to a bound', async () => {
   const { store, rows } = makeStore();
   await using _ = rows;
   store.away = true;
@@ -74,7 +74,7 @@ test('while the store stays away the newest are kept, up to a bound', async () =
   expect([written.length, written[0], written.at(-1)]).toEqual([20_000, 10, 20_009]);
 });
 
-test('rows dropped while their batch is written are not taken for others', async () => {
+test('rows that are dropped while their batch is being written do not cost other rows', async () => {
   const taken: number[] = [];
   const doors: (() => void)[] = [];
   const write = (rows: number[]) =>
@@ -100,19 +100,22 @@ test('rows dropped while their batch is written are not taken for others', async
 test.each([
   ['a value that is never taken', '22P05'],
   ['a refusal for no reason that we know', 'P0001'],
-])('a row that the store refuses, by %s, is given up, and the others are written', async (_what, state) => {
-  const { store, rows } = makeStore();
-  await using _ = rows;
-  Object.assign(store, { refused: [3], state });
-  for (const row of [1, 2, 3, 4, 5]) rows.add(row);
-  for (let moments = 0; moments < 6; moments += 1) await aMoment();
-  expect(store.batches.flat()).toEqual([1, 2, 4, 5]);
-  rows.add(6);
-  await aMoment();
-  expect(store.batches.at(-1)).toEqual([6]);
-});
+])(
+  'a row that the database refuses because of %s is given up, and the other rows are written',
+  async (_what, state) => {
+    const { store, rows } = makeStore();
+    await using _ = rows;
+    Object.assign(store, { refused: [3], state });
+    for (const row of [1, 2, 3, 4, 5]) rows.add(row);
+    for (let moments = 0; moments < 6; moments += 1) await aMoment();
+    expect(store.batches.flat()).toEqual([1, 2, 4, 5]);
+    rows.add(6);
+    await aMoment();
+    expect(store.batches.at(-1)).toEqual([6]);
+  },
+);
 
-test('what was written before the store went away is not written again', async () => {
+test('rows written before the database went away are not written again', async () => {
   const { store, rows } = makeStore();
   await using _ = rows;
   store.refused = [2];

@@ -12,13 +12,13 @@ test.each([
   'mustang1',
   'homepage-',
   'letmein123',
-])('%j is common', (password) => {
+])('%j is refused as a common password', (password) => {
   expect(isCommonPassword(password)).toBe(true);
   expect(passwordProblem(password, 'a@b.example')).toBe('password_too_common');
 });
 
 test.each(['correct horse battery staple', 'passwort-der-tante', 'ssword1x', 'password\n12345678'])(
-  '%j is not',
+  '%j is not a common password',
   (password) => {
     expect(passwordProblem(password, 'a@b.example')).toBeUndefined();
   },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { parseIdentifier, parseUsername } from './identifier.ts';
 
-describe('what is typed to log in', () => {
+describe('a login identifier', () => {
   test.each([
     ['Alice@Example.com', 'email', 'alice@example.com'],
     [' +1 (555) 555-0100 ', 'phone', '+15555550100'],
@@ -9,13 +9,16 @@ describe('what is typed to log in', () => {
     ['Alice', 'username', 'alice'],
     ['15555550100', 'username', '15555550100'],
     ['+123', 'username', '+123'],
-  ])('%j is of the kind %s', (typed, kind, value) => {
+  ])('%j is recognised as %s', (typed, kind, value) => {
     expect(parseIdentifier(typed)).toEqual({ kind, value });
   });
 
-  test.each(['', ' ', 'a b', 'a@', '@b', 'a@b@c', 'nul\0', 'half\ud800', 7, 'x'.repeat(129)])('%j is none', (typed) => {
-    expect(parseIdentifier(typed)).toBeUndefined();
-  });
+  test.each(['', ' ', 'a b', 'a@', '@b', 'a@b@c', 'nul\0', 'half\ud800', 7, 'x'.repeat(129)])(
+    '%j is not a valid identifier',
+    (typed) => {
+      expect(parseIdentifier(typed)).toBeUndefined();
+    },
+  );
 });
 
 describe('a new username', () => {
@@ -50,7 +53,7 @@ describe('a new username', () => {
     [{ validation: { username: { min: 'a', max: null } } }, 'x'.repeat(15), 'username'],
     [{ validation: null }, 'x'.repeat(16), 'problem'],
     [null, 'abc', 'username'],
-  ])('is as long as the connection’s options say: %j', (options, given, outcome) => {
+  ])('keeps to the length in the connection’s options: %j', (options, given, outcome) => {
     expect(parseUsername(given, { options })).toHaveProperty(outcome);
   });
 });

@@ -61,14 +61,14 @@ const forms: Record<string, CustomHash> = {
   bcrypt: { algorithm: 'bcrypt', hash: { value: '$2b$04$AVj5hB6kw0nLp63jncP7/.izjwNUo2YDXH5ezfPcfcfOc7ptgzjIu' } },
 };
 
-describe('a password that another system has hashed', () => {
-  test.each(Object.entries(forms))('matches as %s, and another does not', async (_, form) => {
+describe('a password hash imported from another system', () => {
+  test.each(Object.entries(forms))('in the form %s matches its password and no other', async (_, form) => {
     const kept = keptHash(customHash.parse(form));
     expect(await importedMatches(kept, password)).toBe(true);
     expect(await importedMatches(kept, 'another')).toBe(false);
   });
 
-  test('matches as argon2, with costs of its own', async () => {
+  test('in argon2 matches with cost parameters of its own', async () => {
     const kept = keptPhc(await argon2(password, { memoryCost: 8_192, timeCost: 3 }));
     expect(await importedMatches(kept, password)).toBe(true);
     expect(await importedMatches(kept, 'another')).toBe(false);
@@ -81,29 +81,38 @@ const base64 = scryptSync(password, salt, 32).toString('base64');
 
 test.each<[string, CustomHash]>([
   // Anything would be derived into nothing, and match.
-  ['nothing to compare with: PBKDF2', { algorithm: 'pbkdf2', hash: { value: '$pbkdf2-sha256$i=1000$AAAA$=' } }],
+  ['PBKDF2 with an empty hash', { algorithm: 'pbkdf2', hash: { value: '$pbkdf2-sha256$i=1000$AAAA$=' } }],
   ['scrypt in base64 that is said to be hex', { algorithm: 'scrypt', hash: { value: `zz${base64}`, encoding: 'hex' } }],
-  ['scrypt in base64 that nobody says to be base64', { algorithm: 'scrypt', hash: { value: base64 } }],
-  ['so little that others match: scrypt', { algorithm: 'scrypt', hash: { value: 'ab', encoding: 'hex' } }],
+  ['scrypt in base64 without its encoding', { algorithm: 'scrypt', hash: { value: base64 } }],
+  [
+    'scrypt of one byte, which other passwords would match',
+    { algorithm: 'scrypt', hash: { value: 'ab', encoding: 'hex' } },
+  ],
   ['PBKDF2 of three bytes', { algorithm: 'pbkdf2', hash: { value: '$pbkdf2-sha256$i=1000$AAAA$AAAA' } }],
   ['a digest cut off', { algorithm: 'sha256', hash: { value: 'abcd', encoding: 'hex' } }],
   // Their check would fail with an error, each time that somebody signs in.
-  ['what nobody can check: bcrypt', { algorithm: 'bcrypt', hash: { value: `$2b$03$${'a'.repeat(53)}` } }],
+  ['bcrypt with too few rounds', { algorithm: 'bcrypt', hash: { value: `$2b$03$${'a'.repeat(53)}` } }],
   ['PBKDF2 of no rounds', { algorithm: 'pbkdf2', hash: { value: `$pbkdf2-sha256$i=0$AAAA$${'A'.repeat(43)}` } }],
   ['argon2 of no passes', argon2Of('m=64,t=0,p=1')],
   ['argon2 of no lanes', argon2Of('m=64,t=1,p=0')],
   ['argon2 with too little memory for its lanes', argon2Of('m=64,t=1,p=9')],
   ['argon2 with too short a salt', argon2Of('m=64,t=1,p=1', 'AAAA')],
   ['argon2 of one byte', argon2Of('m=64,t=1,p=1', undefined, 'AA')],
-  ['what costs too much: bcrypt', { algorithm: 'bcrypt', hash: { value: `$2b$31$${'a'.repeat(53)}` } }],
-  ['scrypt', { algorithm: 'scrypt', hash: { value: 'aa', encoding: 'hex' }, cost: 2 ** 20, blockSize: 8 }],
-  ['PBKDF2', { algorithm: 'pbkdf2', hash: { value: '$pbkdf2-sha512$i=90000000,l=64$AAAA$AAAA' } }],
-  ['argon2', { algorithm: 'argon2', hash: { value: '$argon2id$v=19$m=1048576,t=3,p=1$AAAA$AAAA' } }],
-  ['a digest that there is not', { algorithm: 'md4', hash: { value: 'aa', encoding: 'hex' } }],
-  ['another form than it says', { algorithm: 'argon2', hash: { value: `$2b$10$${'a'.repeat(53)}` } }],
-  ['a PBKDF2 of no known form', { algorithm: 'pbkdf2', hash: { value: 'sha1:64000:18:salt:hash' } }],
+  ['bcrypt that costs too much', { algorithm: 'bcrypt', hash: { value: `$2b$31$${'a'.repeat(53)}` } }],
+  [
+    'scrypt that costs too much',
+    { algorithm: 'scrypt', hash: { value: 'aa', encoding: 'hex' }, cost: 2 ** 20, blockSize: 8 },
+  ],
+  ['PBKDF2 that costs too much', { algorithm: 'pbkdf2', hash: { value: '$pbkdf2-sha512$i=90000000,l=64$AAAA$AAAA' } }],
+  [
+    'argon2 that costs too much',
+    { algorithm: 'argon2', hash: { value: '$argon2id$v=19$m=1048576,t=3,p=1$AAAA$AAAA' } },
+  ],
+  ['an unknown digest', { algorithm: 'md4', hash: { value: 'aa', encoding: 'hex' } }],
+  ['bcrypt under the name of argon2', { algorithm: 'argon2', hash: { value: `$2b$10$${'a'.repeat(53)}` } }],
+  ['PBKDF2 in an unknown form', { algorithm: 'pbkdf2', hash: { value: 'sha1:64000:18:salt:hash' } }],
   ['an HMAC without its key', { algorithm: 'hmac', hash: { value: 'aa', encoding: 'hex', digest: 'sha256' } }],
   ['LDAP of an unknown scheme', { algorithm: 'ldap', hash: { value: '{CRYPT}xyz' } }],
-])('a hash is refused for %s', (_, form) => {
+])('is refused: %s', (_, form) => {
   expect(() => keptHash(form)).toThrow(UnusableHash);
 });

@@ -27,7 +27,7 @@ function open(limits: Partial<Parameters<typeof makeTurns>[0]> = {}) {
 }
 const many = (count: number) => Array.from({ length: count }, (_, index) => index);
 
-test('one after another, in the order of asking', async () => {
+test('passwords are hashed one at a time, in the order in which they arrive', async () => {
   const { ask, served, drain } = open();
   for (const name of ['a', 'b', 'c']) void ask('one', 'x', name);
   expect(served).toEqual(['a']);
@@ -35,7 +35,7 @@ test('one after another, in the order of asking', async () => {
   expect(served).toEqual(['a', 'b', 'c']);
 });
 
-test('networks take turns: who comes alone waits for one of the crowd, not for the crowd', async () => {
+test('networks take turns: a lone login waits for one login of a crowded network, not for all of them', async () => {
   const { ask, served, drain } = open();
   for (const index of many(6)) void ask('crowd', `login ${index}`);
   void ask('alone', 'alice');
@@ -52,7 +52,7 @@ test('within a network the accounts take turns', async () => {
   expect(served).toEqual(['guess 0', 'guess 1', 'carol', 'guess 2', 'guess 3', 'guess 4']);
 });
 
-test('a network waits with so many, and its excess is sent away at once', async () => {
+test('a network may have only so many logins waiting, and further ones are refused at once', async () => {
   const { ask, served, away, drain } = open({ perNetwork: 3 });
   for (const index of many(4)) void ask('crowd', `${index}`);
   await ask('crowd', '4');
@@ -62,7 +62,7 @@ test('a network waits with so many, and its excess is sent away at once', async 
   expect(served).toHaveLength(5);
 });
 
-test('in a full network the account with the most makes room for one with less', async () => {
+test('in a full network the account with the most waiting logins gives one up for an account with fewer', async () => {
   const { ask, served, away, drain } = open({ perNetwork: 3 });
   for (const index of many(4)) void ask('office', 'attacked', `guess ${index}`);
   void ask('office', 'carol', 'carol');
@@ -71,7 +71,7 @@ test('in a full network the account with the most makes room for one with less',
   expect(served).toContain('carol');
 });
 
-test('where all is full, the network with the most makes room for one with less, however many come', async () => {
+test('when everything is full, the network with the most waiting logins gives one up for a network with fewer, however many arrive', async () => {
   const { ask, served, away, drain } = open({ waiting: 8 });
   for (const index of many(9)) void ask('crowd', `${index}`);
   for (const index of many(5)) void ask(`home ${index}`, 'somebody');
@@ -82,7 +82,7 @@ test('where all is full, the network with the most makes room for one with less,
   expect(served[1]).toMatch(/^crowd/);
 });
 
-test('where all wait with one each, who comes last is sent away', async () => {
+test('when everything is full and every network has one login waiting, the newest login is refused', async () => {
   const { ask, served, away, drain } = open({ waiting: 3 });
   for (const index of many(5)) void ask(`home ${index}`, 'x');
   await drain();
@@ -90,7 +90,7 @@ test('where all wait with one each, who comes last is sent away', async () => {
   expect(served).toHaveLength(4);
 });
 
-test('work that fails gives its turn on', async () => {
+test('a turn that ends in an error passes to the next login', async () => {
   const turns = makeTurns({ running: 1, perNetwork: 2, waiting: 2 });
   const asker = { network: 'n', account: 'a' };
   const first = turns.take(asker, () => Promise.reject(new Error('broken')));

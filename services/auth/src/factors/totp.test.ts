@@ -10,7 +10,7 @@ test.each([
   [1111111109, '081804'],
   [1234567890, '005924'],
   [2000000000, '279037'],
-])('the code of second %i is that of its step, and of the steps beside it', (seconds, code) => {
+])('the code for second %i is valid in its own time step and in the two beside it', (seconds, code) => {
   const step = Math.floor(seconds / 30);
   expect(stepOf(secret, code, seconds * 1000)).toBe(step);
   expect(stepOf(secret, `${code.slice(0, 3)} ${code.slice(3)}`, (seconds + 30) * 1000)).toBe(step);
@@ -18,11 +18,11 @@ test.each([
   expect(stepOf(secret, code, (seconds + 61) * 1000)).toBeUndefined();
 });
 
-test.each(['', '28708', '2870822', 'abcdef', '２８７０８２'])('%j is no code', (code) => {
+test.each(['', '28708', '2870822', 'abcdef', '２８７０８２'])('%j is not a valid TOTP code', (code) => {
   expect(stepOf(secret, code, 59_000)).toBeUndefined();
 });
 
-test('a key has 160 bits, another one each time', () => {
+test('a TOTP key has 160 random bits', () => {
   expect(newTotpSecret()).toMatch(/^[A-Z2-7]{32}$/);
   expect(newTotpSecret()).not.toBe(newTotpSecret());
 });

@@ -38,7 +38,7 @@ test.each([
   ['10.0.0.1', '198.51.100.7, 3232235777', '10.0.0.1'], // no address that anybody writes
   ['10.0.0.1', '198.51.100.7, 10.0.0.2:port', '10.0.0.1'],
   ['10.0.0.1', '198.51.100.7, [10.0.0.2', '10.0.0.1'],
-])('from %s with %j comes the address %s', (peer, forwardedFor, expected) => {
+])('a connection from %s with X-Forwarded-For %j has the client address %s', (peer, forwardedFor, expected) => {
   const { normalize } = normalizer();
   const request = requestOf(peer, forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor });
   normalize(request);
@@ -50,7 +50,7 @@ test.each([
   });
 });
 
-test('behind a proxy that is not listed one warning says that everybody shares one address', () => {
+test('behind an unlisted proxy one warning says that all clients share one address', () => {
   const { normalize, warnings } = normalizer();
   normalize(requestOf('192.168.0.1', {}));
   normalize(requestOf('10.0.0.1', { 'x-forwarded-for': '198.51.100.7', forwarded: 'for=198.51.100.7' }));

@@ -13,12 +13,12 @@ test.each<[string, string | undefined]>([
   ['{"__proto__":1,"__proto__":2}', '__proto__'],
   ['{"a":"', undefined],
   ['{"a":1,"a\\', undefined],
-])('%s has a name twice: %s', (json, name) => {
+])('whether the JSON %s has a duplicate name: %s', (json, name) => {
   expect(repeatedName(json)).toBe(name);
 });
 
 // Each quote was looked at anew up to the end: half a megabyte took minutes, and what a request may have took seconds.
-test('a string that nobody ends is read once', () => {
+test('an unterminated string is read only once', () => {
   const look = createContext({ repeatedName, json: `{"a":"${'\\"'.repeat(250_000)}` });
   expect(runInContext('repeatedName(json)', look, { timeout: 20_000 })).toBeUndefined();
 });
@@ -34,6 +34,6 @@ test.each<[unknown, object | string]>([
   [{ scope: {} }, "'scope' must be a plain value"],
   [{ audience: '\ud800' }, 'the body is malformed'],
   [[], 'the body must be a JSON object'],
-])('%j becomes the form %j', (body, form) => {
+])('the JSON body %j becomes the form %j', (body, form) => {
   expect(formOf(body)).toEqual(form);
 });

@@ -15,6 +15,6 @@ test.each<[string, boolean]>([
   ['https://app.example/', false],
   ['com.example.app:/cb', false],
   ['rubbish', false],
-])('%s crosses a network in the clear: %s', (uri, clear) => {
+])('whether %s would cross a network unencrypted: %s', (uri, clear) => {
   expect(isInTheClear(uri)).toBe(clear);
 });

@@ -45,7 +45,7 @@ const told = (networks: string[], url: string) =>
   } as never);
 
 test.each(['127.0.0.1', '[::ffff:127.0.0.1]', 'inside.example', 'mixed.example', '2130706433'])(
-  'nothing is sent to %s, of which no list says that it may be',
+  'a request to %s is not sent unless its network is listed',
   async (host) => {
     await expect(told([], `http://${host}:${port}/`)).rejects.toMatchObject({ code: 'EBLOCKED' });
     expect([asked, connections]).toEqual([[], 0]);
@@ -53,26 +53,26 @@ test.each(['127.0.0.1', '[::ffff:127.0.0.1]', 'inside.example', 'mixed.example',
 );
 
 test.each(['127.0.0.1', 'inside.example'])(
-  '%s is told when its network is listed, and a redirect is not followed',
+  'a request to %s is sent once its network is listed, and a redirect is not followed',
   async (host) => {
     const { status } = await told(['127.0.0.1/32'], `http://${host}:${port}/a?b=c`);
     expect([status, asked]).toEqual([302, ['POST /a?b=c yes']]);
   },
 );
 
-describe('what is read', () => {
+describe('a document fetched from outside', () => {
   const read = (networks: string[], path: string) =>
     makeOutsideFetch(makeGuard(networks, resolve))(`http://inside.example:${port}${path}`, {
       signal: AbortSignal.timeout(60_000),
     } as never);
   const inside = ['127.0.0.1/32'];
 
-  test('comes from nowhere inside that is not listed', async () => {
+  test('is not fetched from an internal address that is not listed', async () => {
     await expect(read([], '/keys')).rejects.toMatchObject({ code: 'EBLOCKED' });
     expect([asked, connections]).toEqual([[], 0]);
   });
 
-  test('is the body of a 200 and how long it may be kept', async () => {
+  test('is the body of a 200 response, with the time for which it may be cached', async () => {
     const response = await read(inside, '/keys');
     expect([response.status, await response.text(), response.headers.get('cache-control')]).toEqual([
       200,
@@ -81,12 +81,12 @@ describe('what is read', () => {
     ]);
   });
 
-  test('is not what a redirect leads to', async () => {
+  test('is never the target of a redirect', async () => {
     const response = await read(inside, '/a');
     expect([response.status, await response.text(), asked.length]).toEqual([302, '', 1]);
   });
 
-  test('is not more than 64 KiB, and not what never ends', async () => {
+  test('is limited to 64 KiB, and to a few seconds', async () => {
     await expect(read(inside, '/large')).rejects.toThrow('more than 65536 bytes');
     await expect(
       makeOutsideFetch(makeGuard(inside, resolve))(`http://inside.example:${port}/endless`, {
@@ -96,7 +96,7 @@ describe('what is read', () => {
   });
 });
 
-test('a name that is unknown, a refused connection and one that hangs are errors, not crashes', async () => {
+test('an unknown host, a refused connection and a hanging one are errors, not crashes', async () => {
   const hanging = createServer(() => {});
   await new Promise<void>((resolveListening) => hanging.listen(0, '127.0.0.1', resolveListening));
   const { port: hangingPort } = hanging.address() as AddressInfo;

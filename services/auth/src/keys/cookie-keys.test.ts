@@ -6,7 +6,7 @@ import { makeCookieKeys } from './cookie-keys.ts';
 const secret = randomBytes(32);
 const keys = makeCookieKeys(secret);
 
-test('a cookie is signed as keygrip signs it with its defaults', () => {
+test('a cookie signature is the one that keygrip makes with its defaults', () => {
   const cookie = '_session=some-id';
   const keygrips = createHmac('sha1', secret.toString('base64url'))
     .update(cookie)
@@ -22,16 +22,16 @@ test.each([
   ['a part of it', '_session=some-id', keys.sign('_session=some-id').slice(0, -1)],
   ['more than it', '_session=some-id', `${keys.sign('_session=some-id')}A`],
   ['as many characters, but more bytes', '_session=some-id', 'é'.repeat(27)],
-])('a signature of %s is none', (_what, cookie, signature) => {
+])('a signature over %s is not valid', (_what, cookie, signature) => {
   expect([keys.verify(cookie, signature), keys.index(cookie, signature)]).toEqual([false, -1]);
 });
 
-test('its own signature is one', () => {
+test('a cookie’s own signature is valid', () => {
   const signature = keys.sign('_session=some-id');
   expect([keys.verify('_session=some-id', signature), keys.index('_session=some-id', signature)]).toEqual([true, 0]);
 });
 
-test('while the secret changes, cookies of both are taken, and the first signs', () => {
+test('while the cookie secret is being rotated, both secrets verify and the first one signs', () => {
   const [after, before] = [randomBytes(32), secret];
   const both = makeCookieKeys(after, before);
   expect(both.verify('_session=some-id', keys.sign('_session=some-id'))).toBe(true);

@@ -17,7 +17,7 @@ test.each([
   ['ES256', undefined],
   ['EdDSA', 'Ed25519'],
   ['RS256', undefined],
-])('what is signed with %s is verified by others', async (alg, crv) => {
+])('a JWT signed with %s is verified by another library', async (alg, crv) => {
   const jwk = await privateJwk(alg, crv);
   const signer = signerOf(jwk) as ExternalSigningKey;
   const { d: _, ...publicJwk } = jwk;
@@ -30,14 +30,14 @@ test.each([
   }
 });
 
-test('the library reads the public part of the key from it, and no more', async () => {
+test('the library reads only the public part of a signing key', async () => {
   const jwk = await privateJwk('ES256');
   const signer = signerOf(jwk) as ExternalSigningKey;
   expect(signer).toMatchObject({ kty: 'EC', crv: 'P-256', alg: 'ES256', kid: 'k1', use: 'sig', x: jwk.x, y: jwk.y });
   expect(signer.keyObject()).toMatchObject({ type: 'public' });
 });
 
-test('a key for PS256 is left to the library', async () => {
+test('signing with a PS256 key is left to the library', async () => {
   const jwk = await privateJwk('PS256');
   expect(signerOf(jwk)).toBe(jwk);
 });
@@ -50,7 +50,7 @@ test.each([
     Buffer.concat([Buffer.alloc(3), Buffer.alloc(29, 5)]),
     Buffer.concat([Buffer.alloc(31), Buffer.of(1)]),
   ],
-])('numbers with %s become 32 bytes each', (_what, r, s) => {
+])('signature integers with %s become 32 bytes each', (_what, r, s) => {
   const integer = (number: Buffer) => {
     const digits = number.subarray(number.findIndex((byte) => byte !== 0));
     const signed = digits[0]! >= 0x80 ? Buffer.concat([Buffer.of(0), digits]) : digits;
@@ -60,7 +60,7 @@ test.each([
   expect(concatenated(Buffer.concat([Buffer.of(0x30, body.length), body]))).toEqual(Buffer.concat([r, s]));
 });
 
-test('a signature of another key is none', async () => {
+test('a signature by another key is not valid', async () => {
   const signer = signerOf(await privateJwk('ES256')) as ExternalSigningKey;
   const other = createPublicKey(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey);
   const own = signer.keyObject() as KeyObject;

@@ -46,21 +46,21 @@ beforeEach(() => {
   followClientKeys(keys, () => nowMs);
 });
 
-test('keys are read once, and by one of many who want them at once', async () => {
+test('a client’s keys are fetched once, even by many concurrent requests', async () => {
   expect(await Promise.all(['a', 'a', 'a'].map(isKnown))).toEqual([true, true, true]);
   wait(50);
   expect(await isKnown('a')).toBe(true);
   expect(reads).toBe(1);
 });
 
-test('a key that the client has put in the place of another is known at once, and the other no more', async () => {
+test('a key that a client has rotated in works at once, and the replaced key no longer does', async () => {
   await isKnown('a');
   wait(1);
   published = ['b'];
   expect([await isKnown('b'), await isKnown('a')]).toEqual([true, false]);
 });
 
-test('made-up kids lead to five readings a minute', async () => {
+test('made-up key ids cause at most five fetches a minute', async () => {
   for (let tries = 0; tries < 200; tries += 1) {
     expect(await isKnown(`made-up-${tries}`)).toBe(false);
     wait(0.25);
@@ -72,7 +72,7 @@ test('made-up kids lead to five readings a minute', async () => {
   expect(await isKnown('b')).toBe(true);
 });
 
-test('a key that was withdrawn is good for ten minutes, however long the client says', async () => {
+test('a withdrawn key is trusted for at most ten minutes, whatever the client’s cache headers say', async () => {
   maxAgeSeconds = 365 * 86_400;
   await isKnown('a');
   published = ['b'];
@@ -82,7 +82,7 @@ test('a key that was withdrawn is good for ten minutes, however long the client 
   expect(await isKnown('a')).toBe(false);
 });
 
-test('while the client’s address does not answer, its keys are good for an hour more', async () => {
+test('while a client’s jwks_uri does not answer, its keys stay valid for one more hour', async () => {
   await isKnown('a');
   published = [];
   for (let minutes = 0; minutes < 60; minutes += 2) {

@@ -37,7 +37,7 @@ const sender = (format: TextFormat, allowed = ['127.0.0.0/8'], credentials = 'AC
 const message = { to: '+15555550100', text: 'Your code is 123456 & good' };
 
 describe('a text message', () => {
-  test('goes out as the form that Twilio takes, with the credentials of the URL', async () => {
+  test('is sent as the form that Twilio expects, with the credentials from the URL', async () => {
     await sender('twilio')(message);
     const authorization = `Basic ${Buffer.from('AC1:to@ken').toString('base64')}`;
     expect(asked).toEqual([
@@ -50,14 +50,14 @@ describe('a text message', () => {
     });
   });
 
-  test('or as JSON, to a webhook of one’s own', async () => {
+  test('is sent as JSON to a webhook of one’s own', async () => {
     await sender('json', undefined, '')(message);
     expect(asked).toEqual([
       { path, authorization: undefined, type: 'application/json', body: JSON.stringify(message) },
     ]);
   });
 
-  test.each([[[500, 429]], [[0, 503]]])('is tried three times at most: %p', async (first) => {
+  test.each([[[500, 429]], [[0, 503]]])('is tried at most three times: %p', async (first) => {
     answers = [...first];
     await sender('twilio')(message);
     expect(asked).toHaveLength(3);
@@ -66,7 +66,7 @@ describe('a text message', () => {
     expect(asked).toHaveLength(6);
   });
 
-  test.each([400, 401, 302])('is not tried again, nor led elsewhere, when it is refused: %p', async (status) => {
+  test.each([400, 401, 302])('is neither retried nor redirected after a refusal: %p', async (status) => {
     answers = [status];
     const error = await sender('twilio')(message).catch((thrown: Error) => thrown);
     expect(String(error)).toContain(`answered ${status}`);
@@ -74,7 +74,7 @@ describe('a text message', () => {
     expect(asked).toHaveLength(1);
   });
 
-  test('goes to no address that is not public, unless it was allowed', async () => {
+  test('is not sent to a private address unless that is allowed', async () => {
     await expect(sender('twilio', [])(message)).rejects.toThrow('could not be reached');
     expect(asked).toEqual([]);
   });

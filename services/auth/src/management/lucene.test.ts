@@ -62,7 +62,7 @@ describe('parseLucene', () => {
     ['a:(jo* AND NOT "joe")', and(like('a', 'jo', ''), not(is('a', 'joe')))],
     ['(((a:1)))', is('a', '1')],
     ['and or not', or(is(undefined, 'and'), is(undefined, 'or'), is(undefined, 'not'))],
-  ])('%s', (q, query) => {
+  ])('parses %s', (q, query) => {
     expect(parseLucene(q)).toEqual(query);
   });
 
@@ -116,7 +116,7 @@ describe('parseLucene', () => {
     expect(() => parseLucene('name:a ) b')).toThrow("'q' is not understood at ) b");
   });
 
-  test('whatever is written is read or refused, and nothing else happens', () => {
+  test('any input is either parsed or refused, without another error', () => {
     const pieces = fc.constantFrom(
       ...' ():"\\*?[]{}<>=+-!&|~^/',
       'AND',
@@ -147,7 +147,7 @@ describe('parseLucene', () => {
     );
   });
 
-  test('what is written in quotes, or escaped, is read as it was meant', () => {
+  test('quoted and escaped characters are taken literally', () => {
     const field = fc.constantFrom('email', 'app_metadata.a b', 'a:b', 'AND');
     fc.assert(
       fc.property(field, fc.string({ minLength: 1, unit: 'binary' }), (name, text) => {

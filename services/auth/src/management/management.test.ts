@@ -5,7 +5,7 @@ import { routes } from './routes.ts';
 
 const reference = new URL('../../../../docs/reference/management-api.md', import.meta.url);
 
-test('the reference says of each operation, with its scopes, what it can be turned into', async () => {
+test('the reference names the supported query parameters and scopes of each operation', async () => {
   const documented = (await readFile(reference, 'utf8'))
     .split('\n')
     .filter((line) => /^\| `[A-Z]+ /.test(line))
@@ -22,8 +22,11 @@ test('the reference says of each operation, with its scopes, what it can be turn
   expect(documented.sort()).toEqual(operations.sort());
 });
 
-test.each(Object.entries(inertFields))('the reference lists what is kept without effect: %s', async (_, fields) => {
-  const text = await readFile(reference, 'utf8');
-  const section = text.slice(text.indexOf('## Kept and without effect'), text.indexOf('## What Auth0 has'));
-  expect(Object.keys(fields).filter((field) => !section.includes(`\`${field}\``))).toEqual([]);
-});
+test.each(Object.entries(inertFields))(
+  'the reference lists the fields that are stored without effect: %s',
+  async (_, fields) => {
+    const text = await readFile(reference, 'utf8');
+    const section = text.slice(text.indexOf('## Kept and without effect'), text.indexOf('## What Auth0 has'));
+    expect(Object.keys(fields).filter((field) => !section.includes(`\`${field}\``))).toEqual([]);
+  },
+);

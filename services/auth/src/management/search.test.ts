@@ -44,11 +44,11 @@ describe('searchCondition', () => {
     ['updated_at:[* TO 2018-01-15}', ['2018-01-15T00:00:00.000Z']],
     ['updated_at:>2018-01-15', ['2018-01-16T00:00:00.000Z']],
     ['updated_at:>=2018-01-15T10:20:30.400+02:00', ['2018-01-15T08:20:30.400Z']],
-  ])('a date is as long as it is exact: %s', (q, dates) => {
+  ])('a date covers the whole period that it names: %s', (q, dates) => {
     expect(JSON.parse(JSON.stringify(conditionOf(q).values))).toEqual(dates);
   });
 
-  test('nothing of a value reaches the statement, whose text depends on its form alone', () => {
+  test('no value reaches the SQL text, which depends on the query’s structure alone', () => {
     fc.assert(
       fc.property(
         fc.string({ minLength: 3, unit: 'binary' }),

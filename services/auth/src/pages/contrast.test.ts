@@ -5,13 +5,13 @@ import { contrast, mix, readableOn, textOn } from './contrast.ts';
 const steps = ['00', '33', '66', '99', 'cc', 'ff'];
 const colors = steps.flatMap((red) => steps.flatMap((green) => steps.map((blue) => `#${red}${green}${blue}`)));
 
-test('the contrast of two colours is WCAG’s', () => {
+test('the contrast of two colours is computed as WCAG defines it', () => {
   expect(contrast('#fff', '#000')).toBe(21);
   expect(contrast('#777777', '#ffffff')).toBeCloseTo(4.48, 2);
   expect(contrast('#0d5f50', '#ffffff')).toBeGreaterThan(4.5);
 });
 
-test('text on any colour reaches 4.5:1, and still does while a pointer makes the button darker or lighter', () => {
+test('button text reaches a contrast of 4.5:1 on any colour, also while the button is hovered', () => {
   for (const color of colors) {
     const text = textOn(color);
     expect(contrast(text, color)).toBeGreaterThanOrEqual(4.5);
@@ -19,7 +19,7 @@ test('text on any colour reaches 4.5:1, and still does while a pointer makes the
   }
 });
 
-test('a link of any colour reaches 4.5:1 on its grounds, and stays as it is where it does already', () => {
+test('a link of any colour reaches 4.5:1 on its backgrounds, and keeps its colour where it already does', () => {
   for (const color of colors)
     for (const card of ['#ffffff', '#171d1b']) {
       const grounds = [card, mix(card, readableOn(color, [card]), 0.08)];

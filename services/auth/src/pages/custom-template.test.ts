@@ -22,8 +22,8 @@ function render(template: string, params: Record<string, string> = {}) {
   return { ...page, templateProblem };
 }
 
-describe("a tenant's template", () => {
-  test('wraps the widget and reads the context by the names of Auth0', () => {
+describe('a tenant’s template', () => {
+  test('wraps the widget and reads the context under Auth0’s names', () => {
     const { html, templateProblem } = render(
       shell(
         '<p id="mine">{{ application.name }}|{{ tenant.friendly_name }}|{{ prompt.name }}|{{ prompt.screen.name }}|{{ prompt.screen.texts.title }}|{{ locale }}|{{ state }}|{{ transaction.params["ext-banner"] }}|{{ user.email }}|{{ branding.colors.primary }}</p>',
@@ -48,7 +48,7 @@ describe("a tenant's template", () => {
     expect(html).toContain('[&#60;i&#62;&#38;][&#60;i&#62;&#38;][&#60;i&#62;&#38;]&#60;i&#62;&#38;');
   });
 
-  test('may style the page, but only where its author wrote it, and runs no script', () => {
+  test('may style the page only where its author wrote a style, and runs no script', () => {
     const { html, headers } = render(shell('<script>alert(1)</script>', '<style>body{color:red}</style>'));
     const csp = headers['content-security-policy'] ?? '';
     const nonce = /style-src [^;]*'nonce-([^']+)'/.exec(csp)?.[1];
@@ -68,7 +68,7 @@ describe("a tenant's template", () => {
     ['hides the widget', shell('').replace('{%- auth0:widget -%}', '{% if false %}{%- auth0:widget -%}{% endif %}')],
     ['shows the widget twice', shell('{%- auth0:widget -%}')],
     ['misspells a tag', shell('{%- auth0:wodget -%}')],
-  ])('is left aside when it %s', (_, template) => {
+  ])('is not used when it %s', (_, template) => {
     const before = process.cpuUsage();
     const { html, templateProblem } = render(template);
     expect(templateProblem).toBeDefined();
@@ -78,7 +78,7 @@ describe("a tenant's template", () => {
     expect(user + system).toBeLessThan(2_000_000); // µs of our own, however busy the machine is
   });
 
-  test('reaches nothing but its context', () => {
+  test('can reach nothing but its context', () => {
     const { html } = render(
       shell(
         '[{{ constructor }}{{ application.constructor.name }}{{ __proto__ }}{{ process.env.HOME }}{{ language }}{{ hidden }}]',
@@ -87,7 +87,7 @@ describe("a tenant's template", () => {
     expect(html).toContain('[]');
   });
 
-  test('does not dress errors, so that they show whatever it does', () => {
+  test('is not used for error pages, so that they appear whatever it does', () => {
     expect(renderPage('error', { error: 'invalid_request', template: shell('MINE') }).html).not.toContain('MINE');
   });
 });

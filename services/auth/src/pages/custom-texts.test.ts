@@ -10,7 +10,7 @@ const form = { action: '/u/login/abc' };
 const application = { id: 'app', name: 'Shop' };
 const tenant = { friendly_name: 'Acme' };
 
-test('every key of Auth0’s is a text of ours', () => {
+test('every text key of Auth0’s has a counterpart here', () => {
   const missing = Object.entries(customizable).flatMap(([screen, { page, places }]) =>
     Object.values(places)
       .filter((place) => place !== 'pageTitle')
@@ -21,7 +21,7 @@ test('every key of Auth0’s is a text of ours', () => {
   expect(missing).toEqual([]);
 });
 
-test('every screen is one of our pages, by the name that templates have for it, or by another of Auth0’s', () => {
+test('every screen of Auth0’s is one of our pages, under the name that templates use or under another of Auth0’s', () => {
   const shown = samples.map(({ render }) => {
     const template = '{%- auth0:head -%}<p id="at">{{ prompt.name }}/{{ prompt.screen.name }}</p>{%- auth0:widget -%}';
     return /<p id="at">(.*?)</.exec(render(undefined, undefined, template).html)?.[1];
@@ -38,12 +38,12 @@ test('the reference lists every screen with its keys', () => {
   }
 });
 
-describe('the tenant’s own words', () => {
+describe('a tenant’s custom texts', () => {
   const textsOf = (texts: Record<string, string>, language = 'en') => ({ [language]: { 'login/login': texts } });
   const login = (customTexts: ReturnType<typeof textsOf>, context: object = {}) =>
     renderPage('login', { ...form, kinds: ['email'], application, tenant, customTexts, ...context }).html;
 
-  test('stand where ours did, with their values, and escaped', () => {
+  test('replace ours, with their values filled in and escaped', () => {
     const html = login(
       textsOf({
         pageTitle: 'In | ${clientName}',
@@ -62,7 +62,7 @@ describe('the tenant’s own words', () => {
     expect(html).toContain('>Sign in</button>');
   });
 
-  test('are left aside where the page has not their value, and where a button would say nothing', () => {
+  test('are not used where the page lacks one of their values, or where a button would be left without text', () => {
     const html = login(textsOf({ title: 'Into ${clientName}', description: ' ', buttonText: ' ' }), {
       application: undefined,
     });
@@ -71,7 +71,7 @@ describe('the tenant’s own words', () => {
     expect(login(textsOf({ description: ' ' }))).not.toContain('to continue to');
   });
 
-  test('name the organization of the request, and each provider on its button', () => {
+  test('can name the organization of the request, and each provider on its button', () => {
     const elsewhere = [
       { href: '#a', label: 'Acme & Sons', mark: 'oidc' },
       { href: '#b', label: 'GitHub', mark: 'github' },
@@ -96,7 +96,7 @@ describe('the tenant’s own words', () => {
     expect(checkCustomTexts('login', { login: { title: '${connectionName}' } })).toContain('login.login.title: braces');
   });
 
-  test('are those of the page’s language, of its region first', () => {
+  test('are taken in the page’s language, for its region first', () => {
     const customTexts = { ...textsOf({ title: 'Servus' }, 'de-at'), ...textsOf({ title: 'Tach' }, 'de') };
     const enabledLocales = ['en', 'de', 'de-AT'];
     const inLanguage = (uiLocales: string) => login(customTexts, { uiLocales, enabledLocales });
@@ -105,7 +105,7 @@ describe('the tenant’s own words', () => {
     expect(inLanguage('en')).toContain('<h1>Sign in</h1>');
   });
 
-  test('of the page of a code may come by either of Auth0’s names for it', () => {
+  test('for the code page may be given under either of Auth0’s names for it', () => {
     const code = { ...form, channel: 'email' as const, sentTo: 'a@b.example' };
     const email = { 'email-otp-challenge/email-otp-challenge': { title: 'Code?', description: 'To ${email}' } };
     expect(renderPage('code', { ...code, customTexts: { en: email } }).html).toMatch(
@@ -130,7 +130,7 @@ describe('the tenant’s own words', () => {
     ['login', { login: { title: '{application}' } }, 'login.login.title: braces'],
     ['reset-password', { 'reset-password-email': { emailDescription: 'To ${email}' } }, undefined],
     ['login', {}, undefined],
-  ])('are refused with their path: %s %j', (prompt, texts, problem) => {
+  ])('are refused with the path of the mistake: %s %j', (prompt, texts, problem) => {
     const found = checkCustomTexts(prompt, texts as Record<string, Record<string, string>>);
     expect(problem === undefined ? found : found?.startsWith(problem)).toBe(problem === undefined ? undefined : true);
   });

@@ -9,9 +9,9 @@ const form = { action: '/u/login/abc', hidden: { csrf: 'token' } };
 const login: PageContext<'login'> = { ...form, kinds: ['email'] };
 const hostile = `"><script>alert(1)</script>'\u2028<!--`;
 
-describe('every page', () => {
+describe('every hosted page', () => {
   test.each(samples.map((sample) => [sample.name, sample] as const))(
-    '%s: strict headers, a whole document',
+    'has strict headers and is a whole document: %s',
     (_, sample) => {
       const { html, headers } = sample.render();
       expect(headers).toMatchObject({
@@ -35,7 +35,7 @@ describe('every page', () => {
     },
   );
 
-  test.each(locales.slice(1))('in %s has no English text left', (locale) => {
+  test.each(locales.slice(1))('contains no English text in %s', (locale) => {
     for (const { name, render } of samples) {
       const { html, headers } = render(`xx ${locale}-CH`);
       expect(headers['content-language']).toBe(locale);
@@ -46,7 +46,7 @@ describe('every page', () => {
 });
 
 describe('renderPage', () => {
-  test('shows every value as text', () => {
+  test('escapes every value as text', () => {
     const pages = [
       renderPage('login', { ...login, identifier: hostile, hidden: { [hostile]: hostile } }),
       renderPage('code', { ...form, channel: 'email', sentTo: hostile, application: { id: 'x', name: hostile } }),
@@ -68,7 +68,7 @@ describe('renderPage', () => {
     expect(pages[4]?.html).not.toContain('\u2028');
   });
 
-  test('says nothing about an application or a person it was not given', () => {
+  test('does not mention an application or a person that it was not given', () => {
     const { html } = renderPage('login', login);
     expect(html).not.toContain('to continue to');
     expect(renderPage('error', { error: 'invalid_request' }).html).toContain('<code>invalid_request</code>');
@@ -83,11 +83,11 @@ describe('renderPage', () => {
     ],
     ['com.example.app:/cb', "form-action 'self' https: com.example.app:;"],
     ['not a url', "form-action 'self' https:;"],
-  ])('lets its form lead to the application at %s', (redirectUri, directive) => {
+  ])('allows its form to lead to the application at %s', (redirectUri, directive) => {
     expect(renderPage('login', { ...login, redirectUri }).headers['content-security-policy']).toContain(directive);
   });
 
-  test('loads the tenant’s logo, and nothing else from anywhere', () => {
+  test('loads the tenant’s logo, and nothing else from elsewhere', () => {
     const logoUrl = 'https://cdn.example:8443/logo.svg?a=1&b="2"';
     const { html, headers } = renderPage('login', { ...login, branding: { logoUrl } });
     expect(html).toMatch(
@@ -103,7 +103,7 @@ describe('renderPage', () => {
     ).toContain('</head>https:');
   });
 
-  test('wears the tenant’s colours, favicon and font by one more style, which its hash allows', () => {
+  test('applies the tenant’s colours, favicon and font in one more style, which the policy allows by its hash', () => {
     const branding = {
       primary: '#ffd400',
       pageBackground: { type: 'linear-gradient' as const, start: '#ffffff', end: '#000000', angle_deg: 35 },
@@ -127,7 +127,7 @@ describe('renderPage', () => {
     expect(renderPage('login', { ...login, branding, template }).html).toContain('</head>#ffd400');
   });
 
-  test('consent shows the application’s logo, by https or from the developer’s own machine', () => {
+  test('shows the application’s logo on the consent page, over https or from the developer’s own machine', () => {
     const consent = (logo_url: string) =>
       renderPage('consent', {
         ...form,
@@ -152,9 +152,12 @@ describe('renderPage', () => {
     ['', 'en;q=0.1, de;q=0.9', 'de'],
     ['', 'de;q=0', 'en'],
     ['\0;;;,', ';q=;,,', 'en'],
-  ])('speaks the first language it knows: ui_locales %j, Accept-Language %j', (uiLocales, acceptLanguage, locale) => {
-    expect(chooseLanguage(uiLocales, acceptLanguage).tag).toBe(locale);
-  });
+  ])(
+    'uses the first language that it knows: ui_locales %j, Accept-Language %j',
+    (uiLocales, acceptLanguage, locale) => {
+      expect(chooseLanguage(uiLocales, acceptLanguage).tag).toBe(locale);
+    },
+  );
 
   test.each([
     [['de', 'en'], '', 'it', 'de'],
@@ -163,17 +166,20 @@ describe('renderPage', () => {
     [['en', 'de-AT', 'de-CH'], 'de-CH', '', 'de-CH'],
     [['en', 'de-AT'], 'de', '', 'de-AT'],
     [['xx', 'zz'], '', '', 'en'],
-  ])('of the enabled languages %j: ui_locales %j, Accept-Language %j', (enabled, uiLocales, acceptLanguage, tag) => {
-    const { tag: chosen, strings } = chooseLanguage(uiLocales, acceptLanguage, enabled);
-    expect(chosen).toBe(tag);
-    expect(strings.identifier.submit).toBe(tag.startsWith('de') ? 'Weiter' : 'Continue');
-  });
+  ])(
+    'uses one of the enabled languages %j: ui_locales %j, Accept-Language %j',
+    (enabled, uiLocales, acceptLanguage, tag) => {
+      const { tag: chosen, strings } = chooseLanguage(uiLocales, acceptLanguage, enabled);
+      expect(chosen).toBe(tag);
+      expect(strings.identifier.submit).toBe(tag.startsWith('de') ? 'Weiter' : 'Continue');
+    },
+  );
 });
 
 test.each([
   ['en', 1, 'Try again in <bdi>1 minute</bdi>.'],
   ['en', 10, 'Try again in <bdi>10 minutes</bdi>.'],
   ['de', 1, 'Versuchen Sie es in <bdi>1 Minute</bdi> noch einmal.'],
-])('a pause is told in words of %s: %i', (language, minutes, text) => {
+])('states the length of a pause in %s: %i minutes', (language, minutes, text) => {
   expect(renderPage('too-many-attempts', { uiLocales: language, minutes }).html).toContain(text);
 });

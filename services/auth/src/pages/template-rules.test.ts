@@ -19,7 +19,7 @@ function shown(body: string, ext: string) {
   return { ...page, problems };
 }
 
-describe('a template may hold', () => {
+describe('a template may contain', () => {
   test.each([
     ['text and quoted attributes with values', `<p title="${value}" class='a ${value}'>${value}</p>`],
     ['styles of its own', '<style media="all">body > p { color: red }</style>'],
@@ -45,7 +45,7 @@ describe('a template may hold', () => {
   });
 });
 
-describe('a template may not hold', () => {
+describe('a template may not contain', () => {
   test.each([
     ['a value in a style', `<style>p{color:${value}}</style>`, 'style element'],
     ['a tag in a style', '<style>{% if user %}p{color:red}{% endif %}</style>', 'style element'],
@@ -76,14 +76,14 @@ describe('a template may not hold', () => {
     expect(checkTemplate(shell(body))).toContain(problem);
   });
 
-  test('the widget within a tag', () => {
+  test('a template may not put the widget inside a tag', () => {
     const inside = shell('').replace('{%- auth0:widget -%}', '<p title="{%- auth0:widget -%}">');
     expect(checkTemplate(inside)).toContain('between elements');
   });
 });
 
-describe('a template that was set before these rules', () => {
-  test('shows its style without a nonce when values stand in it, and the rest as ever', () => {
+describe('a template saved before these rules', () => {
+  test('shows its style without a nonce if the style contains values, and everything else as before', () => {
     const { html, headers, problems } = shown(
       `<style>p{color:red}</style><style>${value}{color:red}</style><p>mine</p>`,
       'x',
@@ -102,13 +102,13 @@ describe('a template that was set before these rules', () => {
     ['in a style attribute', `<p style="${value}">mine`, 'x', '<p style="">mine'],
     ['as an address that leads to no web', `<a href="${value}">mine`, 'javascript:x', '<a href="">mine'],
     ['as an address that does', `<a href="${value}">mine`, 'https://x.example/', '<a href="https://x.example/">mine'],
-  ])('leaves a value out that stands %s', (_, body, ext, expected) => {
+  ])('leaves out a value that stands %s', (_, body, ext, expected) => {
     const { html, problems } = shown(body, ext);
     expect([problems, html.includes(expected)]).toEqual([[], true]);
   });
 
   test.each(['<form action="https://evil.example/">', '<iframe></iframe>', '<p {% echo user %}>'])(
-    'is left aside with %s',
+    'is not used if it contains %s',
     (body) => {
       const { html, problems } = shown(`mine${body}`, 'x');
       expect(problems).toHaveLength(1);
@@ -133,11 +133,11 @@ test.each([
   ['data:text/html,x', false],
   [':x', false],
   ['blob:x', false],
-])('the address %j: %s', (address, safe) => {
+])('whether the address %j is safe: %s', (address, safe) => {
   expect(safeAddress(address)).toBe(safe ? address : '');
 });
 
-test('reading takes time in proportion to the length, whatever is in it', () => {
+test('checking a template takes time in proportion to its length, whatever it contains', () => {
   for (const text of ['<', '<a ', '<!--', '<a b="', '{{x}}', '<style>', '</', "<a b='{{x}}'>", '<style>a</style>'])
     expect(readTemplate(text.repeat(Math.floor(100_000 / text.length))).problems).toBeInstanceOf(Array);
 });

@@ -22,8 +22,8 @@ describe.each([
   ['CRLF, with counts', (lines: string[]) => `${lines.map((line) => `${line}:9999999`).join('\r\n')}\r\n`],
   ['no end of the last line', (lines: string[]) => lines.map((line) => `${line}:1`).join('\r\n')],
   ['bare hashes in lower case', (lines: string[]) => `${lines.join('\n').toLowerCase()}\n`],
-])('a list of %s', (_, format) => {
-  test('has each of its lines, the first and the last among them, and nothing else', async () => {
+])('a list of breached passwords with %s', (_, format) => {
+  test('contains each of its lines, including the first and the last, and nothing else', async () => {
     for (const count of [1, 2, 90, 3_000]) {
       const lines = hashes.slice(0, count);
       const lookup = makeFileLookup(write(format(lines)));
@@ -36,7 +36,7 @@ describe.each([
   });
 });
 
-test('a newer file may take its place', async () => {
+test('can be replaced by a newer file', async () => {
   const path = write(`${sha1('a')}:1\n`);
   const lookup = makeFileLookup(path);
   expect(await lookup(sha1('b'))).toBe(false);
@@ -44,7 +44,7 @@ test('a newer file may take its place', async () => {
   expect(await lookup(sha1('b'))).toBe(true);
 });
 
-test('what is no such list is refused at the start, or where it is read', async () => {
+test('a file that is no such list is refused at the start, or where reading it fails', async () => {
   expect(() => makeFileLookup(join(folder, 'none'))).toThrow('bad environment');
   expect(() => makeFileLookup(write('password\n123456\n'))).toThrow('bad environment');
   expect(() => makeFileLookup(write(''))).toThrow('bad environment');
