@@ -10,7 +10,7 @@ afterAll(() => stack.disposeAsync());
 const log = openLogLines();
 const { gate, audience, auth0, clientOf, tokenOf, ask } = stack.use(await openManagement(log));
 
-describe('access', () => {
+describe('access to the management API', () => {
   test.each([
     ['no token', 'none'],
     ['another scheme', 'Basic abc'],
@@ -44,7 +44,7 @@ describe('access', () => {
     expect(JSON.stringify(log.lines)).not.toContain(token.split('.')[2]);
   });
 
-  test('sec-105-scopes: each operation wants a scope of its own, and a client without it is told which', async () => {
+  test('sec-105-scopes: each operation needs its own scope, and a client without it is told which', async () => {
     const reader = clientOf('reader');
     await all(await reader.clients.list());
     await expect(reader.clients.create({ name: 'x' })).rejects.toEqual(refusal(403, 'insufficient_scope'));
@@ -93,7 +93,7 @@ describe('access', () => {
     ['GET', 'logs?from=99999999999999999999', undefined, 400],
     ['GET', 'nothing', undefined, 404],
     ['GET', 'clients/nobody-here', undefined, 404],
-  ])('%s %s with bad input is answered in kind', async (method, path, body, status) => {
+  ])('%s %s with bad input gets the status that describes the mistake', async (method, path, body, status) => {
     expect(await ask(method, path, body)).toMatchObject({
       status,
       body: { statusCode: status, message: expect.any(String) },
@@ -101,7 +101,7 @@ describe('access', () => {
   });
 });
 
-test('no operation fails on what it does not expect: nonsense in its path, query and body is refused or ignored', async () => {
+test('no operation fails on nonsense in its path, query or body', async () => {
   const token = `Bearer ${await tokenOf('manager')}`;
   const nonsense: unknown[] = [
     null,
@@ -176,7 +176,7 @@ test('no operation fails on what it does not expect: nonsense in its path, query
   expect(failed).toEqual([]);
 });
 
-test('logs: what happened, with who asked for it, newest first, and from a checkpoint', async () => {
+test('the log lists events with who caused them, newest first, and continues from a checkpoint', async () => {
   await auth0.connections.create({ name: 'Logged', strategy: 'auth0' });
   const entry = await until('the entry', async () =>
     (await auth0.logs.list({ search: 'type:sapi AND client_id:manager' })).data.find(
@@ -197,7 +197,7 @@ test('logs: what happened, with who asked for it, newest first, and from a check
   expect(JSON.stringify(body)).not.toMatch(/manager-secret|Bearer|eyJ/);
 });
 
-test('sec-104-management: pages of the token’s own client may read answers, no others, and never with credentials', async () => {
+test('sec-104-management: only pages of the token’s own client may read answers, and never with credentials', async () => {
   const origin = 'https://console.example';
   await auth0.clients.update('manager', { web_origins: [origin] });
   const authorization = `Bearer ${await tokenOf('manager')}`;
@@ -217,7 +217,7 @@ test('sec-104-management: pages of the token’s own client may read answers, no
   expect(preflight.headers.get('access-control-allow-headers')).toContain('authorization');
 });
 
-test('logs: one entry for each write, naming what was written', async () => {
+test('the log has one entry for each write, naming what was written', async () => {
   const { client_id: made } = await auth0.clients.create({ name: 'Once' });
   await auth0.clients.update(made!, { name: 'Twice' });
   await auth0.clients.rotateSecret(made!);
@@ -238,7 +238,7 @@ test('logs: one entry for each write, naming what was written', async () => {
 });
 
 test.each(['clients/%ff', 'clients/%', 'users/a%00b', 'clients?page=%ff', 'clients?take=10&from=%00'])(
-  'a malformed address is refused in the API’s own form: %s',
+  'a malformed address is refused in the management API’s own format: %s',
   async (path) => {
     const { status, body } = await ask('GET', path);
     expect(status).toBe(400);

@@ -62,7 +62,7 @@ test('an action is created, deployed, bound, changed, deployed again, and delete
   expect((await auth0.actions.triggers.bindings.list('post-login')).data).toEqual([]);
 });
 
-test('secrets are named and never shown; one without a value keeps what it had', async () => {
+test('secrets of an action are named but never shown, and one sent without a value keeps its value', async () => {
   const made = await auth0.actions.create({
     name: 'Has secrets',
     supported_triggers,
@@ -96,7 +96,7 @@ test('secrets are named and never shown; one without a value keeps what it had',
   await auth0.actions.delete(id);
 });
 
-test('a draft is tried out with an event of one’s own, and nothing of it is done', async () => {
+test('a draft is tested with an event from the caller, without any effect', async () => {
   const { id = '' } = await auth0.actions.create({
     name: 'Tried out',
     supported_triggers,
@@ -110,7 +110,7 @@ test('a draft is tried out with an event of one’s own, and nothing of it is do
   await auth0.actions.delete(id);
 });
 
-test('what is said of the triggers is what is here', async () => {
+test('the list of triggers matches the triggers that exist', async () => {
   const { triggers } = await auth0.actions.triggers.list();
   expect(triggers!.map(({ id }) => id)).toEqual([
     'post-login',
@@ -123,9 +123,9 @@ test('what is said of the triggers is what is here', async () => {
   expect((await ask('GET', 'actions/executions/none')).body).toMatchObject({ errorCode: 'inexistent_execution' });
 });
 
-describe('refused is', () => {
+describe('an action is refused if it has', () => {
   test.each([
-    ['a trigger that is not here', { supported_triggers: [{ id: 'send-phone-message', version: 'v2' }] }, 'post-login'],
+    ['an unsupported trigger', { supported_triggers: [{ id: 'send-phone-message', version: 'v2' }] }, 'post-login'],
     ['two triggers', { supported_triggers: [{ id: 'post-login' }, { id: 'credentials-exchange' }] }, 'one trigger'],
     ['an npm package', { dependencies: [{ name: 'axios', version: '1.0.0' }] }, 'bundle axios into the code'],
     [
@@ -139,7 +139,7 @@ describe('refused is', () => {
       'same name',
     ],
     ['an unknown field', { colour: 1 }, 'colour'],
-    ['a name of nothing', { name: ' ' }, 'name'],
+    ['an empty name', { name: ' ' }, 'name'],
   ])('%s', async (_what, body, said) => {
     const { status, body: answer } = await ask('POST', 'actions/actions', {
       name: 'x',
@@ -150,7 +150,7 @@ describe('refused is', () => {
     expect([status, answer]).toEqual([400, expect.objectContaining({ message: expect.stringContaining(said) })]);
   });
 
-  test('code that cannot be parsed, when it is to be deployed', async () => {
+  test('an action whose code cannot be parsed is not deployed', async () => {
     const { body } = await ask('POST', 'actions/actions', { name: 'Broken', supported_triggers, code: 'const x = ;' });
     expect(body).toMatchObject({ status: 'failed' });
     expect(await ask('POST', `actions/actions/${body.id}/deploy`, {})).toMatchObject({
@@ -160,7 +160,7 @@ describe('refused is', () => {
     await auth0.actions.delete(body.id);
   });
 
-  test('whoever may only read', async () => {
+  test('a client with read access only cannot write actions', async () => {
     const reader = clientOf('reader');
     expect((await reader.actions.list()).data).toEqual([]);
     await expect(reader.actions.create({ name: 'x', supported_triggers })).rejects.toEqual(refusal(403));
@@ -172,7 +172,7 @@ describe('refused is', () => {
 
 // Written after auth0-deploy-cli’s handlers of actions and triggers, not recorded from a run of it: an import of two actions and the order in
 // which they run, and a second import of the same.
-test('an import in the manner of auth0-deploy-cli writes actions and their order, and finds what it wrote', async () => {
+test('an import as auth0-deploy-cli does it writes actions and their order, and reads them back', async () => {
   const given = (name: string) => ({
     name,
     code,

@@ -15,7 +15,7 @@ const request = { client_id: 'web', redirect_uri: 'https://app.example/cb', resp
 const signIn = (parameters: Record<string, string> = {}) =>
   new Browser(gate).authorize({ ...request, ...pkce(), ...parameters });
 
-test('branding is written, shown on the pages, and taken away again by null', async () => {
+test('branding is written, shown on the pages, and removed by null', async () => {
   expect(await asManager('GET', 'branding')).toEqual({ status: 200, body: {} });
   const branding = {
     logo_url: 'https://cdn.example/logo.svg',
@@ -42,7 +42,7 @@ test('branding is written, shown on the pages, and taken away again by null', as
   expect((await signIn()).html).not.toContain('--accent:#FFD400');
 });
 
-test('a page is looked at before it is saved: in a frame of the caller’s pages alone, where nothing runs', async () => {
+test('a page can be previewed before it is saved, only in a frame of the caller’s pages, without scripts', async () => {
   const pages = (await asManager('GET', 'branding/previews')).body as { page: string; themed: boolean }[];
   expect(pages).toContainEqual({ page: 'login', themed: true });
   expect(pages).toContainEqual({ page: 'error', themed: false });
@@ -89,14 +89,14 @@ test.each([
   [{ logo_url: 'javascript:alert(1)' }, 'logo_url'],
   [{ colors: { page_background: { type: 'radial-gradient' } } }, 'colors.page_background'],
   [{ font: { url: 'data:font/woff2,x' } }, 'font.url'],
-])('what is no branding is refused with its path: %j', async (body, message) => {
+])('invalid branding is refused with its path: %j', async (body, message) => {
   expect(await asManager('PATCH', 'branding', body)).toMatchObject({
     status: 400,
     body: { errorCode: 'invalid_body', message: expect.stringContaining(message) },
   });
 });
 
-test('the pages speak the enabled languages, the first of them where nobody asks for another', async () => {
+test('the pages use the enabled languages, and the first of them by default', async () => {
   const settings = async () => (await asManager('GET', 'tenants/settings')).body.enabled_locales;
   const all = await settings();
   expect(all.slice(0, 2)).toEqual(['en', 'de']);
@@ -115,7 +115,7 @@ test('the pages speak the enabled languages, the first of them where nobody asks
   expect(await discovery()).toEqual(all);
 });
 
-test('prompts: identifier_first is the tenant’s; what there is not stays as it is', async () => {
+test('identifier_first is a setting of the tenant, and unsupported prompt settings stay as they are', async () => {
   const prompts = { universal_login_experience: 'new', identifier_first: true, webauthn_platform_first_factor: false };
   expect((await asManager('GET', 'prompts')).body).toEqual(prompts);
   const classic = { identifier_first: false };
@@ -152,7 +152,7 @@ test.each([
   ['prompts/mfa-push/custom-text/en', { 'mfa-push-welcome': { title: 'x' } }, 'mfa-push.mfa-push-welcome'],
   ['prompts/login/custom-text/tlh', { login: { title: 'x' } }, 'tlh: not a language of the pages'],
   ['prompts/login/custom-text/en', { login: { title: 1 } }, 'login.title'],
-])('what the pages do not have is refused with its path: PUT %s %j', async (path, body, message) => {
+])('a custom text that no page has is refused with its path: PUT %s %j', async (path, body, message) => {
   expect(await asManager('PUT', path, body)).toMatchObject({
     status: 400,
     body: { errorCode: 'invalid_body', message: expect.stringContaining(message) },

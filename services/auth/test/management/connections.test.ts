@@ -42,7 +42,7 @@ describe('a connection', () => {
       },
     ],
     ['apple', { client_id: 'ours', team_id: 'T', kid: 'K', app_secret: 'PEM', name: true, email: true }],
-  ] as const)('%s is made, read, changed and deleted by node-auth0', async (strategy, options) => {
+  ] as const)('of the strategy %s is created, read, changed and deleted by node-auth0', async (strategy, options) => {
     const made = await auth0.connections.create({
       name: `a-${strategy}`,
       strategy,
@@ -91,14 +91,14 @@ describe('a connection', () => {
     ],
     ['github', { client_id: 'ours' }, 'options.client_secret'],
     ['samlp', {}, 'strategy'],
-  ])('%s that could not work is refused, with what is missing', async (strategy, options, says) => {
+  ])('of the strategy %s is refused with the name of the missing option', async (strategy, options, says) => {
     const { status, body } = await ask('POST', 'connections', { name: 'bad', strategy, options });
     expect([status, body.message]).toEqual([400, expect.stringContaining(says)]);
   });
 });
 
 // The requests of `a0deploy import` with a connection to a provider, made and then changed (auth0-deploy-cli 8.44.0).
-test('auth0-deploy-cli makes a connection to a provider, opens it to applications, and changes it', async () => {
+test('auth0-deploy-cli creates a connection to a provider, enables it for applications, and changes it', async () => {
   const options = {
     ...secret,
     type: 'back_channel',
@@ -119,12 +119,12 @@ test('auth0-deploy-cli makes a connection to a provider, opens it to application
   await ask('DELETE', `connections/${made.id}`);
 });
 
-describe('applications of a connection', () => {
+describe('the applications of a connection', () => {
   const database = 'con_Username-Password-Authentication';
   const request = { client_id: 'spa', redirect_uri: 'https://app.example/cb', response_type: 'token', nonce: 'n' };
   const restore = () => ask('PATCH', `connections/${database}/clients`, [{ client_id: 'spa', status: true }]);
 
-  test('are all until one is taken away, whose people may then sign in to the others only', async () => {
+  test('are all applications until one is removed, whose people can then sign in only to the others', async () => {
     const clientsOf = async () =>
       (await ask('GET', `connections/${database}/clients?take=100`)).body.clients.map(
         ({ client_id }: { client_id: string }) => client_id,
@@ -163,7 +163,7 @@ describe('applications of a connection', () => {
     expect((await browser.authorize(request)).status).toBe(302);
   });
 
-  test('are named by `enabled_clients` as well; one that does not exist is refused', async () => {
+  test('can also be set by `enabled_clients`, which refuses an unknown application', async () => {
     const made = await auth0.connections.create({ name: 'Few', strategy: 'auth0', enabled_clients: ['web'] });
     expect(made.enabled_clients).toEqual(['web']);
     expect(await ask('PATCH', `connections/${made.id}`, { enabled_clients: ['web', 'spa'] })).toMatchObject({
@@ -177,7 +177,7 @@ describe('applications of a connection', () => {
   });
 
   test.each(['strategy=email', 'strategy[]=email', 'strategy[0]=email'])(
-    'connections are listed by %s',
+    'connections are filtered by %s',
     async (query) => {
       expect((await ask('GET', `connections?${query}`)).body).toMatchObject([{ id: 'con_email' }]);
     },

@@ -21,8 +21,8 @@ const passwordMail = async (email = 'alice@example.com') => {
 };
 const html = (body: string) => `<html><head><style>p { color: red }</style></head><body>${body}</body></html>`;
 
-describe('email-templates', () => {
-  test('are made, read, changed and replaced', async () => {
+describe('email templates', () => {
+  test('are created, read, changed and replaced', async () => {
     await expect(auth0.emailTemplates.get('welcome_email')).rejects.toEqual(refusal(404, 'inexistent_email_template'));
     await expect(auth0.emailTemplates.update('welcome_email', { enabled: true })).rejects.toEqual(refusal(404));
     const template = {
@@ -59,7 +59,7 @@ describe('email-templates', () => {
     expect((await ask('PATCH', 'email-templates/welcome_email', { template: 'verify_email' })).status).toBe(400);
   });
 
-  test('are what people get, with Auth0’s variables, escaped in HTML and one line in headers', async () => {
+  test('are used for mails, with Auth0’s variables, escaped in HTML and kept to one line in headers', async () => {
     await auth0.clients.update('web', { name: 'Shop <i>"x"@evil.example\u2028', client_metadata: { colour: 'green' } });
     await auth0.emailTemplates.create({
       template: 'reset_email',
@@ -96,7 +96,7 @@ describe('email-templates', () => {
     await expect(auth0.emailTemplates.update('reset_email', { body })).rejects.toEqual(refusal(400, 'invalid_body'));
   });
 
-  test('that fail when a mail is sent are left aside for our own', async () => {
+  test('that fail when a mail is sent are replaced by our own text', async () => {
     const body = html(
       '{% if user.email %}{% for i in (1..900000) %}{% for j in (1..900000) %}{% endfor %}{% endfor %}{% endif %}',
     );
@@ -106,7 +106,7 @@ describe('email-templates', () => {
     expect(mail.html).toContain('Choose a new password');
   });
 
-  test('are seen before people get them, of nobody, in a frame alone', async () => {
+  test('can be previewed with a sample person, in a frame only', async () => {
     const at = 'email-templates/verify_email/previews';
     expect(await ask('POST', at, {})).toMatchObject({
       status: 400,

@@ -14,8 +14,8 @@ const logIn = async (email: string) => {
   return { browser, page: await browser.logIn(await browser.authorize(request), email) };
 };
 
-describe('guardian', () => {
-  test('factors are switched on one by one; what is not in Gatepost cannot be', async () => {
+describe('guardian settings', () => {
+  test('factors are switched on one by one, and unsupported ones are refused', async () => {
     const listed = await auth0.guardian.factors.list();
     expect(listed).toContainEqual({ name: 'otp', enabled: false, trial_expired: false });
     expect(await auth0.guardian.factors.set('otp', { enabled: true })).toEqual({ enabled: true });
@@ -27,7 +27,7 @@ describe('guardian', () => {
     });
   });
 
-  test('policies say whether everybody is asked; `mfa_policy` of the tenant says more', async () => {
+  test('a policy decides whether everybody is asked, and the tenant’s `mfa_policy` has finer levels', async () => {
     expect(await auth0.guardian.policies.list()).toEqual([]);
     expect(await auth0.guardian.policies.set(['all-applications'])).toEqual(['all-applications']);
     expect((await ask('GET', 'tenants/settings')).body).toMatchObject({ mfa_policy: 'always' });
@@ -42,8 +42,8 @@ describe('guardian', () => {
   });
 });
 
-describe('authentication methods of a person', () => {
-  test('are added, listed, renamed and deleted; the key of an app is written, never read', async () => {
+describe('authentication methods of a user', () => {
+  test('are added, listed, renamed and deleted, and the key of an authenticator app is written but never read', async () => {
     const methods = auth0.users.authenticationMethods;
     const made = await methods.create('auth0|carol', { type: 'totp', name: 'Phone', totp_secret: secret });
     expect(made).toMatchObject({ id: expect.stringMatching(/^totp\|dev_/), type: 'totp', name: 'Phone' });
@@ -80,7 +80,7 @@ describe('authentication methods of a person', () => {
     expect(await ask('PUT', path, [])).toMatchObject({ status: 200, body: [] });
   });
 
-  test('a lost phone: recovery codes are made anew, remembered browsers forgotten, all factors deleted', async () => {
+  test('after the loss of a phone recovery codes are renewed, remembered browsers forgotten, and factors deleted', async () => {
     await auth0.users.authenticationMethods.create('auth0|carol', { type: 'totp', totp_secret: secret });
     const { recovery_code } = await auth0.users.regenerateRecoveryCode('auth0|carol');
     const { page, browser } = await logIn('carol@example.com');
@@ -100,7 +100,7 @@ describe('authentication methods of a person', () => {
     [{ type: 'totp' }, 'Missing required property: totp_secret'],
     [{ type: 'phone', phone_number: 'none' }, 'phone_number must be a number with its country code'],
     [{ type: 'push-notification' }, 'type'],
-  ])('what cannot be added is refused with the reason: %j', async (body, reason) => {
+  ])('that cannot be added are refused with the reason: %j', async (body, reason) => {
     expect(await ask('POST', 'users/auth0%7Ccarol/authentication-methods', body)).toMatchObject({
       status: 400,
       body: { message: expect.stringContaining(reason) },
@@ -108,11 +108,11 @@ describe('authentication methods of a person', () => {
   });
 });
 
-describe('attackProtection', () => {
+describe('attack protection settings', () => {
   const { bruteForceProtection, suspiciousIpThrottling, breachedPasswordDetection, botDetection, captcha } =
     auth0.attackProtection;
 
-  test('is read and changed field by field, stage by stage', async () => {
+  test('are read, and changed field by field and stage by stage', async () => {
     expect(await bruteForceProtection.get()).toEqual({
       enabled: true,
       shields: ['block'],
@@ -157,7 +157,7 @@ describe('attackProtection', () => {
     );
   });
 
-  test('refuses what is wrong, and what cannot be done here, and stays as it was', async () => {
+  test('stay as they are when a value is wrong or unsupported', async () => {
     const wrong = refusal(400, 'invalid_body');
     await expect(bruteForceProtection.update({ max_attempts: 0 })).rejects.toEqual(wrong);
     await expect(suspiciousIpThrottling.update({ allowlist: ['example.com'] })).rejects.toEqual(wrong);

@@ -46,8 +46,8 @@ const claimsOf = (token: unknown) => decodeJwt(String(token));
 const link = (id: string, { bare }: { bare: string }, provider: 'auth0' | 'email' = 'auth0') =>
   auth0.users.identities.link(id, { provider, user_id: bare });
 
-describe('an identity that is linked', () => {
-  test('signs in on the page of an application that its connection is open to, though its owner’s is closed there', async () => {
+describe('a linked identity', () => {
+  test('signs in where its connection is enabled, even if the connection of the primary account is not', async () => {
     const owner = await partner('Username-Password-Authentication');
     const other = await partner();
     await link(owner.id, other);
@@ -76,7 +76,7 @@ describe('an identity that is linked', () => {
     await auth0.users.delete(owner.id);
   });
 
-  test('logs in its new owner; what it had of its own ends; unlinked, it is somebody of its own again', async () => {
+  test('signs in the primary account, loses what it had of its own, and is an account of its own again once unlinked', async () => {
     const other = await partner();
     const before = await logIn(other.email);
     expect(await subjectOf(before)).toBe(other.id);
@@ -110,7 +110,7 @@ describe('an identity that is linked', () => {
     expect((await auth0.users.get(other.id)).identities).toHaveLength(1);
   });
 
-  test('by mail logs in its new owner, and codes from before are good no more', async () => {
+  test('that signs in by mail reaches the primary account, and codes sent before the linking no longer work', async () => {
     const other = await partner('email');
     await link(bob, other, 'email');
     const code = async () => {
@@ -143,7 +143,7 @@ describe('an identity that is linked', () => {
     await auth0.users.identities.delete(bob, 'email', other.bare);
   });
 
-  test('is closed with its owner, and opens nothing that is closed', async () => {
+  test('is blocked with its primary account, and opens nothing that is blocked', async () => {
     const other = await partner();
     const owner = await partner();
     await link(owner.id, other);
@@ -158,7 +158,7 @@ describe('an identity that is linked', () => {
     expect(await subjectOf(await logIn(other.email))).toBe(owner.id);
   });
 
-  test('goes with its owner, and leaves its address free', async () => {
+  test('is deleted with its primary account, and its address becomes free', async () => {
     const other = await partner();
     const owner = await partner();
     await link(owner.id, other);
@@ -169,7 +169,7 @@ describe('an identity that is linked', () => {
     await auth0.users.create({ connection: 'Partners', email: other.email, password });
   });
 
-  test('whose password is changed by mail ends what its owner has', async () => {
+  test('with a password changed by mail ends the sessions and tokens of the primary account', async () => {
     const other = await partner();
     await link(bob, other);
     const browser = new Browser(gate);
@@ -192,8 +192,8 @@ describe('an identity that is linked', () => {
   });
 });
 
-describe('whoever has signed in to both', () => {
-  test('links by the second account’s ID token, and by no other token of ours, nor by one of before', async () => {
+describe('a person who has signed in to both accounts', () => {
+  test('can link them with the second account’s ID token, but with no other token of ours and with none from before', async () => {
     const other = await partner();
     const { json } = await logIn(other.email);
     const id_token = String(json.id_token);
@@ -213,7 +213,7 @@ describe('whoever has signed in to both', () => {
     );
   });
 
-  test('but not by a token of an account that is gone, though another has its id now', async () => {
+  test('cannot link them with a token of a deleted account, even if another account has its id now', async () => {
     const before = await partner();
     const { json } = await logIn(before.email);
     await auth0.users.delete(before.id);
@@ -227,7 +227,7 @@ describe('whoever has signed in to both', () => {
     );
   });
 
-  test('but not with the first of two factors alone', async () => {
+  test('cannot link them after only the first of two factors', async () => {
     const other = await partner();
     const { json } = await logIn(other.email);
     await auth0.users.authenticationMethods.create(other.id, { type: 'totp', totp_secret: 'JBSWY3DPEHPK3PXP' });
@@ -238,7 +238,7 @@ describe('whoever has signed in to both', () => {
 });
 
 describe('linking is refused', () => {
-  test('of somebody unknown, linked, blocked, or with identities of his own, and to nobody', async () => {
+  test('for an unknown, linked or blocked account, for one with identities of its own, and to nobody', async () => {
     const [one, two, three] = [await partner(), await partner(), await partner()];
     await link(one.id, two);
     const nobody = { bare: 'nobody' };
@@ -263,7 +263,7 @@ describe('linking is refused', () => {
     );
   });
 
-  test('without its scope, and never happens because of an address', async () => {
+  test('without its scope, and never happens because of an equal address', async () => {
     const other = await partner();
     const reader = clientOf('reader').users.identities;
     await expect(reader.link(bob, { provider: 'auth0', user_id: other.bare })).rejects.toEqual(refusal(403));
@@ -274,7 +274,7 @@ describe('linking is refused', () => {
     expect((await auth0.users.get(bob)).identities).toHaveLength(1);
   });
 
-  test('of two who are linked to each other at once, but for one', async () => {
+  test('for all but one of two accounts that are linked to each other at the same moment', async () => {
     const [one, two] = [await partner(), await partner()];
     const answers = await Promise.all(
       [

@@ -112,17 +112,20 @@ const cases: [keyof typeof makers, method: string, path: string, body?: object |
   ['user', 'POST', 'users/:id/permissions', permissions],
 ];
 
-test.each(cases)('%s, deleted meanwhile, is not there: %s %s', async (kind, method, path, body) => {
-  const id = await makers[kind]();
-  const given = typeof body === 'function' ? body(id) : body;
-  const answer = await askBeside(deletions[kind], id, [method, path.replace(':id', encodeURIComponent(id)), given]);
-  expect(answer).toEqual({
-    status: 404,
-    body: { statusCode: 404, error: 'Not Found', message: expect.any(String), errorCode: `inexistent_${kind}` },
-  });
-});
+test.each(cases)(
+  'when the %s is deleted during a request, the request gets a 404: %s %s',
+  async (kind, method, path, body) => {
+    const id = await makers[kind]();
+    const given = typeof body === 'function' ? body(id) : body;
+    const answer = await askBeside(deletions[kind], id, [method, path.replace(':id', encodeURIComponent(id)), given]);
+    expect(answer).toEqual({
+      status: 404,
+      body: { statusCode: 404, error: 'Not Found', message: expect.any(String), errorCode: `inexistent_${kind}` },
+    });
+  },
+);
 
-test('what two delete at once is gone for both', async () => {
+test('two concurrent deletions of the same object both succeed', async () => {
   for (const [kind, path] of [
     ['client', 'clients/:id'],
     ['resource_server', 'resource-servers/:id'],
@@ -136,7 +139,7 @@ test('what two delete at once is gone for both', async () => {
   }
 });
 
-test('a client grant that is taken away meanwhile does not come back', async () => {
+test('a client grant that is deleted during a request does not come back', async () => {
   const client_id = await makers.client();
   const { body: grant } = await ask('POST', 'client-grants', { client_id, audience: api, scope: ['read:x'] });
   const change: [string, string, object] = ['PATCH', `client-grants/${grant.id}`, { scope: ['read:x', 'write:x'] }];

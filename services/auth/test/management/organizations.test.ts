@@ -36,7 +36,7 @@ test('an organization is created, read by id and by name, changed, listed and de
   await expect(organizations.get(id)).rejects.toEqual(refusal(404, 'inexistent_organization'));
 });
 
-test('what is changed of its metadata at the same moment all counts', async () => {
+test('concurrent changes of an organization’s metadata are all kept', async () => {
   const { id = '' } = await organizations.create({ name: 'busy', metadata: { plan: 'basic' } });
   const names = Array.from({ length: 20 }, (_, index) => `key${index}`);
   const set = (value: string | null) =>
@@ -49,7 +49,7 @@ test('what is changed of its metadata at the same moment all counts', async () =
   await organizations.delete(id);
 });
 
-test('it has members, with roles within it, and connections', async () => {
+test('an organization has members with roles, and connections', async () => {
   const { id = '' } = await organizations.create({ name: 'guild' });
   const { id: role = '' } = await auth0.roles.create({ name: 'Editor' });
   await organizations.members.create(id, { members: ['auth0|alice', 'auth0|bob'] });
@@ -90,7 +90,7 @@ test('it has members, with roles within it, and connections', async () => {
   expect(await all(await organizations.enabledConnections.list(id))).toEqual([]);
 });
 
-test('what is not there, or not so, is refused', async () => {
+test('an unknown or invalid member, role or connection of an organization is refused', async () => {
   const { id = '' } = await organizations.create({ name: 'empty' });
   const refused: [Promise<unknown>, unknown][] = [
     [organizations.create({ name: 'No Name' }), refusal(400, 'invalid_body')],

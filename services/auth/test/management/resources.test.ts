@@ -13,7 +13,7 @@ afterAll(() => stack.disposeAsync());
 const { gate, issuer, audience, auth0, tokenOf, ask } = stack.use(await openManagement());
 
 describe('clients', () => {
-  test('are created with a secret that works, read without it, changed, listed and deleted', async () => {
+  test('are created with a working secret, read without it, changed, listed and deleted', async () => {
     const made = await auth0.clients.create({
       name: 'Made',
       app_type: 'regular_web',
@@ -67,7 +67,7 @@ describe('clients', () => {
     expect((await token(body.client_secret)).status).toBe(401);
   });
 
-  test('keep all of what is changed of their metadata at the same moment', async () => {
+  test('keep all concurrent changes of their metadata', async () => {
     const made = await auth0.clients.create({ name: 'Busy', client_metadata: { team: 'blue' } });
     const path = `clients/${made.client_id}`;
     const names = Array.from({ length: 20 }, (_, index) => `key${index}`);
@@ -84,7 +84,7 @@ describe('clients', () => {
     expect((await ask('GET', path)).body.client_metadata).toEqual({ team: 'blue' });
   });
 
-  test('become public and confidential again, and lose what is set to null', async () => {
+  test('become public and confidential again, and lose fields that are set to null', async () => {
     const made = await auth0.clients.create({
       name: 'Turning',
       callbacks: ['https://turning.example/cb'],
@@ -156,7 +156,7 @@ describe('clients', () => {
   });
 });
 
-test('client-grants: created, changed, listed and deleted; scopes that the API lacks and a second grant are refused', async () => {
+test('client-grants: are created, changed, listed and deleted, and refuse unknown scopes and a second grant', async () => {
   const made = await auth0.clientGrants.create({ client_id: 'web', audience: api, scope: ['read:x'] });
   const id = made.id as string;
   expect(made).toMatchObject({ client_id: 'web', audience: api, scope: ['read:x'] });
@@ -172,7 +172,7 @@ test('client-grants: created, changed, listed and deleted; scopes that the API l
   await expect(auth0.clientGrants.get(id)).rejects.toEqual(refusal(404));
 });
 
-test('resource-servers: created, found by id and identifier, changed and deleted with their grants; ours cannot be', async () => {
+test('resource-servers: are found by id and identifier, changed, and deleted with their grants, except for our own', async () => {
   const made = await auth0.resourceServers.create({
     identifier: 'https://made.example/api?x=1',
     name: 'Made',
@@ -217,7 +217,7 @@ test('resource-servers: created, found by id and identifier, changed and deleted
   expect(await all(await auth0.clientGrants.list({ audience: made.identifier as string }))).toEqual([]);
 });
 
-test('branding/templates/universal-login: dresses the login page; a bad template is refused', async () => {
+test('branding/templates/universal-login: changes the login page, and refuses a bad template', async () => {
   const { templates } = auth0.branding;
   const template =
     '<!DOCTYPE html><html><head>{%- auth0:head -%}</head><body><h2>{{ application.name | escape }}!</h2>{%- auth0:widget -%}</body></html>';
@@ -241,7 +241,7 @@ test('branding/templates/universal-login: dresses the login page; a bad template
   await expect(templates.getUniversalLogin()).rejects.toEqual(refusal(404));
 });
 
-test('tenants/settings: read, changed and at work at once', async () => {
+test('tenants/settings: are read, changed, and effective at once', async () => {
   const { settings } = auth0.tenants;
   expect(await settings.get()).toMatchObject({
     enabled_locales: ['en', 'de', 'es', 'fr', 'pt', 'ja'],
@@ -287,7 +287,7 @@ test('tenants/settings: read, changed and at work at once', async () => {
   expect((await settings.get()).default_audience).toBe('');
 });
 
-test('registration-tokens: a token that registers a client', async () => {
+test('registration-tokens: creates a token that can register a client', async () => {
   const { status, body } = await ask('POST', 'registration-tokens', { ttl_sec: 60 });
   expect(status).toBe(201);
   expect(body).toEqual({ token: expect.stringMatching(/^[\w-]{20,}$/) });
@@ -310,7 +310,7 @@ test('registration-tokens: a token that registers a client', async () => {
   expect((await ask('POST', 'registration-tokens', { ttl_sec: 0 })).status).toBe(400);
 });
 
-test('keys/signing: listed without private parts, rotated with the successor published first, revoked', async () => {
+test('keys/signing: are listed without private parts, rotated with the successor published first, and revoked', async () => {
   const { signing } = auth0.keys;
   const before = await signing.list();
   expect(before.filter(({ current }) => current)).toHaveLength(4);

@@ -69,7 +69,7 @@ test('a role has permissions, and people have the role', async () => {
   expect(await all(await auth0.users.permissions.list('auth0|bob'))).toEqual([]);
 });
 
-test('a role that everybody has is listed with nobody, and its permissions with everybody', async () => {
+test('a role for everybody is listed without members, and its permissions belong to everybody', async () => {
   const { body: role } = await ask('POST', 'roles', { name: 'Everybody', is_default: true });
   expect(role).toEqual({ id: role.id, name: 'Everybody', is_default: true });
   await auth0.roles.permissions.add(role.id, { permissions: [permission('read:x')] });
@@ -81,7 +81,7 @@ test('a role that everybody has is listed with nobody, and its permissions with 
   await auth0.roles.delete(role.id);
 });
 
-test('what is not there, or not so, is refused', async () => {
+test('an unknown or invalid role, permission or user is refused', async () => {
   const { id = '' } = await auth0.roles.create({ name: 'Empty' });
   const refused: [Promise<unknown>, unknown][] = [
     [auth0.roles.permissions.add(id, { permissions: [permission('fly:x')] }), refusal(400, 'invalid_body')],
@@ -102,7 +102,7 @@ test('what is not there, or not so, is refused', async () => {
 });
 
 // The requests of `a0deploy import` with a role and its permissions, made, changed and deleted (auth0-deploy-cli 8.44.0).
-test('auth0-deploy-cli makes a role with permissions, changes them and deletes it', async () => {
+test('auth0-deploy-cli creates a role with permissions, changes them and deletes it', async () => {
   const listed = 'roles?per_page=100&page=0&include_totals=true&type=tenant';
   const { body: made } = await ask('POST', 'roles', { name: 'Deployed', description: 'By a file' });
   const at = `roles/${made.id}/permissions`;

@@ -25,10 +25,10 @@ const signOut = async () => {
   await auth0.users.refreshToken.delete(bob);
 };
 
-describe('sessions', () => {
+describe('sessions of a user', () => {
   beforeEach(signOut);
 
-  test('are listed with their applications, and end one by one', async () => {
+  test('are listed with their applications, and can be ended one by one', async () => {
     const [home, work] = [new Browser(gate), new Browser(gate)];
     const atHome = await signIn(home, 'bob@example.com');
     const [first] = await sessionsOf(bob);
@@ -62,7 +62,7 @@ describe('sessions', () => {
     expect((await sessionsOf(bob)).map(({ id }) => id)).not.toContain(first?.id);
   });
 
-  test('all end at once, and refresh tokens stay', async () => {
+  test('can be ended all at once, while refresh tokens stay', async () => {
     const browsers = [new Browser(gate), new Browser(gate)];
     const signedIn = await Promise.all(browsers.map((browser) => signIn(browser, 'bob@example.com')));
     await auth0.users.sessions.delete(bob);
@@ -72,7 +72,7 @@ describe('sessions', () => {
     await expect(auth0.users.sessions.list('auth0|none')).rejects.toEqual(refusal(404, 'inexistent_user'));
   });
 
-  test('that are revoked take with them the refresh tokens that they gave', async () => {
+  test('that are revoked end the refresh tokens issued in them', async () => {
     const [home, work] = [new Browser(gate), new Browser(gate)];
     const atHome = await signIn(home, 'bob@example.com');
     const [session] = await sessionsOf(bob);
@@ -84,7 +84,7 @@ describe('sessions', () => {
     expect((await refresh(atWork.refreshToken)).status).toBe(200);
   });
 
-  test('a session that was ended is not written again by a request that had it in hand', async () => {
+  test('that were ended are not written again by a request that was under way', async () => {
     const browser = new Browser(gate);
     const signedIn = await signIn(browser, 'bob@example.com');
     const [session] = await sessionsOf(bob);
@@ -99,10 +99,10 @@ describe('sessions', () => {
   });
 });
 
-describe('refresh tokens', () => {
+describe('refresh tokens of a user', () => {
   beforeEach(signOut);
 
-  test('are listed, found, and end one by one or all together', async () => {
+  test('are listed, found, and revoked one by one or all together', async () => {
     const browser = new Browser(gate);
     const first = await signIn(browser, 'bob@example.com');
     const [session] = await sessionsOf(bob);
@@ -160,7 +160,7 @@ describe('user-blocks', () => {
     expect((await guess(username, 'wrong')).json.error).toBe('too_many_attempts');
   };
 
-  test('tell who is locked out, and let him try again', async () => {
+  test('show who is locked out, and end the lockout', async () => {
     const connection = 'Username-Password-Authentication';
     expect(await auth0.userBlocks.list(bob)).toEqual({ blocked_for: [] });
     await lockOut('bob@example.com');
@@ -176,7 +176,7 @@ describe('user-blocks', () => {
     await expect(auth0.userBlocks.list('auth0|none')).rejects.toEqual(refusal(404, 'inexistent_user'));
   });
 
-  test('are known of people who do not exist, by what was typed', async () => {
+  test('exist for unknown people too, by the login that was typed', async () => {
     await lockOut('nobody@example.com');
     const { blocked_for } = await auth0.userBlocks.listByIdentifier({ identifier: 'nobody@example.com' });
     expect(blocked_for).toHaveLength(1);
@@ -186,7 +186,7 @@ describe('user-blocks', () => {
   });
 });
 
-test('stats count who logs in, today and lately', async () => {
+test('stats count the active users and the logins of the last days', async () => {
   await signIn(new Browser(gate), 'bob@example.com');
   const today = new Date().toISOString().slice(0, 10);
   await until('the login to be counted', async () => (await auth0.stats.getActiveUsersCount()) >= 1);
@@ -201,7 +201,7 @@ test('stats count who logs in, today and lately', async () => {
     expect((await ask('GET', `stats/daily?${query}`)).body).toMatchObject({ errorCode: 'invalid_query_string' });
 });
 
-test('what nobody has here is an empty list of whoever exists', async () => {
+test('features that no user has here are an empty list for an existing user', async () => {
   expect(await all(await auth0.users.roles.list(bob))).toEqual([]);
   expect(await all(await auth0.users.permissions.list(bob))).toEqual([]);
   expect(await all(await auth0.users.organizations.list(bob))).toEqual([]);
@@ -212,7 +212,7 @@ test('what nobody has here is an empty list of whoever exists', async () => {
   await expect(auth0.users.roles.list('auth0|none')).rejects.toEqual(refusal(404, 'inexistent_user'));
 });
 
-test('each of these wants its scope', async () => {
+test('each operation on sessions, tokens and blocks needs its own scope', async () => {
   const nobody = `Bearer ${await tokenOf('nobody')}`;
   const id = encodeURIComponent(bob);
   const routes = [
@@ -244,7 +244,7 @@ test('each of these wants its scope', async () => {
     await expect(write()).rejects.toEqual(refusal(403, 'insufficient_scope'));
 });
 
-test('ID tokens are signed as the application says; a new one that does not say gets what the tenant says', async () => {
+test('ID tokens are signed as the application is set, or by default as the tenant is set', async () => {
   const algOf = async (of: Promise<{ body: unknown }>) =>
     ((await of).body as { jwt_configuration: { alg: string } }).jwt_configuration.alg;
   const say = (alg: string) => algOf(ask('PATCH', 'clients/third', { jwt_configuration: { alg } }));

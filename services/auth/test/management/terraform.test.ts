@@ -28,7 +28,7 @@ async function destroy(address: string) {
   expect((await ask('GET', address, undefined, token)).status).toBe(404);
 }
 
-test('an application: applied, read, changed, read, destroyed', async () => {
+test('Terraform applies an application, reads it, changes it, reads it again and destroys it', async () => {
   const { address } = await apply('POST', 'clients', { name: 'Acceptance Test - TestAccClient' }, 'client_id');
   const { oidc_backchannel_logout, ...change } = {
     name: 'Acceptance Test - TestAccClient',
@@ -71,7 +71,7 @@ test('an application: applied, read, changed, read, destroyed', async () => {
   await destroy(address);
 });
 
-test('an API: applied, read, changed, read, destroyed', async () => {
+test('Terraform applies an API, reads it, changes it, reads it again and destroys it', async () => {
   const identifier = 'https://uat.api.terraform-provider-auth0.com/TestAccResourceServer';
   const { address } = await apply('POST', 'resource-servers', { identifier });
   const change = {
@@ -91,7 +91,7 @@ test('an API: applied, read, changed, read, destroyed', async () => {
   await destroy(address);
 });
 
-test('a grant of an application: applied, read, changed, read, destroyed', async () => {
+test('Terraform applies a client grant, reads it, changes it, reads it again and destroys it', async () => {
   const grant = { client_id: 'web', audience: 'https://api.example.com/', scope: [] };
   const { address, read } = await apply('POST', 'client-grants', grant);
   expect(read).toMatchObject(grant);
@@ -100,7 +100,7 @@ test('a grant of an application: applied, read, changed, read, destroyed', async
   await destroy(address);
 });
 
-test('a connection and its applications: applied, read, changed, read, destroyed', async () => {
+test('Terraform applies a connection and its applications, reads them, changes them, reads them again and destroys them', async () => {
   const connection = {
     name: 'Acceptance-Test-Connection-TestAccConnection',
     strategy: 'auth0',
@@ -147,7 +147,7 @@ test('a connection and its applications: applied, read, changed, read, destroyed
   await destroy(address);
 });
 
-test('a user: applied, read, changed, read, destroyed', async () => {
+test('Terraform applies a user, reads it, changes it, reads it again and destroys it', async () => {
   const { password, user_id, ...user } = {
     user_id: 'testaccuser',
     connection: 'Username-Password-Authentication',
@@ -177,7 +177,7 @@ test('a user: applied, read, changed, read, destroyed', async () => {
   await destroy(address);
 });
 
-test('the tenant: applied and read', async () => {
+test('Terraform applies the tenant’s settings and reads them', async () => {
   const settings = 'tenants/settings';
   const first = { session_lifetime: 168, idle_session_lifetime: 72 };
   expect((await apply('PATCH', settings, first)).read).toMatchObject(first);
@@ -210,7 +210,7 @@ test('the tenant: applied and read', async () => {
   expect((await apply('PATCH', settings, change)).read).toMatchObject(change);
 });
 
-test('branding: applied, read, changed, read, taken away', async () => {
+test('Terraform applies branding, reads it, changes it, reads it again and removes it', async () => {
   const icon = { favicon_url: 'https://mycompany.org/favicon.ico' };
   const first = { logo_url: 'https://mycompany.org/v1/logo.png', ...icon };
   expect((await apply('PATCH', 'branding', first)).read).toEqual(first);
@@ -228,7 +228,7 @@ test('branding: applied, read, changed, read, taken away', async () => {
 });
 
 // But for `alertListTitle`, which the pages do not have, and the classic experience.
-test('prompts and custom texts: applied, read, changed, read, taken away', async () => {
+test('Terraform applies prompts and custom texts, reads them, changes them, reads them again and removes them', async () => {
   const standing = { universal_login_experience: 'new', webauthn_platform_first_factor: false };
   for (const identifier_first of [false, true])
     expect((await apply('PATCH', 'prompts', { ...standing, identifier_first })).read).toEqual({

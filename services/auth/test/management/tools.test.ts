@@ -22,7 +22,7 @@ const recordedOf = (file: string): Recorded[] =>
 
 // The requests of `a0deploy export` and `a0deploy import` of what it exported (auth0-deploy-cli 8.44.0, no resource left out), each once; of the
 // custom texts and partials of 40 pages those of two.
-test('auth0-deploy-cli exports all it knows of, and importing its own export twice changes nothing', async () => {
+test('auth0-deploy-cli exports everything that it knows, and importing its own export twice changes nothing', async () => {
   const recorded = recordedOf('auth0-deploy-cli.ndjson');
   const readAll = async () => {
     const answers: Record<string, unknown> = {};
@@ -47,7 +47,7 @@ test('auth0-deploy-cli exports all it knows of, and importing its own export twi
 
 // The requests of `a0deploy import` (auth0-deploy-cli 8.44.0) where there were none of these, the connection's secret filled in by a mapping; of
 // `a0deploy export`; and of `a0deploy import` of what that wrote, in which the tool has left the secret out. Names stand for ids.
-test('auth0-deploy-cli makes roles, organizations, connections and actions that it finds again, and imports its own export', async () => {
+test('auth0-deploy-cli imports its own export of roles, organizations, connections and actions, and finds them again', async () => {
   type Step = Recorded & { phase: 'make' | 'read' | 'again' };
   const recorded = recordedOf('auth0-deploy-cli-people.ndjson') as Step[];
   const ids: Record<string, string> = {};
@@ -86,7 +86,7 @@ test('auth0-deploy-cli makes roles, organizations, connections and actions that 
 });
 
 // The requests of `a0deploy import` of an export with a branding, own words and languages (auth0-deploy-cli 8.44.0).
-test('auth0-deploy-cli writes a branding, own words and languages that it reads again', async () => {
+test('auth0-deploy-cli writes branding, custom texts and languages, and reads them back', async () => {
   const writes: [method: string, path: string, body: object, none: object][] = [
     [
       'PATCH',
@@ -116,7 +116,7 @@ test('auth0-deploy-cli writes a branding, own words and languages that it reads 
 });
 
 // `a0deploy import` (auth0-deploy-cli 8.44.0) writes all attack protection at the same moment.
-test('auth0-deploy-cli writes many settings at once, and each of them counts', async () => {
+test('auth0-deploy-cli writes many settings at once, and all of them are stored', async () => {
   const protection = 'attack-protection/';
   const factors = ['otp', 'email', 'webauthn-roaming', 'webauthn-platform'];
   const writes: [method: string, path: string, body: object, back: object][] = [
@@ -150,8 +150,8 @@ test('auth0-deploy-cli writes many settings at once, and each of them counts', a
   }
 });
 
-describe('what Auth0 has and the gate has not', () => {
-  test('is an empty list in each of Auth0’s forms', async () => {
+describe('an Auth0 feature that is missing here', () => {
+  test('is an empty list in each of Auth0’s formats', async () => {
     expect((await asManager('GET', 'rules')).body).toEqual([]);
     expect((await asManager('GET', 'rules?include_totals=true')).body).toMatchObject({ rules: [], total: 0, start: 0 });
     expect((await asManager('GET', 'organizations?take=10')).body).toEqual({ organizations: [] });
@@ -159,7 +159,7 @@ describe('what Auth0 has and the gate has not', () => {
     expect((await asManager('GET', 'clients?is_global=true')).body).toMatchObject([{ global: true }]);
   });
 
-  test('cannot be set up: the answer says what is not there', async () => {
+  test('cannot be set up, and the answer names it', async () => {
     expect(await asManager('POST', 'rules', { name: 'x', script: 'y' })).toMatchObject({
       status: 404,
       body: { statusCode: 404, error: 'Not Found' },
@@ -183,7 +183,7 @@ describe('fields without effect', () => {
     allowed_clients: ['web'],
   };
 
-  test('of an application are kept, changed one by one and taken away by null', async () => {
+  test('of an application are stored, changed one by one, and removed by null', async () => {
     const grant_types = ['authorization_code', 'http://auth0.com/oauth/grant-type/mfa-otp'];
     const { status, body: made } = await asManager('POST', 'clients', { name: 'Kept', ...client, grant_types });
     expect([status, made]).toEqual([201, expect.objectContaining({ ...client, grant_types })]);
@@ -208,7 +208,7 @@ describe('fields without effect', () => {
       'a',
     ],
     ['connections', { name: 'x', strategy: 'auth0', colour: 1 }, 'colour'],
-  ])('are refused at POST %s where Auth0 has none: %j', async (path, body, name) => {
+  ])('are refused at POST %s if Auth0 has no such field: %j', async (path, body, name) => {
     expect(await asManager('POST', path, body)).toMatchObject({
       status: 400,
       body: {
@@ -219,7 +219,7 @@ describe('fields without effect', () => {
     });
   });
 
-  test('of APIs, connections and the tenant are kept as well', async () => {
+  test('of APIs, connections and the tenant are stored as well', async () => {
     const api = {
       identifier: 'urn:kept',
       name: 'Kept',
@@ -302,7 +302,7 @@ describe('credentials of an application', () => {
       client_assertion: await assertionBy(key, clientId, kid),
     });
 
-  test('count once it names them, until they end; one in use stays', async () => {
+  test('work once the application names them, until they expire, and one in use cannot be deleted', async () => {
     const [first, second] = [await keyPair(), await keyPair()];
     const { body: client } = await asManager('POST', 'clients', { name: 'Signs', app_type: 'non_interactive' });
     const id = client.client_id;
@@ -356,7 +356,7 @@ describe('credentials of an application', () => {
     ).toEqual(['second']);
   });
 
-  test('come with a new application as well; what is no public key is refused', async () => {
+  test('can be created with the application, and anything but a public key is refused', async () => {
     const { publicKey, privateKey } = await keyPair();
     const credential = { credential_type: 'public_key', pem: await exportSPKI(publicKey), name: 'own' };
     const methods = (each: object) => ({ client_authentication_methods: { private_key_jwt: { credentials: [each] } } });

@@ -70,7 +70,7 @@ const search = async (q: string) =>
   (await auth0.users.list({ q, sort: 'user_id:1' })).data.map(({ user_id }) => user_id);
 const [a, b, c, j, o, s] = ['auth0|alice', 'auth0|bob', 'auth0|carol', 'auth0|jane', 'email|john', 'sms|sam'];
 
-describe('q finds', () => {
+describe('a user search by q finds the right users', () => {
   test.each<[string, (string | undefined)[]]>([
     ['*', [a, b, c, j, o, s]],
     ['', [a, b, c, j, o, s]],
@@ -159,7 +159,7 @@ describe('q finds', () => {
   });
 });
 
-test('a list is sorted, paged, and says what it left out; who wants more than a thousand is told to refine', async () => {
+test('a list of users is sorted and paged with totals, and a request beyond a thousand is told to refine its search', async () => {
   const page = await auth0.users.list({ q: '*', sort: 'logins_count:-1', per_page: 2, page: 0 });
   expect(page.data.map(({ user_id }) => user_id)).toEqual([o, j]);
   expect(page.response).toMatchObject({ start: 0, limit: 2, length: 2, total: 6 });
@@ -185,7 +185,7 @@ test('a list is sorted, paged, and says what it left out; who wants more than a 
     });
 });
 
-test('users-by-email takes an address however it is written, and nothing but an address', async () => {
+test('users-by-email accepts an address in any spelling, and nothing but an address', async () => {
   expect(await auth0.users.listUsersByEmail({ email: 'JANE@ExampleCo.com', fields: 'user_id,email' })).toEqual([
     { user_id: j, email: jane.email },
   ]);
@@ -193,7 +193,7 @@ test('users-by-email takes an address however it is written, and nothing but an 
   expect((await ask('GET', 'users-by-email')).body).toMatchObject({ errorCode: 'invalid_query_string' });
 });
 
-test('no search shows or finds what is not shown, and none is done without its scope', async () => {
+test('a search neither shows nor matches hidden fields, and needs its scope', async () => {
   const shown = JSON.stringify((await ask('GET', 'users?fields=password_hash,passwordHash,user_id,incarnation')).body);
   expect(shown).not.toMatch(/argon2|hash|incarnation/i);
   for (const q of ['password_hash:*', '_exists_:passwordHash', 'passwordHash:$argon*', 'sessions_not_before:2020'])
@@ -203,7 +203,7 @@ test('no search shows or finds what is not shown, and none is done without its s
     expect((await ask('GET', path, undefined, nobody)).body).toMatchObject({ errorCode: 'insufficient_scope' });
 });
 
-test('whatever is searched for is found or refused, and never breaks anything', async () => {
+test('any search is answered or refused, and never fails otherwise', async () => {
   const authorization = `Bearer ${await tokenOf('manager')}`;
   const piece = fc.oneof(
     fc.constantFrom(
@@ -245,7 +245,7 @@ test('whatever is searched for is found or refused, and never breaks anything', 
   );
 });
 
-test('a search that takes too long is given up, and others answer meanwhile', async () => {
+test('a search that takes too long is cancelled, and other requests are answered meanwhile', async () => {
   // Two who hold what every search reads; the third waits for a connection as long.
   const locker = stack.adopt(new pg.Client({ connectionString: gate.databaseUrl }), (opened) => opened.end());
   await locker.connect();
@@ -258,7 +258,7 @@ test('a search that takes too long is given up, and others answer meanwhile', as
   expect(await search('identities.provider:sms')).toEqual([s]);
 });
 
-describe('an index serves', () => {
+describe('a user search uses an index', () => {
   test.each([
     ['email:"jane@exampleco.com"', 'accounts_(any_)?email'],
     ['email:jane*', 'accounts_email_prefix'],

@@ -51,7 +51,7 @@ const errorsOf = async (id: string) => {
   return { status: answer.status, text: await answer.text() };
 };
 
-test('people keep their passwords, and what was said of them', async () => {
+test('imported users keep their passwords and profile fields', async () => {
   const job = await importUsers(
     [
       {
@@ -98,7 +98,7 @@ test('people keep their passwords, and what was said of them', async () => {
   }
 });
 
-test('who cannot be imported is named with what is wrong, and nobody’s hash is shown; the others come in', async () => {
+test('a user that cannot be imported is reported without the hash, and the other users are imported', async () => {
   const job = await importUsers([
     { email: 'good@example.com' },
     { email: 'no address', password_hash: await bcrypt('x', { cost: 4 }) },
@@ -124,7 +124,7 @@ test('who cannot be imported is named with what is wrong, and nobody’s hash is
   ]);
 });
 
-test('a moment that cannot be stored is its user’s fault alone, and one of any time zone is taken', async () => {
+test('a date that cannot be stored fails only its own user, and a date with any time zone is accepted', async () => {
   const given = (email: string, password_set_date: string) => ({ email: `${email}@example.com`, password_set_date });
   const job = await importUsers([
     given('east', '2024-01-01T00:00:00+23:59'),
@@ -135,7 +135,7 @@ test('a moment that cannot be stored is its user’s fault alone, and one of any
   expect((await errorsOf(job.id)).text).toContain('"path":"password_set_date"');
 });
 
-test('with upsert those who are there are brought up to date, but for how they sign in', async () => {
+test('an import with upsert updates existing users except for how they sign in', async () => {
   const before = await database.query('SELECT password_hash FROM accounts WHERE email = $1', ['carol@example.com']);
   const job = await importUsers(
     [{ email: 'Carol@example.com', name: 'Caroline', blocked: true, password_hash: await bcrypt('x', { cost: 4 }) }],
@@ -148,7 +148,7 @@ test('with upsert those who are there are brought up to date, but for how they s
   ).toEqual(before.rows);
 });
 
-test('second factors come along, once however often the file comes, and a key that is none is its user’s fault', async () => {
+test('second factors are imported once, however often the file is sent, and an invalid key fails only its own user', async () => {
   const secret = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP';
   const person = {
     email: 'two@example.com',
@@ -215,7 +215,7 @@ test('second factors come along, once however often the file comes, and a key th
   await auth0.guardian.factors.set('otp', { enabled: false });
 });
 
-test('of twenty imports that are asked for at once two are taken', async () => {
+test('of twenty imports requested at once two are accepted', async () => {
   const connection_id = await connection();
   // None ends meanwhile: the table of accounts is held.
   await database.query('BEGIN; LOCK TABLE accounts IN EXCLUSIVE MODE');
@@ -236,7 +236,7 @@ test('of twenty imports that are asked for at once two are taken', async () => {
     await until('the import to end', async () => (await auth0.jobs.get(id)).status === 'completed' || undefined);
 });
 
-test('how far a long import is can be asked while it runs', async () => {
+test('the progress of a long import can be read while it runs', async () => {
   // The second part waits for the address that somebody else is about to take.
   await database.query(`BEGIN; INSERT INTO accounts (user_id, connection, email)
     SELECT 'auth0|held', connection, 'held@example.com' FROM accounts WHERE user_id = 'auth0|carol'`);
@@ -260,7 +260,7 @@ test('how far a long import is can be asked while it runs', async () => {
   expect(summary).toMatchObject({ inserted: 500, failed: 0 });
 });
 
-test('a form that ends in the middle of its file, or of a field, is refused, and harms nobody else', async () => {
+test('an upload that ends in the middle of its file or of a field is refused, and disturbs no other request', async () => {
   const authorization = `Bearer ${await tokenOf('manager')}`;
   const send = (body: string) =>
     fetch(`${gate.issuer}api/v2/jobs/users-imports`, {
@@ -276,13 +276,13 @@ test('a form that ends in the middle of its file, or of a field, is refused, and
   expect((await auth0.users.get('auth0|carol')).user_id).toBe('auth0|carol');
 });
 
-test('what is to be imported is stored sealed, and forgotten when it is written', async () => {
+test('an uploaded file is stored sealed, and deleted when it has been imported', async () => {
   const { rows } = await database.query<{ users: Buffer | null }>('SELECT users FROM user_imports', []);
   expect(rows.length).toBeGreaterThan(0);
   expect(rows.every(({ users }) => users === null)).toBe(true);
 });
 
-test('people are exported as JSON lines or CSV, by a link that nobody can guess; their hashes never', async () => {
+test('users are exported as JSON lines or CSV, under a link that cannot be guessed and without hashes', async () => {
   const exportUsers = async (wanted: Parameters<typeof auth0.jobs.usersExports.create>[0]) => {
     const begun = await auth0.jobs.usersExports.create(wanted);
     expect(begun).toMatchObject({ type: 'users_export', status: 'pending' });
@@ -322,7 +322,7 @@ test('people are exported as JSON lines or CSV, by a link that nobody can guess;
   expect((await fetch(location.replace(/\?.*/, ''))).status).toBe(404);
 });
 
-test('a file of many people is whole', async () => {
+test('an export of many users is complete', async () => {
   await database.query(
     `INSERT INTO accounts (user_id, connection, email, name)
      SELECT 'auth0|many-' || n, connection, 'many-' || n || '@example.com', md5(n::text) || md5((n + 1)::text)
@@ -338,7 +338,7 @@ test('a file of many people is whole', async () => {
   expect(lines.filter((line) => line.includes('many-'))).toHaveLength(3_000);
 });
 
-test('what is not a file of users is refused in words', async () => {
+test('a file that does not contain users is refused with an explanation', async () => {
   const connection_id = await connection();
   const create = (users: Blob, id = connection_id) => auth0.jobs.usersImports.create({ users, connection_id: id });
   await expect(create(fileOf('[{'))).rejects.toEqual(refusal(400, 'invalid_body'));

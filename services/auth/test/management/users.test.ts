@@ -63,7 +63,7 @@ describe('users', () => {
     await expect(auth0.users.get(id)).rejects.toEqual(refusal(404, 'inexistent_user'));
   });
 
-  test('who are blocked lose their session, refresh tokens and userinfo at once, and do not get them back', async () => {
+  test('that are blocked lose their session, refresh tokens and userinfo at once, and do not get them back', async () => {
     const browser = new Browser(gate);
     const { request, accessToken, refreshToken } = await signIn(browser, 'carol@example.com');
     expect((await userinfo(accessToken)).json).toMatchObject({ sub: 'auth0|carol' });
@@ -84,7 +84,7 @@ describe('users', () => {
   });
 });
 
-describe('a user is taken back as he was given', () => {
+describe('a user in the form that the API returned it', () => {
   const connection = 'Username-Password-Authentication';
   const full = {
     email: 'full@example.com',
@@ -101,7 +101,7 @@ describe('a user is taken back as he was given', () => {
     app_metadata: { plan: 'gold' },
   };
 
-  test('with what only we say, what is null and what is a default, and made again from it', async () => {
+  test('can be sent back with its computed, null and default fields, and created again from it', async () => {
     const made = await auth0.users.create({
       ...full,
       connection,
@@ -138,7 +138,7 @@ describe('a user is taken back as he was given', () => {
     await auth0.users.delete(id);
   });
 
-  test('a name that we made up goes on following the address', async () => {
+  test('keeps a computed name that follows the address', async () => {
     const made = await auth0.users.create({ connection, email: 'first@example.com', password: 'a long enough secret' });
     const id = made.user_id as string;
     await auth0.users.update(id, { name: made.name as string, nickname: made.nickname as string });
@@ -150,7 +150,7 @@ describe('a user is taken back as he was given', () => {
     await auth0.users.delete(id);
   });
 
-  test('null takes a field away, but not the one that names the account; unknown fields are refused by name', async () => {
+  test('null removes a field but not the account’s identifier, and unknown fields are refused by name', async () => {
     const made = await auth0.users.create({
       ...full,
       connection,
@@ -176,7 +176,7 @@ describe('a user is taken back as he was given', () => {
   });
 });
 
-test('what is changed of somebody’s metadata at the same moment all counts', async () => {
+test('concurrent changes of a user’s metadata are all kept', async () => {
   const bob = 'users/auth0%7Cbob';
   const names = Array.from({ length: 20 }, (_, index) => `key${index}`);
   const set = (value: number | null) =>
@@ -197,7 +197,7 @@ test('what is changed of somebody’s metadata at the same moment all counts', a
   expect((await ask('GET', bob)).body.app_metadata ?? {}).toEqual({});
 });
 
-test('users: revoke-access ends what somebody has, and his log tells of his logins', async () => {
+test('users: revoke-access ends sessions and grants, and the user’s log lists the logins', async () => {
   const browser = new Browser(gate);
   const { request, accessToken, refreshToken } = await signIn(browser, 'bob@example.com');
   expect((await ask('POST', 'users/auth0%7Cbob/revoke-access', {})).status).toBe(202);
@@ -212,7 +212,7 @@ test('users: revoke-access ends what somebody has, and his log tells of his logi
   expect(new Set(entries.map(({ user_id }) => user_id))).toEqual(new Set(['auth0|bob']));
 });
 
-test('device-credentials and grants: what a person gave is listed, and ends when it is taken away', async () => {
+test('device-credentials and grants: a user’s consents are listed, and end when they are deleted', async () => {
   const first = await signIn(new Browser(gate), 'bob@example.com');
   const devices = await all(await auth0.deviceCredentials.list({ user_id: 'auth0|bob', type: 'refresh_token' }));
   expect(devices).toEqual([
