@@ -59,7 +59,7 @@ async function age(who: string, seconds: number): Promise<void> {
   }
 }
 
-test('no page below /account is shown in a frame, kept by a cache, or runs a foreign script', async () => {
+test('pages below /account are never framed or cached, and run no foreign script', async () => {
   const { browser } = await visit('alice');
   for (const path of paths) {
     const { headers, status } = await browser.get(path);
@@ -72,7 +72,7 @@ test('no page below /account is shown in a frame, kept by a cache, or runs a for
   }
 });
 
-test('a form without the token of this very session changes nothing', async () => {
+test('a form at /account without the token of its own session changes nothing', async () => {
   const { browser, page } = await visit('alice', 'account/profile');
   const stranger = await visit('bob', 'account/profile');
   for (const csrf of ['', 'x', csrfIn(stranger.page)]) {
@@ -90,7 +90,7 @@ test('a form without the token of this very session changes nothing', async () =
     for (const form of (await browser.get(path)).forms) expect([path, Boolean(form.fields.csrf)]).toEqual([path, true]);
 });
 
-test('what is somebody else’s is not there', async () => {
+test('another person’s devices, applications and factors cannot be reached at /account', async () => {
   const owner = await visit('bob', 'account/devices');
   const theirs = owner.page.forms.find(({ fields }) => fields.id)!.fields.id!;
   await db.query(
@@ -120,7 +120,7 @@ test('what is somebody else’s is not there', async () => {
   expect((await db.query("SELECT FROM consents WHERE user_id = 'auth0|bob'")).rowCount).toBe(1);
 });
 
-test('a session that was left open changes nothing that proves who somebody is', async () => {
+test('a session left open changes nothing that proves a person’s identity', async () => {
   const { browser } = await visit('dave', 'account/profile');
   const csrf = csrfIn(await browser.get('account/profile'));
   await age('dave', 601);
@@ -149,7 +149,7 @@ test('a session that was left open changes nothing that proves who somebody is',
   expect(titleOf(await browser.get('account/profile'))).toBe('Sign in');
 });
 
-test('to be signed out everywhere else is no sign-in: a session that was left open stays as old as it is', async () => {
+test('signing out everywhere else does not count as a fresh sign-in', async () => {
   const { browser } = await visit('carla', 'account/devices');
   const page = await browser.get('account/devices');
   await age('carla', 601);
@@ -159,7 +159,7 @@ test('to be signed out everywhere else is no sign-in: a session that was left op
   expect(titleOf(await browser.get('account/profile'))).toBe('Profile');
 });
 
-test('a password alone takes no second factor away, even where the policy asks for none', async () => {
+test('a password alone removes no second factor, even where the MFA policy asks for none', async () => {
   await db.query(`UPDATE settings SET mfa = mfa || '{"policy":"never"}'`);
   await db.query(
     `INSERT INTO authentication_methods (id, user_id, type, sealed) VALUES ('totp|dev_erin', 'auth0|erin', 'totp', '\\x00')`,
@@ -177,7 +177,7 @@ test('a password alone takes no second factor away, even where the policy asks f
   expect((await db.query("SELECT FROM authentication_methods WHERE id = 'totp|dev_erin'")).rowCount).toBe(1);
 });
 
-test('the sign-in leads nowhere but to these pages, and its code is worth nothing', async () => {
+test('the sign-in to /account leads only to these pages, and its code is useless elsewhere', async () => {
   const { browser } = await visit('alice');
   for (const state of ['https://evil.example/', '//evil.example', '/v2/logout', '/account/../v2/logout', ''])
     expect([state, (await browser.get(`account/callback?${new URLSearchParams({ code: 'x', state })}`)).url]).toEqual([
@@ -219,7 +219,7 @@ test('the sign-in leads nowhere but to these pages, and its code is worth nothin
   expect(token.status).toBeGreaterThanOrEqual(400);
 });
 
-test('of twenty forms at once with one code one adds a factor', async () => {
+test('of twenty concurrent forms with one code one adds a factor', async () => {
   const { browser, page } = await visit('bob', 'account/profile');
   await db.query("DELETE FROM authentication_methods WHERE user_id = 'auth0|bob'");
   const form = await browser.get('account/security/otp');
@@ -232,7 +232,7 @@ test('of twenty forms at once with one code one adds a factor', async () => {
   expect((await db.query("SELECT FROM recovery_codes WHERE user_id = 'auth0|bob'")).rowCount).toBe(10);
 });
 
-test('twenty deletions at once are one', async () => {
+test('twenty concurrent deletions of an account are one deletion', async () => {
   const { browser, page } = await visit('dave', 'account/delete');
   const csrf = csrfIn(page);
   const answers = await Promise.all(

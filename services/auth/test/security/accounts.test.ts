@@ -100,7 +100,7 @@ const changes: [string, (person: Person) => Promise<unknown>][] = [
 ];
 
 describe('a link for a new password', () => {
-  test.each(changes)('is worth nothing once %s', async (_what, change) => {
+  test.each(changes)('is refused once %s', async (_what, change) => {
     const person = await somebody({ email_verified: true });
     const link = await passwordLink(person.email);
     const browser = new Browser(gate);
@@ -112,7 +112,7 @@ describe('a link for a new password', () => {
     expect((await browser.submit(form, { password: 'words of a thief' })).status).toBe(400);
   });
 
-  test('is worth nothing once another one was used; of eight uses at once of two links one works', async () => {
+  test('is refused once another one was used, and of eight concurrent uses of two links one works', async () => {
     const { email } = await somebody();
     const links = [await passwordLink(email), await passwordLink(email)];
     const forms: [Browser, Page][] = [];
@@ -127,7 +127,7 @@ describe('a link for a new password', () => {
     for (const link of links) expect((await new Browser(gate).get(link)).status).toBe(400);
   });
 
-  test('mailed to one address never verifies another', async () => {
+  test('mailed to one address never verifies another one', async () => {
     const { email, path, name } = await somebody();
     const browser = new Browser(gate);
     const form = await browser.get(await passwordLink(email));
@@ -136,7 +136,7 @@ describe('a link for a new password', () => {
     expect((await manage('GET', path)).json.email_verified).toBe(false);
   });
 
-  test('leads back to the application that it was asked for, and to none that is gone', async () => {
+  test('leads back to the application that it was requested for, and to none that was deleted', async () => {
     const { email } = await somebody();
     const browser = new Browser(gate);
     const done = await browser.submit(await browser.get(await passwordLink(email)), { password: 'words of the owner' });
@@ -158,8 +158,8 @@ describe('a link for a new password', () => {
   });
 });
 
-describe('a link to sign in, and a code', () => {
-  test.each(changes)('are worth nothing once %s', async (_what, change) => {
+describe('a sign-in link and a code', () => {
+  test.each(changes)('are refused once %s', async (_what, change) => {
     const person = await somebody({ email_verified: true });
     const [link, digits] = [await loginLink(person.email), await code(person.email)];
     const browser = new Browser(gate);
@@ -171,7 +171,7 @@ describe('a link to sign in, and a code', () => {
     expect((await redeemCode(digits, person.email)).json.error).toBe('invalid_grant');
   });
 
-  test('nor does the login that one has made, held back until the password is another', async () => {
+  test('end a login that they made, but that is still waiting, when the password changes', async () => {
     const { email, path } = await somebody({ email_verified: true });
     const browser = new Browser(gate);
     const page = await browser.get(await loginLink(email));
@@ -195,7 +195,7 @@ describe('a link to sign in, and a code', () => {
   });
 });
 
-test('a number given anew is not proven, unless the same request says so', async () => {
+test('a changed phone number is unverified, unless the same request says otherwise', async () => {
   const { path } = await somebody({ phone_number: '+15555550180', phone_verified: true });
   const change = async (body: object) => (await manage('PATCH', path, body)).json.phone_verified;
   expect(await change({ phone_number: '+15555550180' })).toBe(true);
@@ -205,7 +205,7 @@ test('a number given anew is not proven, unless the same request says so', async
   expect(await change({ phone_number: '+15555550182' })).toBe(false);
 });
 
-describe('who knew the password until now', () => {
+describe('somebody who knew the password until now', () => {
   const request = { client_id: 'spa', redirect_uri: callback, scope: 'openid', response_type: 'code' };
 
   test.each([
@@ -218,7 +218,7 @@ describe('who knew the password until now', () => {
       },
     ],
     ['by an administrator', ({ path }: Person) => manage('PATCH', path, { password: 'words of an admin' })],
-  ])('comes in by no login that was held back until it was changed %s', async (_who, change) => {
+  ])('cannot finish a pending login after the password was changed %s', async (_who, change) => {
     const person = await somebody();
     const browser = new Browser(gate);
     const page = await browser.submit(await browser.authorize({ ...request, ...pkce() }), { identifier: person.email });
@@ -230,7 +230,7 @@ describe('who knew the password until now', () => {
     expect(silent.location!.search).toContain('login_required');
   });
 
-  test('keeps no token of requests that were under way', async () => {
+  test('gets no token from requests that were under way', async () => {
     const { email, path } = await somebody();
     const asked = Array.from({ length: 8 }, () =>
       passwordGrant(gate, { username: email, scope: 'openid offline_access' }),
@@ -246,7 +246,7 @@ describe('who knew the password until now', () => {
   });
 });
 
-describe('somebody who was deleted', () => {
+describe('a deleted user', () => {
   const request = { client_id: 'spa', redirect_uri: callback, scope: 'openid offline_access' };
   const silent = async (browser: Browser) =>
     (await browser.authorize({ ...request, response_type: 'code', ...pkce(), prompt: 'none' })).location!.search;
@@ -255,7 +255,7 @@ describe('somebody who was deleted', () => {
     await somebody({}, name);
   };
 
-  test('comes back to none of his sessions, grants and tokens when his id is given anew', async () => {
+  test('does not get back sessions, grants and tokens when the id is given to a new account', async () => {
     const person = await somebody();
     const browser = new Browser(gate);
     const { code_verifier, ...challenge } = pkce();
@@ -280,7 +280,7 @@ describe('somebody who was deleted', () => {
     }
   });
 
-  test('does not finish a login that he had begun', async () => {
+  test('cannot finish a login that had begun', async () => {
     const person = await somebody();
     const browser = new Browser(gate);
     const start = { ...request, response_type: 'code', ...pkce() };
@@ -292,7 +292,7 @@ describe('somebody who was deleted', () => {
     expect(resumed.html).toContain('name="identifier"');
   });
 
-  test('gives no consent in the name of the one who has his id now', async () => {
+  test('cannot consent in the name of the new account that has the same id', async () => {
     const person = await somebody();
     const browser = new Browser(gate);
     const start = { ...request, client_id: 'third', response_type: 'code', ...pkce(), audience: api };
@@ -324,7 +324,7 @@ describe('a username', () => {
     });
 
   test.each(['later@people.example', '+15555550190', '+1 (555) 555-0190', '15555550190', 'a b', 'x'.repeat(16), 'é'])(
-    'is not %j, at any door',
+    'cannot be %j, at any entry point',
     async (username) => {
       const refused = await signup({ email: `u${++people}@people.example`, username });
       expect(refused).toMatchObject({ status: 400, json: { code: 'invalid_username' } });
@@ -340,7 +340,7 @@ describe('a username', () => {
     },
   );
 
-  test('logs in, whatever its case; no address or number of another finds it', async () => {
+  test('logs in in any case, and no address or number of another account finds it', async () => {
     const made = await signup({ email: 'named@people.example', username: 'Na.Med_1' });
     expect(made).toMatchObject({ status: 200, json: { username: 'na.med_1' } });
     expect((await login('NA.MED_1', 'four unrelated words')).status).toBe(200);
@@ -349,7 +349,7 @@ describe('a username', () => {
     expect((await manage('PATCH', path, { username: 'na.med_1' })).status).toBe(400);
   });
 
-  test('is one person’s, of eight who ask for it at once', async () => {
+  test('is given to one of eight people who ask for it at once', async () => {
     const asked = Array.from({ length: 8 }, (_, index) =>
       signup({ email: `wanted${index}@people.example`, username: 'wanted' }),
     );
@@ -358,7 +358,7 @@ describe('a username', () => {
   });
 });
 
-test('a common password is refused at every door', async () => {
+test('a common password is refused at every entry point', async () => {
   const common = 'Mustang1';
   const email = `u${++people}@people.example`;
   const signup = await gate.post('dbconnections/signup', { client_id: 'spa', connection, email, password: common });

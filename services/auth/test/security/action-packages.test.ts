@@ -66,7 +66,7 @@ const doors = {
   remote: `return import('https://example.com/x.js')`,
 };
 
-test('reads no file but those of its folder, by no way', async () => {
+test('an action package reads no file outside its folder, by any means', async () => {
   const at = npm.write('reader', { 'own.json': '{"own":1}', 'native.node': 'x' });
   symlinkSync(secret, join(at, 'link.json'));
   symlinkSync(secret, join(at, 'link.js'));
@@ -108,11 +108,11 @@ test('reads no file but those of its folder, by no way', async () => {
   ).toEqual(['own', 'read']);
 });
 
-test('finds no module of Node that opens the network, a process or a thread', async () => {
+test('an action package cannot load a Node module for the network, processes or threads', async () => {
   expect(await open('opener', doors)).toEqual([]);
 });
 
-test('finds none with the functions of the language replaced, nor by the loader itself', async () => {
+test('an action package cannot load such a module through replaced language functions or the loader either', async () => {
   const replace = `function replaced(object, name, value) {
     const before = Object.getOwnPropertyDescriptor(object, name);
     Object.defineProperty(object, name, { value, configurable: true, writable: true });
@@ -160,7 +160,7 @@ test('finds none with the functions of the language replaced, nor by the loader 
   expect(await open('loaded', byLoader, loader)).toEqual([]);
 });
 
-describe('lies outside of the folder, and is not loaded,', () => {
+describe('a package whose entry lies outside the folder is not loaded:', () => {
   test.each([
     ['by its main', { name: 'out', version: '1.0.0', main: '../../outside.js' }],
     ['by its exports', { name: 'out', version: '1.0.0', exports: '../../outside.js' }],
@@ -176,7 +176,7 @@ describe('lies outside of the folder, and is not loaded,', () => {
     );
   });
 
-  test('by a link', async () => {
+  test('through a symbolic link', async () => {
     symlinkSync(join(import.meta.dirname, '../../src/actions'), join(npm.folder, 'node_modules', 'linked'));
     expect(await packages.problemsOf([{ name: 'linked', version: 'latest' }])).toEqual([
       'linked is not installed here',
@@ -190,7 +190,7 @@ describe('lies outside of the folder, and is not loaded,', () => {
   });
 });
 
-test('asks no address that the gate does not: private ones, a cloud’s metadata, a socket among the files', async () => {
+test('an action package cannot reach private addresses, cloud metadata or a Unix socket', async () => {
   using server = await openCountingServer();
   const { port } = server;
   const ask = (target: string) =>
@@ -214,7 +214,7 @@ test('asks no address that the gate does not: private ones, a cloud’s metadata
   expect(server.asked()).toBe(0);
 });
 
-test('changes nothing of what another action finds, in a package or in the language', async () => {
+test('an action package changes nothing that another action sees, in a package or in the language', async () => {
   const changing = `const _ = require('lodash'); _.chunk = () => 'changed'; Object.prototype.polluted = 1; globalThis.left = 1; return _.chunk([1]);`;
   expect(await said(['lodash'], changing)).toBe('changed');
   expect(await said(['lodash'], `return [require('lodash').chunk([1]), ({}).polluted ?? null, typeof left];`)).toEqual([
@@ -224,7 +224,7 @@ test('changes nothing of what another action finds, in a package or in the langu
   ]);
 });
 
-test('finds no variables, no arguments and no other process', async () => {
+test('an action package sees no environment variables, arguments or other processes', async () => {
   npm.write('looks', {
     'index.js': `module.exports = [Object.keys(process.env), process.argv, process.pid ?? null, process.kill ?? null, process.exit ?? null];`,
   });

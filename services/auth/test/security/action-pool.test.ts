@@ -2,7 +2,7 @@
 import { expect, test } from '@jest/globals';
 import { openActionPool } from '../../src/actions/pool.ts';
 
-test('is started again at once, and after that with a pause that grows until a run goes well', async () => {
+test('a crashed action process is restarted at once, then after pauses that grow until a run succeeds', async () => {
   let now = 1_000;
   const code = `exports.handle = async (event) => { const all = []; while (event.ends) all.push(Buffer.alloc(50_000_000, 1)); };`;
   using pool = openActionPool({
@@ -35,7 +35,7 @@ test('is started again at once, and after that with a pause that grows until a r
   expect(await startedOf(5)).toBe(2);
 });
 
-test('bodies that it sends at the same time are bounded, and one that goes on asking beyond that is ended', async () => {
+test('request bodies sent by an action are bounded in total, and an action that keeps exceeding the bound is ended', async () => {
   let [now, most] = [0, 0];
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   using pool = openActionPool({
@@ -70,7 +70,7 @@ test('bodies that it sends at the same time are bounded, and one that goes on as
   expect(asking).toMatchObject({ reason: 'too_large' });
 });
 
-test('a request that the gate would not read is refused to the action, and ends no process', async () => {
+test('an action’s request that the gate would not read is refused without ending the process', async () => {
   using pool = openActionPool({
     limits: { timeoutMs: 20_000, memoryBytes: 64 * 1024 * 1024 },
     outside: () => Promise.reject(new Error('asked')),
@@ -95,7 +95,7 @@ test('a request that the gate would not read is refused to the action, and ends 
   });
 });
 
-test('one that takes all memory before it runs at all is ended', async () => {
+test('an action that uses up memory while it loads is ended', async () => {
   using pool = openActionPool({
     limits: { timeoutMs: 20_000, memoryBytes: 64 * 1024 * 1024 },
     outside: () => Promise.reject(new Error('nothing is there')),

@@ -29,7 +29,7 @@ async function faultOf(reason: string): Promise<void> {
   expect(entries[0]!.details.reason).toBe(reason);
 }
 
-describe('ends, and the next request is served by another process', () => {
+describe('an action is ended, and the next request served by another process, after', () => {
   test.each([
     ['an endless loop', 'timeout', 'for (;;);'],
     ['waiting for ever', 'timeout', 'await new Promise(() => {});'],
@@ -47,7 +47,7 @@ describe('ends, and the next request is served by another process', () => {
   });
 });
 
-test('one that answers what nobody asked, over the socket itself, is ended', async () => {
+test('an action that writes an unexpected answer to the socket itself is ended', async () => {
   await set(
     trigger,
     `const { EventEmitter } = require('events');
@@ -63,7 +63,7 @@ test('one that answers what nobody asked, over the socket itself, is ended', asy
   await faultOf('crashed');
 });
 
-test('has no way out of its process: files, processes, threads, the network, code made of text', async () => {
+test('an action cannot reach files, processes, threads, the network, or code made of text', async () => {
   const ways = {
     exit: `process.exit(0)`,
     kill: `process.kill(process.ppid, 'SIGKILL')`,
@@ -99,12 +99,12 @@ test('has no way out of its process: files, processes, threads, the network, cod
   expect(await claimed()).toEqual([]);
 });
 
-test('there are no variables of the gate, and no arguments', async () => {
+test('an action sees no environment variables of the gate, and no arguments', async () => {
   await set(trigger, claim(`[Object.keys(process.env), process.argv]`));
   expect(await claimed()).toEqual([[], []]);
 });
 
-test('whoever gets at the real process and at the socket to the gate finds no way to files, processes or connections', async () => {
+test('an action that gets hold of the real process and the gate’s socket still reaches no file, process or connection', async () => {
   const listening = new DisposableStack();
   const path = join(mkdtempSync(join(tmpdir(), 'socket-')), 'of-a-neighbour');
   let connections = 0;
@@ -149,7 +149,7 @@ test('whoever gets at the real process and at the socket to the gate finds no wa
   listening.dispose();
 });
 
-test('one sees nothing of another’s: neither its secrets, nor its globals, nor what it did to prototypes', async () => {
+test('an action sees no secret, global or changed prototype of another action', async () => {
   await set(
     trigger,
     {
@@ -164,7 +164,7 @@ test('one sees nothing of another’s: neither its secrets, nor its globals, nor
   expect(await claimed()).toEqual(['undefined', null, [2], ['OTHER']]);
 });
 
-test('what it says over the boundary changes no prototype of the gate', async () => {
+test('an action’s answer cannot change a prototype in the gate', async () => {
   await set(
     trigger,
     `for (const name of ['__proto__', 'constructor', 'prototype']) api.accessToken.setCustomClaim(name, { polluted: true });
@@ -174,7 +174,7 @@ test('what it says over the boundary changes no prototype of the gate', async ()
   expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
 });
 
-test('functions of the language that it replaces are not those that its process speaks to the gate with', async () => {
+test('language functions that an action replaces are not the ones that its process uses to talk to the gate', async () => {
   await set(
     trigger,
     `const { stringify } = JSON;
@@ -187,8 +187,8 @@ test('functions of the language that it replaces are not those that its process 
   expect(await claimed()).toBe('fine');
 });
 
-describe('the network', () => {
-  test('of the gate is closed to it: private addresses are not asked, nor other protocols', async () => {
+describe('the network for actions', () => {
+  test('excludes the gate’s own network: private addresses and other protocols are refused', async () => {
     using server = await openCountingServer();
     const { port } = server;
     for (const url of [
@@ -203,7 +203,7 @@ describe('the network', () => {
     expect(server.asked()).toBe(0);
   });
 
-  test('is open at the hosts that are named alone, also after a redirect', async () => {
+  test('can be limited to listed hosts, also after a redirect', async () => {
     const server = createServer((request, response) => {
       if (request.url === '/away') response.writeHead(302, { location: `http://localhost:${port}/` });
       response.end('here');
@@ -224,7 +224,7 @@ describe('the network', () => {
     server.close();
   });
 
-  test('is not refused because many sign in at once', async () => {
+  test('stays available while many people sign in at once', async () => {
     let [now, most] = [0, 0];
     const { promise: enough, resolve: open } = Promise.withResolvers<void>();
     const server = createServer(async (_request, response) => {
@@ -249,7 +249,7 @@ describe('the network', () => {
   });
 });
 
-test('the management API gets no scope and no claim of an action’s', async () => {
+test('an action cannot add scopes or claims to a token for the management API', async () => {
   await set(trigger, `${claim(`1`)} api.accessToken.setCustomClaim('plain', 1);`);
   const { access } = await gate.ask({
     grant_type: 'client_credentials',
@@ -260,7 +260,7 @@ test('the management API gets no scope and no claim of an action’s', async () 
   expect(access).not.toHaveProperty('plain');
 });
 
-test('whom post-login refuses has no way to /account by the session that the refused sign-in leaves; whom it lets in has', async () => {
+test('the session of a sign-in that post-login refused does not open /account, and one that it allowed does', async () => {
   const browser = new Browser(gate.gate);
   await set('post-login', `if (event.user.email === 'alice@example.com') api.access.deny('suspended');`);
   const refused = await browser.logIn(await browser.get('account'));
@@ -272,7 +272,7 @@ test('whom post-login refuses has no way to /account by the session that the ref
   await set('post-login');
 });
 
-test('its secrets are in no log', async () => {
+test('secrets of an action are in no log', async () => {
   const value = 'a-secret-that-nobody-reads';
   await set(trigger, {
     body: `console.log(event.secrets.KEY); throw new Error(event.secrets.KEY + ' twice ' + event.secrets.KEY);`,
@@ -284,7 +284,7 @@ test('its secrets are in no log', async () => {
   expect(JSON.stringify(lines.lines)).not.toContain(value);
 });
 
-test('a secret of several lines, longer than what is kept of a message, is shown to nobody; one that is a word of JSON breaks no answer', async () => {
+test('a long secret of several lines is masked in messages, and a secret that is a word of JSON breaks no answer', async () => {
   const line = 'MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7';
   const key = `-----BEGIN PRIVATE KEY-----\n${`${line}\n`.repeat(25)}-----END PRIVATE KEY-----\n`;
   await set(trigger, { body: `throw new Error(event.secrets.KEY + event.secrets.KEY);`, secrets: { KEY: key } });

@@ -26,7 +26,7 @@ const guess = (target: Target, address: string, form = {}) =>
 const guesses = (target: Target, count: number, address: string, form = {}) =>
   Promise.all(Array.from({ length: count }, () => guess(target, address, form)));
 
-test('sec-050-brute-force: after thirty wrong secrets in a minute from one address, none is looked at there, and a good client goes on elsewhere', async () => {
+test('sec-050-brute-force: thirty wrong secrets in a minute block a client at that address, and it works elsewhere', async () => {
   for (const answer of await guesses(one, 30, '192.0.2.1')) expect(answer.status).toBe(401);
   const refused = await guess(one, '192.0.2.1');
   expect(refused).toMatchObject({ status: 429, json: { error: 'too_many_attempts' } });
@@ -46,7 +46,7 @@ test('sec-050-brute-force: after thirty wrong secrets in a minute from one addre
   expect((await guess(one, '192.0.2.1', { client_id: 'web' })).status).toBe(401);
 });
 
-test('sec-050-ipv6: all addresses of a /64 are one', async () => {
+test('sec-050-ipv6: all addresses of a /64 count as one', async () => {
   for (let index = 0; index < 30; index += 1) await guess(one, `2001:db8:50:1::${index}`);
   expect((await guess(one, '2001:db8:50:1:ffff::1')).status).toBe(429);
   expect((await one.machineToken({}, from('2001:db8:50:2::1'))).status).toBe(200);
@@ -58,7 +58,7 @@ test('sec-050-processes: another process refuses from the next failure on', asyn
   expect((await two.machineToken({}, from('192.0.2.2'))).status).toBe(200);
 });
 
-test('sec-050-endpoints: guesses at introspection, revocation and PAR count as well; a client that nobody has looks like one', async () => {
+test('sec-050-endpoints: introspection, revocation and PAR count as well, and an unknown client looks like a known one', async () => {
   for (const [path, address] of [
     ['oauth/introspect', '192.0.2.11'],
     ['oauth/revoke', '192.0.2.12'],
@@ -73,7 +73,7 @@ test('sec-050-endpoints: guesses at introspection, revocation and PAR count as w
   expect((await guess(one, '192.0.2.3', nobody)).status).toBe(429);
 });
 
-test('sec-050-success: the right secret takes its own pair’s failures back', async () => {
+test('sec-050-success: the right secret clears only the failures of its own client and address', async () => {
   await guesses(one, 29, '192.0.2.4');
   expect((await one.machineToken({}, from('192.0.2.4'))).status).toBe(200);
   for (const answer of await guesses(one, 29, '192.0.2.4')) expect(answer.status).toBe(401);
@@ -88,7 +88,7 @@ test('sec-050-without-redis: each process counts for itself, and a good client i
   await redis.restore();
 });
 
-test('sec-063-proxies: a trusted proxy says where a client is, and what stands left of that is hearsay', async () => {
+test('sec-063-proxies: a trusted proxy says where a client is, and earlier addresses in its header are ignored', async () => {
   await guesses(one, 31, '198.51.100.1, 192.0.2.7');
   expect((await one.machineToken({}, from('192.0.2.7'))).status).toBe(429);
   expect((await one.machineToken({}, from('203.0.113.9, 192.0.2.7'))).status).toBe(429);

@@ -14,7 +14,7 @@ const { gate, codeFor, redeem, refresh, userinfo } = target;
 const alice = await target.loggedIn();
 const refused = { status: 400, json: { error: 'invalid_grant' } };
 
-test('sec-035-code-replay: a second use is refused and revokes all that the first issued', async () => {
+test('sec-035-code-replay: the second use of a code is refused and revokes everything issued for the first', async () => {
   const given = await codeFor('spa', { audience: api }, alice);
   const tokens = (await redeem('spa', given)).json as Tokens;
   expect((await userinfo(tokens.access_token)).status).toBe(200);
@@ -31,7 +31,7 @@ test('sec-036-code-race: of eight parallel redemptions exactly one succeeds, rou
   }
 });
 
-test('sec-036-code-race-processes: also when two processes are asked', async () => {
+test('sec-036-code-race-processes: exactly one succeeds with two processes too', async () => {
   const { DATABASE_URL, SECRETS_KEY, REDIS_KEY_PREFIX } = gate.env as Record<string, string>;
   const shared = { DATABASE_URL, SECRETS_KEY, REDIS_KEY_PREFIX, ISSUER: target.issuer } as Record<string, string>;
   await using second = await openTarget(shared);
@@ -45,7 +45,7 @@ test('sec-036-code-race-processes: also when two processes are asked', async () 
   }
 });
 
-test('sec-037-foreign-code: another client gets nothing, and without authenticating nobody burns it', async () => {
+test('sec-037-foreign-code: another client gets nothing, and no unauthenticated request spends the code', async () => {
   const given = await codeFor('web', {}, alice);
   expect(await redeem('tabs', given)).toMatchObject(refused);
   expect((await redeem('web', given)).status).toBe(401);
@@ -53,7 +53,7 @@ test('sec-037-foreign-code: another client gets nothing, and without authenticat
   expect((await redeem('web', { ...given, client_secret: 'web-secret' })).status).toBe(200);
 });
 
-test('sec-038-expired: a code says nothing after its minute', async () => {
+test('sec-038-expired: a code is refused after its minute', async () => {
   const given = await codeFor('spa', {}, alice);
   const now = Date.now;
   Date.now = () => now() + 61_000;
@@ -64,7 +64,7 @@ test('sec-038-expired: a code says nothing after its minute', async () => {
   }
 });
 
-test('sec-010-token-redirect-uri, sec-011-redirect-uri: missing or different at the token endpoint', async () => {
+test('sec-010-token-redirect-uri, sec-011-redirect-uri: a missing or different redirect_uri at the token endpoint is refused', async () => {
   for (const redirect_uri of ['', 'https://app.example', `${callback}?x`]) {
     const given = await codeFor('spa', {}, alice);
     const answer = await redeem('spa', { ...given, redirect_uri });
@@ -79,7 +79,7 @@ test('sec-039-no-verifier: a code with a challenge needs its verifier', async ()
   expect(await redeem('spa', { code, redirect_uri })).toMatchObject(refused);
 });
 
-test('sec-040-downgrade: a verifier for a code that had no challenge is refused', async () => {
+test('sec-040-downgrade: a verifier for a code without a challenge is refused', async () => {
   const page = await alice.authorize({
     client_id: 'web',
     redirect_uri: callback,
@@ -122,7 +122,7 @@ test.each([
 });
 
 test.each(['code', 'code id_token', 'code token', 'code id_token token'])(
-  'sec-042-pkce-required: a public client brings a challenge for %s',
+  'sec-042-pkce-required: a public client must send a challenge for %s',
   async (response_type) => {
     const request = { client_id: 'spa', redirect_uri: callback, response_type, scope: 'openid', nonce: 'n' };
     const page = await alice.authorize(request);
@@ -131,7 +131,7 @@ test.each(['code', 'code id_token', 'code token', 'code id_token token'])(
   },
 );
 
-test('sec-043-code-binding: to its nonce and to the DPoP key that was named', async () => {
+test('sec-043-code-binding: a code is bound to its nonce and to the requested DPoP key', async () => {
   const { decodeJwt } = await import('jose');
   const given = await codeFor('spa', { nonce: 'of this request' }, alice);
   const { id_token } = (await redeem('spa', { ...given, nonce: 'another' })).json as Tokens;
@@ -142,7 +142,7 @@ test('sec-043-code-binding: to its nonce and to the DPoP key that was named', as
   expect(unproven.json).not.toHaveProperty('access_token');
 });
 
-test('sec-044-entropy: codes and tokens have at least 128 bits, no structure, and are hashed at rest', async () => {
+test('sec-044-entropy: codes and tokens have at least 128 bits and no structure, and are hashed at rest', async () => {
   const given = await codeFor('spa', {}, alice);
   const waiting = await codeFor('spa', {}, alice);
   const tokens = (await redeem('spa', given)).json as Tokens;
@@ -175,7 +175,7 @@ test('sec-044-entropy: codes and tokens have at least 128 bits, no structure, an
   for (const value of [waiting.code, tokens.access_token]) expect(JSON.stringify(values)).not.toContain(value);
 });
 
-test('the fixture logs in through the hosted pages', async () => {
+test('the tests’ helper logs in through the hosted pages', async () => {
   const browser = new Browser(gate);
   expect((await codeFor('web', {}, browser)).code).toBeTruthy();
 });

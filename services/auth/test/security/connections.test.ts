@@ -65,7 +65,7 @@ async function leaveToLink(sub: string) {
 test.each([
   ['a new password has ended the session', { password: 'another right horse battery', connection: databaseName }],
   ['the account is blocked', { blocked: true }],
-])('nothing is linked once %s that began it', async (_, change) => {
+])('a linking that has begun is refused once %s', async (_, change) => {
   const answer = await leaveToLink('whoever');
   const changed = await manage(gate, 'PATCH', 'users/auth0%7Cbob', change);
   expect(changed.status).toBe(200);
@@ -74,7 +74,7 @@ test.each([
   expect(body.identities).toHaveLength(1);
 });
 
-describe('of what another provider calls theirs, nobody links', () => {
+describe('/account does not link', () => {
   const text = ({ html }: Page) => html.replace(/<[^>]+>/g, ' ');
   /** Somebody who has signed in there before. */
   const known = (sub: string, factors: string[] = []) =>
@@ -84,7 +84,7 @@ describe('of what another provider calls theirs, nobody links', () => {
     );
   const linked = async () => (await manage(gate, 'GET', 'users/auth0%7Cbob')).body.identities.length - 1;
 
-  test('an account with a second step by the first alone', async () => {
+  test('an account with a second factor after the first factor alone', async () => {
     await known('two-steps', ['totp']);
     const page = await (await leaveToLink('two-steps'))();
     expect(page.url).toBe(`${gate.issuer}account/sign-ins?link_error=second_factor`);
@@ -103,13 +103,13 @@ describe('of what another provider calls theirs, nobody links', () => {
     await db.query('DELETE FROM user_permissions WHERE user_id = $1 AND audience = $2', right);
   });
 
-  test('what they did not agree to there', async () => {
+  test('an account without the person’s agreement there', async () => {
     const page = await (await leaveToLink('whoever'))({ error: 'access_denied' });
     expect(page.url).toBe(`${gate.issuer}account/sign-ins?link_error=refused`);
     expect(text(page)).toContain('The sign-in there was cancelled or refused');
   });
 
-  test('what a provider that does not work says', async () => {
+  test('an identity from a provider that does not work', async () => {
     const page = await (await leaveToLink('whoever'))({ error: 'server_error', error_description: 'out of order' });
     expect(page.url).toBe(`${gate.issuer}account/sign-ins?link_error=failed`);
     expect(text(page)).toContain('The sign-in there did not work. Nothing was linked.');
@@ -117,7 +117,7 @@ describe('of what another provider calls theirs, nobody links', () => {
     expect(await linked()).toBe(0);
   });
 
-  test('anything once the tenant has closed /account; the provider is not asked', async () => {
+  test('anything once the tenant has closed /account, without asking the provider', async () => {
     const answer = await leaveToLink('late');
     const close = (enabled: boolean) =>
       manage(gate, 'PATCH', 'tenants/settings', { account_self_service: { enabled } });
@@ -139,7 +139,7 @@ describe('of what another provider calls theirs, nobody links', () => {
   });
 });
 
-test('a sign-in at a provider that is known already asks it twice at most', async () => {
+test('a sign-in at a known provider still makes at most two requests to it', async () => {
   const signIn = async (sub: string) => {
     const { answer } = await leave('honest', honest);
     honest.lie({ claims: { sub, name: undefined }, userinfo: { sub } });
@@ -152,17 +152,17 @@ test('a sign-in at a provider that is known already asks it twice at most', asyn
   expect(asked[0]).toBe('/token');
 });
 
-describe('of several directories of Microsoft at once', () => {
+describe('a connection to several Microsoft directories', () => {
   const other = 'bbbbbbbb-0000-cccc-1111-dddd2222eeee';
   const form = { issuer: `${honest.issuer}/{tenantid}/v2.0` };
   const of = (tid: unknown, iss = `${honest.issuer}/${tid}/v2.0`): Lies => ({ metadata: form, claims: { tid, iss } });
   test.each<[string, Lies, string | undefined]>([
-    ['the people of one that is listed come in', of(ourDirectory), undefined],
-    ['those of another one do not', of(other), 'access_denied'],
-    ['nor whoever names one and comes of another', of(ourDirectory, `${honest.issuer}/${other}/v2.0`), 'server_error'],
-    ['nor of none', of(undefined), 'access_denied'],
-    ['nor of the form itself', of(ourDirectory, form.issuer), 'server_error'],
-    ['nor of what is no directory', of('../x'), 'access_denied'],
+    ['admits people of a listed directory', of(ourDirectory), undefined],
+    ['refuses people of another directory', of(other), 'access_denied'],
+    ['refuses a token whose tid and issuer differ', of(ourDirectory, `${honest.issuer}/${other}/v2.0`), 'server_error'],
+    ['refuses a token without a tid', of(undefined), 'access_denied'],
+    ['refuses a token whose issuer is the template itself', of(ourDirectory, form.issuer), 'server_error'],
+    ['refuses a tid that is not a directory id', of('../x'), 'access_denied'],
   ])('%s', async (_, lies, error) => {
     honest.lie(lies);
     const { answer, asked } = await leave('directories', honest);
@@ -175,7 +175,7 @@ describe('of several directories of Microsoft at once', () => {
       });
   });
 
-  test('a connection lists them, or says that it is for everybody', async () => {
+  test('must list them or say that it is for everybody', async () => {
     const body = { name: 'open', strategy: 'waad', options: { client_id: 'x', tenant_domain: 'common' } };
     const refused = await manage(gate, 'POST', 'connections', body);
     expect(refused).toMatchObject({ status: 400, body: { message: expect.stringContaining('allowed_tenants') } });
@@ -193,7 +193,7 @@ describe('of several directories of Microsoft at once', () => {
       ).toMatchObject({ status: 400 });
   });
 
-  test('where the personal accounts are among them, a first sign-in is a sign-up', async () => {
+  test('treats a first sign-in as a sign-up if personal accounts are allowed', async () => {
     const personal = '9188040d-6c67-4c5b-b112-36a304b66dad';
     const [connection] = (await manage(gate, 'GET', 'connections?name=directories')).body;
     const allowed_tenants = [ourDirectory, personal.toUpperCase()];
@@ -212,7 +212,7 @@ describe('of several directories of Microsoft at once', () => {
   });
 });
 
-test('a connection with a key of its own signs for itself, and shows the key to nobody who may only read', async () => {
+test('a connection with a private key signs its assertions with it, and hides the key from read-only clients', async () => {
   const { answer } = await leave('keyed', honest);
   expect((await answer()).location?.searchParams.has('code')).toBe(true);
   const { form } = honest.asked.find(({ path }) => path === '/token')!;
@@ -239,22 +239,22 @@ test('a connection with a key of its own signs for itself, and shows the key to 
 
 test.each<[string, object, string]>([
   ['an address in the clear', { discovery_url: 'http://provider.example' }, 'options.discovery_url'],
-  ['an address that is none', { discovery_url: 'file:///etc/passwd' }, 'options.discovery_url'],
+  ['an address that is not on the web', { discovery_url: 'file:///etc/passwd' }, 'options.discovery_url'],
   ['the front channel', { type: 'front_channel' }, 'options.type'],
   [
-    'parameters that are each request’s own',
+    'constant values for parameters of each request',
     { upstream_params: { redirect_uri: { value: 'https://evil.example' } } },
     'redirect_uri',
   ],
   ['no address at all', { discovery_url: undefined }, 'options.discovery_url'],
   ['no client', { client_id: '' }, 'options.client_id'],
-])('a connection is refused with %s', async (_, options, says) => {
+])('a connection with %s is refused', async (_, options, says) => {
   const body = { name: 'bad', strategy: 'oidc', options: { ...at('https://provider.example'), ...options } };
   const answer = await manage(gate, 'POST', 'connections', body);
   expect(answer).toMatchObject({ status: 400, body: { message: expect.stringContaining(says) } });
 });
 
-test('what a connection holds in secret is sealed, and shown to those who may change it', async () => {
+test('secrets of a connection are sealed, and shown only to clients that may change it', async () => {
   const { rows } = await db.query(
     "SELECT options::text FROM connections WHERE name IN ('honest', 'keyed') ORDER BY name",
   );
@@ -263,7 +263,7 @@ test('what a connection holds in secret is sealed, and shown to those who may ch
   expect(rows[1].options).not.toContain('PRIVATE KEY');
 });
 
-test('who signed up with another’s address keeps no way in once its owner has chosen a password by mail', async () => {
+test('somebody who signed up with another person’s address loses access when its owner sets a password by mail', async () => {
   const email = 'owner@elsewhere.example';
   const made = await manage(gate, 'POST', 'users', {
     connection: 'Username-Password-Authentication',

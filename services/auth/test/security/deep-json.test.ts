@@ -36,7 +36,7 @@ test.each([
   ['api/v2/clients', bearer],
   ['api/v2/users', bearer],
   ['api/v2/registration-tokens', bearer],
-])('%s answers 400, never 5xx', async (path, headers) => {
+])('%s answers deeply nested JSON with 400, never 5xx', async (path, headers) => {
   const known =
     '"client_id":"web","client_secret":"web-secret","redirect_uris":["https://x.example/cb"],"connection":"email"';
   for (const deep of [lists(5_000), objects(5_000), lists(25_000)])
@@ -90,7 +90,7 @@ test.each([
   ],
   ['oauth/revoke', 'token', { client_id: 'web', client_secret: 'web-secret' }],
   ['oauth/introspect', 'token', { client_id: 'web', client_secret: 'web-secret' }],
-])('%s survives such a JWT as %s', async (path, name, form) => {
+])('%s survives a JWT of deeply nested JSON as %s', async (path, name, form) => {
   for (const token of name === 'claims' ? [lists(900), objects(300)] : tokens) {
     const type = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
     const sent = { ...form, client_assertion_type: type, [name]: token };
@@ -109,7 +109,7 @@ test.each([
   }
 });
 
-test('so do a token and a DPoP proof in a header', async () => {
+test('deeply nested JSON in an access token or a DPoP proof in a header is survived', async () => {
   for (const token of tokens) {
     const asked = [
       await gate.get('userinfo', { authorization: `Bearer ${token}` }),

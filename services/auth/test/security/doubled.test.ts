@@ -86,7 +86,7 @@ const postTwice = async (browser: Browser, page: Page, name: string, more: Form 
     .status;
 };
 
-test('the pages of a login refuse a field given twice', async () => {
+test('the login pages refuse a field given twice', async () => {
   const asked = { client_id: 'spa', redirect_uri: callback, response_type: 'id_token', scope: 'openid', nonce: 'n' };
   const browser = new Browser(gate);
   const first = await browser.authorize(asked);

@@ -91,11 +91,11 @@ async function isAlive(client_id: string, token: string): Promise<boolean> {
 const revoke = (client_id: string, token: string, secret = {}) =>
   gate.post('oauth/revoke', { token, client_id, ...secret });
 
-describe('an exchanged token is worth no more than what it was made from', () => {
+describe('an exchanged token is worth no more than its subject token:', () => {
   const ownSecret = { client_secret: 'own-secret' };
   const firstParty = (token: string) => decodeJwt(token).first_party;
 
-  test('the first party’s it is only if the subject token was', async () => {
+  test('it is first-party only if the subject token was', async () => {
     const { access_token } = await login('own', { audience: api }, ownSecret);
     expect(firstParty(access_token)).toBe(false);
     const once = await exchanged('api', access_token, { audience: 'urn:es' });
@@ -105,7 +105,7 @@ describe('an exchanged token is worth no more than what it was made from', () =>
     expect(firstParty(await exchanged('api', person.access_token, { audience: 'urn:es' }))).toBe(true);
   });
 
-  test('nor if the actor is a third party’s', async () => {
+  test('it is not first-party if the actor is third-party', async () => {
     const { access_token } = await login('spa', { audience: api });
     const token = await exchanged('api', access_token, { audience: api, ...(await actor('stranger')) });
     expect(firstParty(token)).toBe(false);
@@ -113,14 +113,14 @@ describe('an exchanged token is worth no more than what it was made from', () =>
     expect(firstParty(mere)).toBe(true);
   });
 
-  test('and an opaque one remembers it too', async () => {
+  test('an opaque one remembers all this too', async () => {
     const { access_token } = await login('own', { scope: 'openid' }, ownSecret);
     const opaque = await exchanged('own', access_token);
     const { json } = await gate.post('oauth/introspect', { client_id: 'own', ...ownSecret, token: opaque });
     expect(json).toMatchObject({ active: true, first_party: false });
   });
 
-  test('its scopes are among the subject’s, for another API too', async () => {
+  test('its scopes are among the subject token’s, for another API too', async () => {
     const { access_token } = await login('spa', { audience: api, scope: 'openid write:x' });
     const narrowed = await exchange('api', access_token, { audience: 'urn:es' });
     expect(narrowed.json.scope).toBe('openid');
@@ -134,7 +134,7 @@ describe('an exchanged token is worth no more than what it was made from', () =>
     expect(widened.json.error).toBe('invalid_scope');
   });
 
-  test('it ends when the first of them does', async () => {
+  test('it expires with the first of its source tokens', async () => {
     const { access_token } = await login('spa', { audience: api });
     const by = await actor('machine');
     const ends = [access_token, by.actor_token].map((token) => decodeJwt(token).exp!);
@@ -143,7 +143,7 @@ describe('an exchanged token is worth no more than what it was made from', () =>
   });
 });
 
-describe('an exchanged token dies with what it was made from, along a chain too', () => {
+describe('an exchanged token is revoked along a whole chain', () => {
   test.each<[string, (subject: Tokens) => Promise<unknown>]>([
     ['its subject token is revoked', ({ access_token }) => revoke('spa', access_token)],
     ['the grant of its subject token is revoked', ({ refresh_token }) => revoke('spa', refresh_token)],
@@ -166,7 +166,7 @@ describe('an exchanged token dies with what it was made from, along a chain too'
     expect((await exchange('es', last, { audience: api })).json.error).toBe('invalid_grant');
   });
 
-  test('when a token in the middle is revoked: what follows dies, what was before does not', async () => {
+  test('when a token in the middle is revoked, which affects the later tokens but not the earlier ones', async () => {
     const { access_token } = await login('spa', { audience: api });
     const once = await exchanged('api', access_token, { audience: 'urn:es' });
     const twice = await exchanged('es', once, { audience: api });
@@ -193,7 +193,7 @@ describe('an exchanged token dies with what it was made from, along a chain too'
     expect(await isAlive('own', token)).toBe(false);
   });
 
-  test('when the client of the subject token is gone', async () => {
+  test('when the client of the subject token is deleted', async () => {
     const { access_token } = await login('doomed', { audience: api });
     const token = await exchanged('api', access_token, { audience: 'urn:es' });
     const database = new pg.Client(gate.databaseUrl);
@@ -206,7 +206,7 @@ describe('an exchanged token dies with what it was made from, along a chain too'
   });
 });
 
-test('a token is exchanged twenty times at most', async () => {
+test('a chain of token exchanges is at most twenty long', async () => {
   let { access_token: token } = await login('spa', { audience: api });
   let [answers, last] = [0, 200];
   for (; answers < 25 && last === 200; answers += 1) {

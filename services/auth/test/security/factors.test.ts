@@ -43,7 +43,7 @@ async function atSecondFactor(email: string) {
   return { browser, page: await browser.logIn(await browser.authorize(request), email) };
 }
 
-test('of two hundred tries at once with the right code, from browsers of their own, one logs in', async () => {
+test('of two hundred concurrent tries with the right code from separate browsers one logs in', async () => {
   const { secret } = await enrol('ann@example.com');
   const { browser, page } = await atSecondFactor('ann@example.com');
   const others = await Promise.all(Array.from({ length: 7 }, () => atSecondFactor('ann@example.com')));
@@ -58,7 +58,7 @@ test('of two hundred tries at once with the right code, from browsers of their o
   expect(answers.filter(isIn)).toHaveLength(1);
 });
 
-test('of two hundred tries at once with one recovery code, one logs in, and nine are left', async () => {
+test('of two hundred concurrent tries with one recovery code one logs in, and nine codes are left', async () => {
   const { recovery } = await enrol('ben@example.com');
   const all = await Promise.all(
     Array.from({ length: 8 }, async () => {
@@ -78,7 +78,7 @@ test('of two hundred tries at once with one recovery code, one logs in, and nine
   expect(rows[0].left).toBe(9);
 });
 
-test('guesses are bounded over all sessions together, and the pause says how long it is', async () => {
+test('guesses at second factors are bounded over all sessions together, and the pause states its length', async () => {
   const { secret } = await enrol('cleo@example.com');
   const wrong = wrongOf(secret);
   const answers: number[] = [];
@@ -93,7 +93,7 @@ test('guesses are bounded over all sessions together, and the pause says how lon
   expect(Number(right.headers.get('retry-after'))).toBeGreaterThan(0);
 });
 
-test('whoever has the password alone is nobody: no session, no page beyond, and no factor of their own', async () => {
+test('a password alone gives no session, no later page and no factor where a second factor is set up', async () => {
   await enrol('dan@example.com');
   const { browser, page } = await atSecondFactor('dan@example.com');
   const base = new URL(page.url).pathname.replace(/\/mfa\/otp$/, '');
@@ -113,7 +113,7 @@ test('whoever has the password alone is nobody: no session, no page beyond, and 
   expect((await stranger.get(`${login}/mfa/otp`)).html).toContain('name="identifier"');
 });
 
-test('a password that changes meanwhile ends what it had opened', async () => {
+test('a password that changes during a login ends what it had opened', async () => {
   const { secret } = await enrol('eve@example.com');
   const { browser, page } = await atSecondFactor('eve@example.com');
   await db.query("UPDATE accounts SET password_hash = password_hash || ' ' WHERE user_id = 'auth0|eve'");
@@ -121,7 +121,7 @@ test('a password that changes meanwhile ends what it had opened', async () => {
   expect([isIn(answer), answer.html]).toEqual([false, expect.stringContaining('name="identifier"')]);
 });
 
-test('keys are sealed and recovery codes hashed; the log has each event in Auth0’s type codes, and neither code nor key', async () => {
+test('factor keys are sealed and recovery codes hashed, and the log has Auth0’s event codes without either', async () => {
   const { rows } = await db.query<{ sealed: Buffer }>(
     `SELECT sealed FROM authentication_methods WHERE user_id = 'auth0|ann'`,
   );
@@ -144,7 +144,7 @@ test('keys are sealed and recovery codes hashed; the log has each event in Auth0
   );
 });
 
-test('a link from a mail signs nobody in by itself who has a second factor: not even in the browser that opened it', async () => {
+test('a mailed link alone does not sign in a person with a second factor, even in the browser that opened it', async () => {
   const { redirect_uri, scope, response_type, nonce } = request;
   await fetch(new URL('passwordless/start', gate.issuer), {
     method: 'POST',
@@ -169,7 +169,7 @@ test('a link from a mail signs nobody in by itself who has a second factor: not 
   expect(silent.location?.hash).toContain('login_required');
 });
 
-test('the password alone makes no passkey, which would count for all factors, where there is a second one or the password has changed', async () => {
+test('a password alone does not create a passkey where a second factor exists or the password has changed', async () => {
   await enrol('finn@example.com');
   await db.query(
     `UPDATE connections SET options = options || '{"authentication_methods": {"passkey": {"enabled": true}}}' WHERE strategy = 'auth0'`,
@@ -191,7 +191,7 @@ test('the password alone makes no passkey, which would count for all factors, wh
   expect(refused.html).toContain('name="identifier"');
 });
 
-test('what is no credential at all signs nobody in, and is answered in words', async () => {
+test('an invalid passkey answer signs nobody in, and gets an error message', async () => {
   for (const id of ['a\0b', 'x'.repeat(5_000), '', 'unknown']) {
     const browser = new Browser(gate);
     const login = await browser.authorize(request);
@@ -200,7 +200,7 @@ test('what is no credential at all signs nobody in, and is answered in words', a
   }
 });
 
-test('answers of a security key, which nobody guesses, do not count for the account: no stranger locks it out', async () => {
+test('wrong answers of a security key do not count against the account, so that no stranger can lock it', async () => {
   await db.query(
     `INSERT INTO authentication_methods (id, user_id, type, credential_id, public_key)
      VALUES ('webauthn-roaming|dev_1', 'auth0|finn', 'webauthn-roaming', 'a-key', '\\x00')`,

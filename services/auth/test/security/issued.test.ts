@@ -29,7 +29,7 @@ const tokensFor = async (client: string, params: Record<string, string> = {}) =>
 const refused = { status: 400, json: { error: 'invalid_grant' } };
 
 describe('refresh tokens', () => {
-  test('sec-083-replay: the family dies, its access tokens too', async () => {
+  test('sec-083-replay: reuse revokes the whole family with its access tokens', async () => {
     const first = await tokensFor('spa', { audience: api });
     const second = (await refresh('spa', first.refresh_token)).json as Tokens;
     expect(await refresh('spa', first.refresh_token)).toMatchObject(refused);
@@ -37,7 +37,7 @@ describe('refresh tokens', () => {
     for (const { access_token } of [first, second]) expect((await userinfo(access_token)).status).toBe(401);
   });
 
-  test('sec-084-race: of parallel refreshes without leeway at most one succeeds; with it all get the same successor', async () => {
+  test('sec-084-race: of parallel refreshes one at most succeeds without leeway, and with it all get the same successor', async () => {
     for (let round = 0; round < 10; round += 1) {
       const strict = await tokensFor('spa');
       const answers = await Promise.all(Array.from({ length: 8 }, () => refresh('spa', strict.refresh_token)));
@@ -49,7 +49,7 @@ describe('refresh tokens', () => {
     }
   });
 
-  test('sec-085-generations: within the leeway the one before is honoured, an older one kills the family', async () => {
+  test('sec-085-generations: within the leeway the previous token works, and an older one revokes the family', async () => {
     const first = await tokensFor('tabs');
     const second = (await refresh('tabs', first.refresh_token)).json as Tokens;
     const third = (await refresh('tabs', second.refresh_token)).json as Tokens;
@@ -57,7 +57,7 @@ describe('refresh tokens', () => {
     expect(await refresh('tabs', third.refresh_token)).toMatchObject(refused);
   });
 
-  test('sec-086-restart: what was used before a restart is refused after it', async () => {
+  test('sec-086-restart: a token used before a restart is refused after it', async () => {
     const first = await tokensFor('spa');
     await refresh('spa', first.refresh_token);
     const { DATABASE_URL, SECRETS_KEY } = gate.env as { DATABASE_URL: string; SECRETS_KEY: string };
@@ -66,7 +66,7 @@ describe('refresh tokens', () => {
     expect(await restarted.refresh('spa', first.refresh_token)).toMatchObject(refused);
   });
 
-  test('sec-087-bound: to their client; those of public clients rotate', async () => {
+  test('sec-087-bound: tokens are bound to their client, and those of public clients rotate', async () => {
     const first = await tokensFor('spa');
     expect(await refresh('tabs', first.refresh_token)).toMatchObject(refused);
     const second = (await refresh('spa', first.refresh_token)).json as Tokens;
@@ -77,7 +77,7 @@ describe('refresh tokens', () => {
 describe('revocation and introspection', () => {
   const as = (client_id: string) => ({ client_id, client_secret: `${client_id}-secret` });
 
-  test('sec-088-revocation: another client’s token is left alone, rubbish tells nothing, a refresh token takes its access tokens', async () => {
+  test('sec-088-revocation: another client’s token is left alone, and a refresh token takes its access tokens along', async () => {
     const tokens = (
       await redeem('web', { ...(await codeFor('web', { audience: api }, alice)), client_secret: 'web-secret' })
     ).json as Tokens;
@@ -89,7 +89,7 @@ describe('revocation and introspection', () => {
     expect(await refresh('web', tokens.refresh_token, { client_secret: 'web-secret' })).toMatchObject(refused);
   });
 
-  test('sec-089-introspection: only for authenticated callers, and for strangers only that nothing is active', async () => {
+  test('sec-089-introspection: needs authentication, and for an unrelated client every token is inactive', async () => {
     const { access_token } = await tokensFor('spa', { audience: api, scope: 'openid read:x' });
     for (const token of [access_token, 'rubbish', 'a.b.c'])
       expect((await gate.post('oauth/introspect', { token, ...as('machine') })).json).toEqual({ active: false });
@@ -103,7 +103,7 @@ describe('revocation and introspection', () => {
 describe('JWTs', () => {
   const jwks = createRemoteJWKSet(new URL(`${issuer}.well-known/jwks.json`));
 
-  test('sec-090-access-token: type JWT, all claims of RFC 9068 and nothing about the person', async () => {
+  test('sec-090-access-token: has type JWT, all claims of RFC 9068 and nothing about the person', async () => {
     const { access_token } = await tokensFor('spa', { audience: api, scope: 'openid profile email read:x' });
     const { payload, protectedHeader } = await jwtVerify(access_token, jwks, { issuer, audience: api, typ: 'JWT' });
     expect(protectedHeader.alg).toBe('RS256');
@@ -112,7 +112,7 @@ describe('JWTs', () => {
     for (const claim of ['name', 'email', 'phone_number', 'nickname']) expect(payload).not.toHaveProperty(claim);
   });
 
-  test('sec-090-confusion: an ID token is no access token, and the other way round', async () => {
+  test('sec-090-confusion: an ID token is not accepted as an access token, nor the other way round', async () => {
     const { id_token, access_token } = await tokensFor('spa', { audience: api });
     expect((await userinfo(id_token)).status).toBe(401);
     const hint = await alice.get(`oidc/logout?id_token_hint=${access_token}`);
@@ -124,7 +124,7 @@ describe('JWTs', () => {
     expect((await gate.get('api/v2/clients', headers)).status).toBe(401);
   });
 
-  test('sec-091-id-token: nonce, at_hash and c_hash where the flow wants them; a nonce is demanded', async () => {
+  test('sec-091-id-token: has nonce, at_hash and c_hash where the flow needs them, and a nonce is required', async () => {
     const half = (value: string) => createHash('sha256').update(value).digest().subarray(0, 16).toString('base64url');
     const request = {
       client_id: 'spa',
@@ -146,7 +146,7 @@ describe('JWTs', () => {
     expect(new URLSearchParams(without.location!.hash.slice(1)).get('error')).toBe('invalid_request');
   });
 
-  test('sec-092-scheme: is read in any case; without one or with another the token is refused', async () => {
+  test('sec-092-scheme: is case-insensitive, and a token without a scheme or with another one is refused', async () => {
     const { access_token } = await tokensFor('spa');
     for (const scheme of ['Bearer', 'bearer', 'BEARER'])
       expect((await gate.get('userinfo', { authorization: `${scheme} ${access_token}` })).status).toBe(200);
@@ -155,7 +155,7 @@ describe('JWTs', () => {
     expect((await gate.get('userinfo')).headers.get('www-authenticate')).toMatch(/^Bearer/);
   });
 
-  test('sec-094-keys: public parts alone are published, each under its kid; private parts are sealed at rest', async () => {
+  test('sec-094-keys: only public parts are published, each with its kid, and private parts are sealed at rest', async () => {
     const { json } = await gate.get('.well-known/jwks.json');
     for (const key of json.keys as Record<string, string>[]) {
       expect(key.kid).toBeTruthy();
@@ -223,13 +223,13 @@ describe('sec-093-dpop: proofs', () => {
     return first.json.error === 'use_dpop_nonce' ? token(await proof('POST', 'oauth/token')) : first;
   };
 
-  test('a good one binds the token to its key', async () => {
+  test('a valid proof binds the token to its key', async () => {
     const { json } = await good();
     expect(json.token_type).toBe('DPoP');
     expect(decodeJwt(json.access_token as string).cnf).toEqual({ jkt: await calculateJwkThumbprint(jwk) });
   });
 
-  test('a replayed one is refused', async () => {
+  test('a replayed proof is refused', async () => {
     await good();
     const value = await proof('POST', 'oauth/token');
     expect((await token(value)).status).toBe(200);
@@ -237,7 +237,7 @@ describe('sec-093-dpop: proofs', () => {
   });
 
   // It is taken for five minutes more, and was forgotten meanwhile.
-  test('one of a clock that is ahead is remembered for as long as it would be taken', async () => {
+  test('a proof of a clock that is ahead is remembered as long as it would be accepted', async () => {
     await good();
     const jti = randomUUID();
     const iat = Math.floor(Date.now() / 1000) + 290;
@@ -254,14 +254,14 @@ describe('sec-093-dpop: proofs', () => {
   test.each<[string, Proof]>([
     ['another method', { claims: { htm: 'GET' } }],
     ['another address', { claims: { htu: 'https://elsewhere.example/oauth/token' } }],
-    ['an old one', { claims: { iat: Math.floor(Date.now() / 1000) - 3_600, nonce: undefined } }],
-    ['one of tomorrow', { claims: { iat: Math.floor(Date.now() / 1000) + 3_600, nonce: undefined } }],
-    ['another type', { header: { typ: 'JWT' } }],
-    ['without jti', { claims: { jti: undefined } }],
+    ['an old time', { claims: { iat: Math.floor(Date.now() / 1000) - 3_600, nonce: undefined } }],
+    ['a time in the future', { claims: { iat: Math.floor(Date.now() / 1000) + 3_600, nonce: undefined } }],
+    ['another typ', { header: { typ: 'JWT' } }],
+    ['no jti', { claims: { jti: undefined } }],
     ['a key with its private part', { header: { jwk: { ...jwk, d: 'AAAA' } } }],
     ['a symmetric key', { header: { alg: 'HS256', jwk: { kty: 'oct', k: 'AAAA' } }, key: new Uint8Array(32) }],
     ['a made-up nonce', { claims: { nonce: 'made up' } }],
-  ])('%s is refused', async (_what, change) => {
+  ])('a proof with %s is refused', async (_what, change) => {
     await good();
     const answer = await token(await proof('POST', 'oauth/token', change));
     expect(answer.status).toBe(400);

@@ -46,7 +46,7 @@ const asked = { client_id: 'spa', redirect_uri: callback, response_type: 'id_tok
 const passwordPage = async (browser: Browser, identifier: string, first?: ReturnType<Browser['get']>) =>
   browser.submit(await (first ?? browser.authorize(asked)), { identifier });
 
-test('one account is one, however it is typed: its spellings, its address and its number share ten failures', async () => {
+test('all spellings of one account, its address and its number share ten failures', async () => {
   const spellings = [
     '+1-555-555-0100',
     '+1--5555550100',
@@ -63,7 +63,7 @@ test('one account is one, however it is typed: its spellings, its address and it
   expect((await grant('192.0.2.2')).status).toBe(200);
 });
 
-test('a login that nobody has is counted the same way', async () => {
+test('an unknown login is counted in the same way', async () => {
   const spellings = ['+1-555-555-0999', '+1--5555550999', '+15555550999'];
   const numbers = await times(11, (index) => wrong('192.0.2.3', spellings[index % 3]!));
   expect(statusesOf(numbers)).toEqual([...Array(10).fill(400), 429]);
@@ -71,14 +71,14 @@ test('a login that nobody has is counted the same way', async () => {
   expect(statusesOf(names)).toEqual([...Array(10).fill(400), 429]);
 });
 
-test('all addresses of an IPv6 /64 are one', async () => {
+test('all addresses of an IPv6 /64 share ten failures', async () => {
   const answers = await times(11, (index) => wrong(`2001:db8:1:2::${index + 1}`, 'bob@example.com'));
   expect(statusesOf(answers)).toEqual([...Array(10).fill(400), 429]);
   expect((await grant('2001:db8:1:2:ffff::1', { username: 'bob@example.com' })).status).toBe(429);
   expect((await grant('2001:db8:1:3::1', { username: 'bob@example.com' })).status).toBe(200);
 });
 
-test('all doors count together: page, password grant, passwordless grant, verify and a device’s page', async () => {
+test('all entry points count together: page, password grant, passwordless grant, verify and device page', async () => {
   const address = '192.0.2.4';
   const browser = browserAt(address);
   let page = await passwordPage(browser, 'alice@example.com');
@@ -108,7 +108,7 @@ test('all doors count together: page, password grant, passwordless grant, verify
   expect((await grant('192.0.2.5')).status).toBe(200);
 });
 
-test('sixteen right passwords of one person at once all succeed, also after nine wrong ones', async () => {
+test('sixteen concurrent right passwords of one person all succeed, also after nine wrong ones', async () => {
   // Tries in flight used to count as failures.
   const sixteen = () => Promise.all(Array.from({ length: 16 }, () => grant('192.0.2.6')));
   expect(statusesOf(await sixteen())).toEqual(Array(16).fill(200));
@@ -127,14 +127,14 @@ test('parallel guesses get no more tries than serial ones, also through two proc
   expect(statusesOf(answers).sort()).toEqual([...Array(10).fill(400), ...Array(14).fill(429)]);
 });
 
-test('a success takes back its own pair’s failures, and no other’s', async () => {
+test('a success clears the failures of its own account and network, and no others', async () => {
   for (const address of ['192.0.2.8', '192.0.2.9']) await times(9, () => wrong(address, 'bob@example.com'));
   expect((await grant('192.0.2.8', { username: '+15555550101' })).status).toBe(200);
   expect(statusesOf(await times(2, () => wrong('192.0.2.8', 'bob@example.com')))).toEqual([400, 400]);
   expect(statusesOf(await times(2, () => wrong('192.0.2.9', 'bob@example.com')))).toEqual([400, 429]);
 });
 
-test('a new password by a mailed link opens the pair of its account and the network where it was set, and no other', async () => {
+test('a new password from a mailed link ends the lockout only for its account and the network where it was set', async () => {
   const [own, other] = ['192.0.2.11', '192.0.2.12'];
   for (const address of [own, other]) await times(10, () => wrong(address, erin.email));
   expect((await grant(own, { username: erin.email })).status).toBe(429);
@@ -155,7 +155,7 @@ test('a new password by a mailed link opens the pair of its account and the netw
   expect((await grant(other, { username: erin.email, password: 'another set of words' })).status).toBe(429);
 });
 
-test('a device’s code is guessed ten times from one network, and ten times in one session; others enter theirs', async () => {
+test('device codes can be guessed ten times from one network and ten times in one session, without affecting others', async () => {
   const { json: device } = await gate.post('oauth/device/code', { client_id: 'native', scope: 'openid' });
   const user_code = device.user_code as string;
   const enter = async (address: string, code: string) => {
@@ -188,7 +188,7 @@ test('a device’s code is guessed ten times from one network, and ten times in 
   expect([confirm.status, confirm.html.includes(user_code)]).toEqual([200, true]);
 });
 
-test('the log names whose login failed: a known account by its id, anything else by a hash that only we can make', async () => {
+test('the log identifies a failed login by the id of a known account, or else by a keyed hash', async () => {
   const address = '192.0.2.10';
   await wrong(address, '+1-555-555-0101');
   await wrong(address, 'hunter2 in the wrong field');

@@ -70,8 +70,8 @@ async function loggedIn(): Promise<Browser> {
 describe.each([
   ['a link', ticketOfLink],
   ['a code', ticketOfCode],
-])('the address behind %s, opened in another browser', (_what, ticketed) => {
-  test('asks "sign in as …?", naming the account, and logs nobody in by itself', async () => {
+])('the address behind a ticket from %s, opened in another browser,', (_what, ticketed) => {
+  test('asks "sign in as …?" with the account’s name, and logs nobody in by itself', async () => {
     const victim = new Browser(gate);
     const page = await victim.get(await ticketed());
     expect(page.status).toBe(200);
@@ -80,7 +80,7 @@ describe.each([
     expect(await sessionOf(victim)).toBeUndefined();
   });
 
-  test('leaves whoever is signed in with his own session, until he says yes', async () => {
+  test('keeps the session of the signed-in person until they agree', async () => {
     const victim = await loggedIn();
     const page = await victim.get(`${await ticketed()}&ui_locales=de`);
     expect(page.html).toContain('Als <bdi>bob@example.com</bdi> anmelden');
@@ -95,7 +95,7 @@ describe.each([
     expect(await sessionOf(victim)).toBe('auth0|bob');
   });
 
-  test('who says no logs in as himself, and the ticket is spent', async () => {
+  test('lets a person who declines log in as themselves, and spends the ticket', async () => {
     const address = await ticketed();
     const victim = new Browser(gate);
     const login = await victim.submit(await victim.get(address), { action: 'other' });
@@ -105,7 +105,7 @@ describe.each([
     expect((await new Browser(gate).get(address)).html).not.toContain('bob@example.com');
   });
 
-  test('a form of another site, without the token of the interaction, says nothing for him', async () => {
+  test('is not answered by another site’s form, which lacks the token of the interaction', async () => {
     const victim = new Browser(gate);
     const page = await victim.get(await ticketed());
     for (const csrf of ['', 'made up'])
@@ -118,14 +118,14 @@ describe.each([
     expect(await sessionOf(victim)).toBeUndefined();
   });
 
-  test('prompt=none is login_required', async () => {
+  test('gives login_required with prompt=none', async () => {
     const victim = new Browser(gate);
     const answer = await victim.get(`${await ticketed()}&prompt=none`);
     expect(answer.location?.searchParams.get('error')).toBe('login_required');
     expect(await sessionOf(victim)).toBeUndefined();
   });
 
-  test('posted to authorize by another site’s form, it asks all the same', async () => {
+  test('asks all the same when another site’s form posts it to authorize', async () => {
     const victim = new Browser(gate);
     const query = Object.fromEntries(new URL(await ticketed()).searchParams);
     const page = await victim.post('authorize', query, {
@@ -138,7 +138,7 @@ describe.each([
 });
 
 test.each(['image', 'iframe', 'script', 'empty'])(
-  'no %s establishes a session, not even in the browser that has proven the login',
+  'a request from an %s establishes no session, not even in the browser that proved the login',
   async (destination) => {
     const headers = { 'sec-fetch-dest': destination, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' };
     const owner = new Browser(gate);
@@ -154,7 +154,7 @@ test.each(['image', 'iframe', 'script', 'empty'])(
   },
 );
 
-describe('forms of our own pages, posted by another site', () => {
+describe('forms of our pages posted by another site', () => {
   const request = { client_id: 'third', redirect_uri, response_type: 'code', scope: 'openid email' };
   /** A page with its form, its browser, and what a person would fill in. */
   const pages: Record<string, () => Promise<[Browser, Page, Record<string, string>?]>> = {
@@ -203,7 +203,7 @@ describe('forms of our own pages, posted by another site', () => {
   };
 
   test.each(Object.keys(pages))(
-    '%s: refused with 403, whatever token they hold, and the page goes on working',
+    'are refused with 403 on the page %s, whatever token they hold, and the page still works',
     async (name) => {
       const [browser, page, fields = {}] = await pages[name]!();
       const [form] = page.forms;
@@ -218,7 +218,7 @@ describe('forms of our own pages, posted by another site', () => {
     },
   );
 
-  test('the form of a link that does not work sends nothing without this browser’s own token', async () => {
+  test('the form to send a failed link again sends nothing without the token of its own browser', async () => {
     const [attacker, page] = await pages['link that does not work']!();
     const victim = new Browser(gate);
     await victim.get('change-password?ticket=x');
@@ -230,7 +230,7 @@ describe('forms of our own pages, posted by another site', () => {
     expect(new URL((await attacker.submit(page, { email })).url).pathname).toBe('/change-password/sent');
   });
 
-  test('but the protocol’s own endpoints are other sites’ to post to', async () => {
+  test('the protocol’s own endpoints accept posts from other sites', async () => {
     const headers = { 'sec-fetch-site': 'cross-site' };
     const page = await new Browser(gate).post('authorize', request, headers);
     expect([page.status, page.html.includes('name="identifier"')]).toEqual([200, true]);
@@ -241,7 +241,7 @@ describe('forms of our own pages, posted by another site', () => {
   });
 });
 
-test('a form of another step than the one that is asked for is refused, and never fails', async () => {
+test('a form of another step than the current one is refused without an error', async () => {
   const request = { client_id: 'third', redirect_uri, response_type: 'code', scope: 'openid email' };
   const browser = new Browser(gate);
   const login = await browser.authorize(request);
@@ -255,12 +255,12 @@ test('a form of another step than the one that is asked for is refused, and neve
   expect(await sessionOf(browser)).toBe('auth0|bob');
 });
 
-test('the way back from a login for a device, in a browser that has none, leads to the entry of codes', async () => {
+test('a device login in a browser without its session leads back to the entry of the code', async () => {
   const answer = await gate.get('activate/x', { accept: 'text/html' });
   expect([answer.status, answer.headers.get('location')]).toEqual([302, '/activate']);
 });
 
-test('a device’s code in the address is entered by a page that nobody can frame', async () => {
+test('a device code in the address is entered by a page that cannot be framed', async () => {
   const browser = new Browser(gate);
   const page = await browser.get('activate?user_code=WDJB-MJHT');
   expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
@@ -268,7 +268,7 @@ test('a device’s code in the address is entered by a page that nobody can fram
   expect((await browser.submit(page)).html).toContain('That code is not right');
 });
 
-test('in the browser that has proven it, a link is one click and one form, as ever', async () => {
+test('a link in the browser that requested it needs one click and one form', async () => {
   const owner = new Browser(gate);
   const page = await owner.get(await mailed('link'));
   const done = await owner.submit(page);

@@ -62,13 +62,13 @@ test.each<[what: string, end: (tokens: Tokens) => Promise<unknown>]>([
   ],
   ['its person’s password is changed', () => manage('PATCH', bob, { password: 'a longer battery staple' })],
   ['its person is blocked', () => manage('PATCH', bob, { blocked: true })],
-])('sec-095-remembered: a token is over when %s', async (_what, end) => {
+])('sec-095-remembered: a token is refused when %s', async (_what, end) => {
   const tokens = await loginOfBob();
   await expectEnd(tokens.access_token, () => end(tokens));
   await manage('PATCH', bob, { blocked: false, password: 'correct horse battery staple' });
 });
 
-test('sec-095-remembered: also when somebody else writes to the database, and nobody is told', async () => {
+test('sec-095-remembered: a token is refused also after an unannounced change in the database', async () => {
   const db = new pg.Client({ connectionString: gate.databaseUrl });
   await db.connect();
   await using _ = { [Symbol.asyncDispose]: () => db.end() };
@@ -81,7 +81,7 @@ test('sec-095-remembered: also when somebody else writes to the database, and no
   await db.query('ALTER TABLE auth.artefacts ENABLE TRIGGER USER');
 });
 
-test('a person’s new name is at userinfo at once, where it was changed', async () => {
+test('a person’s changed name is at userinfo at once in the process that changed it', async () => {
   const { access_token } = await target.login('spa', { audience: api, scope: 'openid profile' });
   const name = async () => (await userinfo(access_token)).json.name;
   const before = await name();

@@ -83,13 +83,13 @@ describe('client keys', () => {
     ['no authentication at all', { token_endpoint_auth_method: 'none' }],
     ['another method', { token_endpoint_auth_method: 'client_secret_basic' }],
     ['a secret beside what it may change', { name: 'Machine', client_secret: 'a secret of sixteen' }],
-  ])('%s is not given to a client by update:clients, which would make its holder that client', async (_what, body) => {
+  ])('update:clients cannot set %s, which would make its holder that client', async (_what, body) => {
     expect(await ask('editor', 'PATCH', 'clients/machine', body)).toMatchObject(refused('update:client_keys'));
     expect((await tokenOf('machine', 'machine-secret', api)).status).toBe(200);
     expect((await tokenOf('machine', 'a secret of sixteen', api)).status).toBe(401);
   });
 
-  test('update:clients changes the rest, also when the authentication method stands in the body as it is', async () => {
+  test('update:clients can change everything else, also with the unchanged authentication method in the body', async () => {
     const body = { name: 'Machine', token_endpoint_auth_method: 'client_secret_post' };
     const changed = await ask('editor', 'PATCH', 'clients/machine', body);
     expect(changed).toMatchObject({ status: 200, body: { name: 'Machine' } });
@@ -106,7 +106,7 @@ describe('client keys', () => {
     expect((await ask('keeper', 'POST', 'clients/web/rotate-secret', {})).status).toBe(200);
   });
 
-  test('are read with read:client_keys only', async () => {
+  test('can be read with read:client_keys only', async () => {
     const jwks = { keys: [publicJwk] };
     expect((await ask('keeper', 'GET', 'clients/keyed')).body).toMatchObject({ jwks });
     expect((await ask('editor', 'GET', 'clients/keyed')).body).not.toHaveProperty('jwks');
@@ -115,7 +115,7 @@ describe('client keys', () => {
     expect(JSON.stringify(body)).not.toContain('jwks');
   });
 
-  test('a client without any, public, gets no token by client_credentials (RFC 6749 4.4)', async () => {
+  test('are needed for client_credentials, which a public client cannot use (RFC 6749 4.4)', async () => {
     const answer = await gate.post('oauth/token', {
       grant_type: 'client_credentials',
       client_id: 'open',
@@ -125,7 +125,7 @@ describe('client keys', () => {
   });
 });
 
-test('implicit grants, whose tokens go to the redirect URI, are not given to a client on an http address', async () => {
+test('and implicit grants, whose tokens go to the redirect URI, cannot be set for a client on an http address', async () => {
   const callbacks = ['http://intranet.example/cb'];
   const make = (body: object) => ask('administrator', 'POST', 'clients', { name: 'Plain', callbacks, ...body });
   expect((await make({ grant_types: ['authorization_code', 'implicit'] })).status).toBe(400);
@@ -140,7 +140,7 @@ test('implicit grants, whose tokens go to the redirect URI, are not given to a c
 });
 
 describe('client grants', () => {
-  test('of people, by an application’s refresh tokens, reach this API no further than the token that sets them', async () => {
+  test('to users through refresh token policies cannot exceed the caller’s own scopes for the management API', async () => {
     const policies = (scope: string[], of = audience) => ({ refresh_token: { policies: [{ audience: of, scope }] } });
     for (const request of [
       ask('editor', 'PATCH', 'clients/spa', policies(['read:clients', 'update:users'])),
@@ -155,7 +155,7 @@ describe('client grants', () => {
     await ask('editor', 'PATCH', 'clients/spa', { refresh_token: null });
   });
 
-  test('of the management API are given by whoever holds their scopes, to itself as to others', async () => {
+  test('of the management API can be given only by a holder of their scopes, to itself and to others', async () => {
     const beyond = { audience, scope: ['read:clients', 'update:client_keys'] };
     for (const client_id of ['granter', 'machine'])
       expect(await ask('granter', 'POST', 'client-grants', { ...beyond, client_id })).toMatchObject(
@@ -180,13 +180,13 @@ describe('client grants', () => {
     expect((await ask('granter', 'PATCH', path, { scope: [] })).status).toBe(200);
   });
 
-  test('of other APIs are the granter’s to give', async () => {
+  test('of other APIs can be given freely', async () => {
     const given = { client_id: 'web', audience: api, scope: ['admin:x'] };
     expect((await ask('granter', 'POST', 'client-grants', given)).status).toBe(201);
   });
 });
 
-describe('a token that is out', () => {
+describe('a management token in use', () => {
   /** A client with a grant for the management API, and a token that opens it. */
   async function holder(scope = ['read:clients', 'update:clients']) {
     const { body: client } = await ask('administrator', 'POST', 'clients', {
@@ -203,13 +203,13 @@ describe('a token that is out', () => {
   const open = (token: string) => askWith(token, 'GET', 'clients?per_page=1');
   const closed = (token: string) => until('the token is refused', async () => (await open(token)).status === 401);
 
-  test('opens nothing once it is revoked', async () => {
+  test('stops working once it is revoked', async () => {
     const { id, secret, token } = await holder();
     await gate.post('oauth/revoke', { token, client_id: id, client_secret: secret });
     expect(await open(token)).toMatchObject({ status: 401, body: { errorCode: 'invalid_token' } });
   });
 
-  test('opens nothing once its client’s grant is gone, and no more than what is left of it', async () => {
+  test('keeps only the scopes that its client’s grant still has, or none', async () => {
     const { grant, token } = await holder();
     await ask('administrator', 'PATCH', `client-grants/${grant}`, { scope: ['read:clients'] });
     const change = async () => (await askWith(token, 'PATCH', 'clients/web', { name: 'x' })).status;
@@ -219,7 +219,7 @@ describe('a token that is out', () => {
     await closed(token);
   });
 
-  test('opens nothing once its client is gone, or may not ask for such tokens', async () => {
+  test('stops working once its client is deleted or may not request such tokens', async () => {
     const [gone, changed, opened] = [await holder(), await holder(), await holder()];
     await ask('administrator', 'DELETE', `clients/${gone.id}`);
     await ask('administrator', 'PATCH', `clients/${changed.id}`, { grant_types: [] });
@@ -227,7 +227,7 @@ describe('a token that is out', () => {
     for (const { token } of [gone, changed, opened]) await closed(token);
   });
 
-  test('opens nothing within 5 s, also when nobody says that the grant went', async () => {
+  test('stops working within 5 s, even if no change of the grant is announced', async () => {
     const { grant, token } = await holder();
     const database = new pg.Client(gate.databaseUrl);
     await database.connect();

@@ -49,7 +49,7 @@ describe.each([
   ['another loopback port', 'http://127.0.0.1:51235/callback'],
   ['a scheme of its own', 'com.example.app:/cb'],
 ])('a public native application on %s', (_, redirect_uri) => {
-  test.each(['native', 'foreign'])('gets no code without a person who allows it, each time: %s', async (client_id) => {
+  test.each(['native', 'foreign'])('gets no code without a person’s consent, each time: %s', async (client_id) => {
     const browser = await signedIn();
     const silent = await browser.authorize({ ...request, client_id, redirect_uri, prompt: 'none' });
     expect(silent.location!.searchParams.get('error')).toBe('consent_required');
@@ -66,7 +66,7 @@ describe.each([
   });
 });
 
-test('a person who has just logged in is asked too, and may refuse', async () => {
+test('asks a person who has just logged in too, and they may refuse', async () => {
   const browser = new Browser(gate);
   const page = await browser.logIn(await browser.authorize({ ...request, redirect_uri: loopback }));
   expect(page.location).toBeUndefined();
@@ -74,7 +74,7 @@ test('a person who has just logged in is asked too, and may refuse', async () =>
   expect(done.location!.searchParams.get('error')).toBe('access_denied');
 });
 
-test('what was allowed gives the tokens that were asked for', async () => {
+test('gets the requested tokens after consent', async () => {
   const browser = await signedIn();
   const page = await browser.authorize({ ...request, redirect_uri: loopback });
   const done = await browser.submit(page, { action: 'default' });
@@ -91,7 +91,7 @@ test('what was allowed gives the tokens that were asked for', async () => {
   });
 });
 
-test('nothing is granted by a request that nobody allowed', async () => {
+test('gets nothing by a request without consent', async () => {
   const browser = await signedIn();
   await browser.authorize({ ...request, redirect_uri: loopback, prompt: 'none' });
   await browser.authorize({ ...request, redirect_uri: loopback });
@@ -109,7 +109,7 @@ test('nothing is granted by a request that nobody allowed', async () => {
 test.each([
   ['on a claimed https address', { redirect_uri: claimed }],
   ['with a secret', { client_id: 'confidential', redirect_uri: loopback }],
-])('a first-party native application %s is as any other', async (_, more) => {
+])('a first-party native application %s is treated like any other', async (_, more) => {
   const browser = await signedIn();
   expect(code(await browser.authorize({ ...request, ...more, prompt: 'none' }))).toBeTruthy();
 });

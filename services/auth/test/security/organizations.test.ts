@@ -70,7 +70,7 @@ test.each([
   ['code', {}],
   ['id_token token', { nonce: 'n' }],
   ['code id_token', { nonce: 'n' }],
-])('a stranger gets nothing of an organization by response_type=%s', async (response_type, more) => {
+])('a non-member gets nothing of an organization by response_type=%s', async (response_type, more) => {
   const { answer } = await authorize(
     { organization: mine, response_type, ...more },
     new Browser(gate),
@@ -81,7 +81,7 @@ test.each([
   expect(answer).not.toHaveProperty('id_token');
 });
 
-test('a token is not led into another organization by what a refresh or an exchange of the code names', async () => {
+test('a refresh or a code exchange cannot lead a token into another organization', async () => {
   const tokens = await signIn({ organization: theirs }, 'carol@example.com');
   for (const organization of [mine, 'mine'])
     expect(
@@ -96,7 +96,7 @@ test('a token is not led into another organization by what a refresh or an excha
   expect(claimsOf(await redeem({ ...form, organization: mine }))).not.toHaveProperty('org_id');
 });
 
-test('a role within one organization is worth nothing in another, outside of it, and at the management API', async () => {
+test('a role in one organization is worth nothing in another, outside it, or at the management API', async () => {
   await members.roles.assign(theirs, 'auth0|bob', { roles: [boss] });
   expect(claimsOf(await signIn({ organization: theirs })).scope).toBe('openid admin:x offline_access');
   expect(claimsOf(await signIn({ organization: mine })).scope).toBe('openid offline_access');
@@ -106,7 +106,7 @@ test('a role within one organization is worth nothing in another, outside of it,
   await members.roles.delete(theirs, 'auth0|bob', { roles: [boss] });
 });
 
-test('who asks for tokens of an organization at the moment when they are taken out of it gets none', async () => {
+test('a member who is removed while requesting an organization’s tokens gets none', async () => {
   const browser = new Browser(gate);
   await signIn({}, 'bob@example.com', browser);
   const { id } = await auth0.organizations.create({ name: 'fleeting' });
@@ -129,7 +129,7 @@ test('who asks for tokens of an organization at the moment when they are taken o
   }
 });
 
-test('an organization takes nobody by a connection that it does not name, though an identity of one that it names is linked', async () => {
+test('an organization admits nobody through a connection that it does not name, even with a linked identity of one that it does', async () => {
   const { id: works = '' } = await auth0.connections.create({ name: 'Works', strategy: 'auth0' });
   const given = { email: 'bob@works.example', password: 'correct horse battery staple' };
   const { user_id = '' } = await auth0.users.create({ connection: 'Works', ...given });
@@ -163,7 +163,7 @@ test('an organization takes nobody by a connection that it does not name, though
   await auth0.organizations.delete(id);
 });
 
-test('whom an action refuses has joined nothing: the invitation can be accepted still, and a connection has made no member', async () => {
+test('a person refused by an action joins nothing: the invitation stays open, and no connection makes them a member', async () => {
   await ask('PATCH', 'clients/spa', { initiate_login_uri: 'https://app.example/login' });
   const { id = '' } = await auth0.organizations.create({ name: 'careful' });
   const { invitation_url = '' } = await auth0.organizations.invitations.create(id, {
@@ -206,7 +206,7 @@ test('whom an action refuses has joined nothing: the invitation can be accepted 
   await auth0.organizations.delete(id);
 });
 
-test('what a member lost is lost with the next refresh; who left, or whose organization is gone, has no refresh', async () => {
+test('a member’s lost role is gone at the next refresh, and a former member or a deleted organization has no refresh', async () => {
   await members.roles.assign(theirs, 'auth0|bob', { roles: [boss] });
   let tokens = await signIn({ organization: theirs });
   await members.roles.delete(theirs, 'auth0|bob', { roles: [boss] });
@@ -224,7 +224,7 @@ test('what a member lost is lost with the next refresh; who left, or whose organ
   expect(await refresh(tokens.refresh_token!)).toMatchObject({ error: 'invalid_grant' });
 });
 
-test('a consent or a session for one organization brings nobody into another', async () => {
+test('a consent or a session for one organization admits nobody to another', async () => {
   const browser = new Browser(gate);
   await signIn({ organization: theirs }, 'carol@example.com', browser);
   const { answer } = await authorize({ organization: mine, prompt: 'none' }, browser);
@@ -233,7 +233,7 @@ test('a consent or a session for one organization brings nobody into another', a
   expect(claimsOf(again)).not.toHaveProperty('org_id');
 });
 
-test('an application whose people sign in to organizations has no way around it', async () => {
+test('an application that requires an organization cannot be used without one', async () => {
   await ask('PATCH', 'clients/trusted', { organization_usage: 'require' });
   const form = {
     client_id: 'trusted',
@@ -244,7 +244,7 @@ test('an application whose people sign in to organizations has no way around it'
   expect(await redeem({ grant_type: 'password', ...form })).toMatchObject({ error: 'unauthorized_client' });
 });
 
-test('an invitation is worth nothing for another organization or application, and an invented one for none', async () => {
+test('an invitation is refused for another organization or application, and an invented one always', async () => {
   await ask('PATCH', 'clients/spa', { initiate_login_uri: 'https://app.example/login' });
   await ask('PATCH', 'clients/web', { organization_usage: 'allow' });
   const { ticket_id: invitation = '' } = await auth0.organizations.invitations.create(theirs, {

@@ -20,7 +20,7 @@ type Params = Record<string, string>;
 const ask = (params: Params, browser = new Browser(gate)) => browser.authorize({ ...request, ...params });
 
 test.each(['https://evil.example', 'https://app.example.evil.com', 'http://app.example'])(
-  'sec-023-web-message-origin: a page of %s that asks gets nothing posted',
+  'sec-023-web-message-origin: nothing is posted to a requesting page of %s',
   async (origin) => {
     const browser = alice;
     const query = new URLSearchParams({ ...request, response_mode: 'web_message', prompt: 'none' });
@@ -30,14 +30,14 @@ test.each(['https://evil.example', 'https://app.example.evil.com', 'http://app.e
   },
 );
 
-test('sec-024-web-message-login: without a session login_required is posted, never a login page shown', async () => {
+test('sec-024-web-message-login: without a session login_required is posted, and no login page is shown', async () => {
   const page = await ask({ response_mode: 'web_message', prompt: 'none' });
   expect(page.html).toContain('login_required');
   expect(page.html).not.toContain('name="identifier"');
 });
 
 test.each(['token', 'id_token', 'id_token token', 'code id_token', 'code token', 'code id_token token'])(
-  'sec-025-query-mode: %s never goes into a query',
+  'sec-025-query-mode: %s is never put into a query',
   async (response_type) => {
     const page = await ask({ response_type, response_mode: 'query' }, alice);
     expect(answerOf(page).error).toBe('invalid_request');
@@ -45,7 +45,7 @@ test.each(['token', 'id_token', 'id_token token', 'code id_token', 'code token',
   },
 );
 
-test('sec-026-prompt-none: not beside another prompt; consent_required where a question would be needed', async () => {
+test('sec-026-prompt-none: cannot be combined, and gives consent_required where a question would be needed', async () => {
   const browser = await target.loggedIn('bob@example.com');
   expect(answerOf(await ask({ prompt: 'none login' }, browser)).error).toBe('invalid_request');
   const third = { client_id: 'third', audience: api, scope: 'openid write:x', prompt: 'none' };
@@ -61,7 +61,7 @@ test('sec-027-prompt-login: asks again, and giving up leaves the session as it w
   expect(decodeJwt(answerOf(silent).id_token!).sub).toBe('auth0|alice');
 });
 
-test('sec-028-max-age: is honoured, and auth_time says when', async () => {
+test('sec-028-max-age: is honoured, and auth_time has the time of the login', async () => {
   const browser = alice;
   const fresh = await ask({ response_type: 'id_token', max_age: '600' }, browser);
   const { auth_time } = decodeJwt(answerOf(fresh).id_token!);
@@ -73,7 +73,7 @@ test('sec-028-max-age: is honoured, and auth_time says when', async () => {
 });
 
 test.each(['query', 'fragment', 'form_post', 'web_message'])(
-  'sec-029-mix-up: iss stands in every answer by %s',
+  'sec-029-mix-up: every answer by %s contains iss',
   async (response_mode) => {
     const browser = alice;
     const { json } = await gate.get('.well-known/openid-configuration');
@@ -86,7 +86,7 @@ test.each(['query', 'fragment', 'form_post', 'web_message'])(
   },
 );
 
-test('sec-030-state: comes back byte for byte up to 2 KB, and does not come out of nowhere', async () => {
+test('sec-030-state: is returned byte for byte up to 2 KB, and never made up', async () => {
   const browser = alice;
   for (const state of ['a+b%20c &=#?/\\"\'<>', 'ü€😀\u200d', 'x'.repeat(2048), '%00', '[object Object]', ' '])
     expect(answerOf(await ask({ state }, browser)).state).toBe(state);
@@ -133,7 +133,7 @@ describe('sec-031-duplicates: a parameter given twice is invalid_request', () =>
   });
 });
 
-test('sec-032-unknown: unknown parameters are ignored, also ext- ones with bad names, values or beyond ten', async () => {
+test('sec-032-unknown: unknown parameters are ignored, also ext- ones with bad names or values or beyond ten', async () => {
   const many = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`ext-p${index}`, '1']));
   const page = await ask({
     ...many,
@@ -147,7 +147,7 @@ test('sec-032-unknown: unknown parameters are ignored, also ext- ones with bad n
   expect(page.html).toContain('name="identifier"');
 });
 
-test('sec-034-ext-alphabet: of ext- parameters only what Auth0’s alphabet allows is kept, and nothing is an error', async () => {
+test('sec-034-ext-alphabet: only ext- parameters with Auth0’s characters are kept, and others are no error', async () => {
   const kept = { 'ext-a': 'Az09-.*~@+ /:_', 'ext-b': 'x'.repeat(255) };
   const dropped = Object.fromEntries(
     ['', 'x'.repeat(256), 'ä', '(', 'a;b', '{', '<', '"', "'", '&', '%', '#', '=', 'a\nb', 'a,b'].map((text, index) => [
@@ -162,7 +162,7 @@ test('sec-034-ext-alphabet: of ext- parameters only what Auth0’s alphabet allo
   expect(JSON.parse(ext)).toEqual({ ...kept, [`ext-${'n'.repeat(28)}`]: 'x' });
 });
 
-test('sec-034-ext-inert: built-in pages say nothing of ext- values', async () => {
+test('sec-034-ext-inert: built-in pages show no ext- values', async () => {
   const page = await ask({ 'ext-link': 'javascript:alert(1)', 'ext-html': '<script>alert(1)</script>' });
   expect(page.html).not.toMatch(/alert\(1\)/);
 });

@@ -18,15 +18,18 @@ function said(env: Record<string, string>): { accepted: boolean; text: string } 
   }
 }
 
-test.each(Object.keys(variables.shape))('no secret in %s is told, whether the value is taken or refused', (name) => {
-  expect(toldOf(name, (env) => said(env).text)).toEqual([]);
-  // A secret that stands there alone can't be known for one where any text is right, but nowhere else.
-  const { accepted, text } = said({ ...canaryEnv, [name]: canary });
-  if (!accepted || metaOf(variables.shape[name as keyof typeof variables.shape]).secret)
-    expect(text).not.toContain(canary);
-});
+test.each(Object.keys(variables.shape))(
+  'the secret in %s is not logged, whether its value is accepted or refused',
+  (name) => {
+    expect(toldOf(name, (env) => said(env).text)).toEqual([]);
+    // A secret that stands there alone can't be known for one where any text is right, but nowhere else.
+    const { accepted, text } = said({ ...canaryEnv, [name]: canary });
+    if (!accepted || metaOf(variables.shape[name as keyof typeof variables.shape]).secret)
+      expect(text).not.toContain(canary);
+  },
+);
 
-test('neither does the process, when it starts and when it refuses to', async () => {
+test('secrets are not logged by the process when it starts or refuses to start', async () => {
   const bad = Object.fromEntries(Object.keys(variables.shape).map((name) => [name, `postgres://gate:${canary}@[/`]));
   const refused = await outputOf(main, bad, /$^/);
   expect(refused).toContain('SECRETS_KEY');
@@ -42,7 +45,7 @@ test('neither does the process, when it starts and when it refuses to', async ()
   expect(started).not.toContain(canaryKey);
 });
 
-test('neither does what breaks later over a URL that was put into the wrong variable', async () => {
+test('a URL in the wrong variable is not logged when it causes a later error', async () => {
   await using database = await freshDatabase();
   const stores = { DATABASE_URL: database.url, REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: freshPrefix() };
   const wrong = { HOST: `redis://:${canary}@127.0.0.1:1/`, START_TIMEOUT_MS: '0' };

@@ -27,7 +27,7 @@ const ask = (params: Params, browser = new Browser(gate)) => browser.authorize({
 const claimsOf = (page: Page) => decodeJwt(new URLSearchParams(page.location!.hash.slice(1)).get('id_token')!);
 const grant = (form: Params, headers: Params = {}) => passwordGrant(gate, form, headers);
 
-test('sec-061-enumeration: wrong password, unknown and blocked people get the same answer, for much the same work', async () => {
+test('sec-061-enumeration: wrong password, unknown and blocked people get the same answer, after about the same work', async () => {
   const database = new pg.Client(gate.databaseUrl);
   await database.connect();
   await database.query("UPDATE auth.accounts SET blocked = true WHERE user_id = 'auth0|bob'");
@@ -55,7 +55,7 @@ test('sec-061-enumeration: wrong password, unknown and blocked people get the sa
   expect(median(took.unknown!)).toBeGreaterThan(median(took.wrong!) / 3);
 });
 
-test('sec-062-lockout, sec-066-victim: ten wrong ones close the pair of login and address alone, also after a restart', async () => {
+test('sec-062-lockout, sec-066-victim: ten failures lock only that login and address, also after a restart', async () => {
   const from = (address: string) => ({ 'auth0-forwarded-for': address });
   for (let index = 0; index < 10; index += 1) await grant({ password: 'wrong' }, from('192.0.2.1'));
   const locked = await grant({}, from('192.0.2.1'));
@@ -77,14 +77,14 @@ test('sec-062-lockout, sec-066-victim: ten wrong ones close the pair of login an
   expect((await restarted.gate.post('oauth/token', form, from('192.0.2.1'))).status).toBe(429);
 });
 
-test('sec-062-lockout-page: holds on the hosted page too', async () => {
+test('sec-062-lockout-page: applies to the hosted page too', async () => {
   const browser = new Browser(gate);
   let page = await browser.submit(await ask({}, browser), { identifier: 'carol@example.com' });
   for (let index = 0; index < 10; index += 1) page = await browser.submit(page, { password: `wrong ${index}` });
   expect((await browser.submit(page, { password: 'another' })).status).toBe(429);
 });
 
-test('sec-063-forwarded: only an authenticated client says where its user is; X-Forwarded-For is not believed', async () => {
+test('sec-063-forwarded: only an authenticated client can say where its user is, and X-Forwarded-For is not believed', async () => {
   for (let index = 0; index < 11; index += 1)
     await grant({ username: 'dave@example.com', password: 'wrong' }, { 'x-forwarded-for': `203.0.113.${index}` });
   const still = await grant({ username: 'dave@example.com', password: 'wrong' }, { 'x-forwarded-for': '203.0.113.99' });
@@ -93,7 +93,7 @@ test('sec-063-forwarded: only an authenticated client says where its user is; X-
   expect(unproven.status).toBe(401);
 });
 
-test('sec-063-claimed: an address in auth0-forwarded-for counts if it is one, from a client that is trusted with it, and else no guess gets a limit of its own', async () => {
+test('sec-063-claimed: auth0-forwarded-for counts only as a valid address from a trusted client, and otherwise gives no separate limit', async () => {
   const guess = (username: string, address: string, client_id = 'trusted') =>
     grant(
       { username, password: 'wrong', client_id, client_secret: `${client_id}-secret` },
@@ -113,7 +113,7 @@ test('sec-063-claimed: an address in auth0-forwarded-for counts if it is one, fr
   expect((await guess('claimed3@example.com', '192.0.2.78')).status).toBe(400);
 });
 
-test('sec-065-ropc: not for clients without the grant, of third parties or without their secret', async () => {
+test('sec-065-ropc: is refused to clients without the grant, to third parties and without the secret', async () => {
   expect((await grant({ client_id: 'untrusted' })).json.error).toBe('unauthorized_client');
   expect((await grant({ client_id: 'web', client_secret: 'web-secret' })).json.error).toBe('unauthorized_client');
   expect((await grant({ client_id: 'spa', client_secret: '' })).json.error).toBe('unauthorized_client');
@@ -136,7 +136,7 @@ describe('one-time codes', () => {
     return /code is (\d{6})/.exec(mail)![1]!;
   };
 
-  test('sec-067-otp: six digits, and of eight parallel uses of the right code one logs in', async () => {
+  test('sec-067-otp: have six digits, and of eight parallel uses of the right code one logs in', async () => {
     await start('eve@example.com');
     const code = await codeTo('eve@example.com');
     const answers = await Promise.all(Array.from({ length: 8 }, () => otp(code, 'eve@example.com')));
@@ -164,7 +164,7 @@ describe('one-time codes', () => {
     'a@b.example,victim@example.com',
     '<a@b.example>',
     'a@b.example\0',
-  ])('sec-106-header-injection: %j is no address', async (email) => {
+  ])('sec-106-header-injection: %j is not accepted as an address', async (email) => {
     expect((await start(email)).status).toBe(400);
     expect((await gate.outbox()).join('')).not.toContain('victim@example.com');
   });
@@ -185,7 +185,7 @@ describe('sessions', () => {
     expect((await ask({ prompt: 'none' }, thief)).location!.search).toContain('login_required');
   });
 
-  test('sec-073-logout: a session that was logged out is not good again', async () => {
+  test('sec-073-logout: a session that was logged out does not work again', async () => {
     const browser = await target.loggedIn();
     const kept = new Map(browser.cookies);
     await browser.get('v2/logout?client_id=spa');
@@ -226,14 +226,14 @@ describe('sessions', () => {
     expect((await one.submit(page, { ...own, csrf: other.forms[0]!.fields.csrf! })).status).toBe(403);
   });
 
-  test('sec-075-consent-csrf: nobody consents for another by a form of his own', async () => {
+  test('sec-075-consent-csrf: nobody can consent for another person with a form of their own', async () => {
     const browser = new Browser(gate);
     const page = await browser.logIn(await ask({ client_id: 'third', audience: api, scope: 'openid read:x' }, browser));
     expect(page.html).toContain('Third');
     expect((await browser.submit(page, { csrf: 'x', action: 'default' })).status).toBe(403);
   });
 
-  test('sec-076-interaction: somebody else’s address gives a way to start again, not a login', async () => {
+  test('sec-076-interaction: another person’s address offers to start again, and no login', async () => {
     const page = await ask({});
     const stranger = new Browser(gate);
     const shown = await stranger.get(page.url);

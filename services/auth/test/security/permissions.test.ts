@@ -122,7 +122,7 @@ const roleCalled = async (name: string): Promise<string> => (await ask('GET', `r
 
 describe('a token for an API that enforces its policies', () => {
   test.each(['read:x write:x admin:x', 'admin:x', 'admin:x admin:x openid', 'ADMIN:X'])(
-    'has nothing that the person may not, though %j is asked for',
+    'has no scope that the person lacks, though %j is requested',
     async (scope) => {
       const tokens = await signIn({ audience: api, scope: `openid ${scope}` });
       expect(String(claimsOf(tokens).scope).split(' ')).not.toContain('admin:x');
@@ -131,7 +131,7 @@ describe('a token for an API that enforces its policies', () => {
     },
   );
 
-  test('has no permission of another API, though that has the same scopes, and is not exchanged for one', async () => {
+  test('has no permission of another API with the same scopes, and cannot be exchanged for one', async () => {
     expect(claimsOf(await signIn({ audience: other, scope: 'openid read:x write:x' }))).toMatchObject({
       scope: 'openid',
       permissions: [],
@@ -148,12 +148,12 @@ describe('a token for an API that enforces its policies', () => {
     expect(claimsOf(json as Form)).toMatchObject({ scope: 'openid', permissions: [] });
   });
 
-  test('tells somebody else’s application no more than the person has allowed it', async () => {
+  test('gives a third-party application only the permissions that the person has consented to', async () => {
     const tokens = await signIn({ client_id: 'stranger', audience: api, scope: 'openid read:x' });
     expect(claimsOf(tokens)).toMatchObject({ scope: 'openid read:x', permissions: ['read:x'] });
   });
 
-  test('is without a role’s scopes once the role is taken away, and after a refresh that asks for them again', async () => {
+  test('loses a role’s scopes once the role is removed, even if a refresh requests them again', async () => {
     const first = await signIn({ audience: api, scope: 'read:x write:x offline_access' });
     const roles = [await roleCalled('Writer')];
     expect((await ask('DELETE', 'users/auth0%7Calice/roles', { roles })).status).toBe(204);
@@ -163,7 +163,7 @@ describe('a token for an API that enforces its policies', () => {
     expect(claimsOf(await refresh(second))).toMatchObject({ scope: 'read:x write:x offline_access' });
   });
 
-  test('is without a scope that its API lost and got back: it must be given again', async () => {
+  test('loses a scope that its API removed and added again, until it is assigned anew', async () => {
     const permissions = [{ resource_server_identifier: other, permission_name: 'admin:x' }];
     expect((await ask('POST', 'users/auth0%7Calice/permissions', { permissions })).status).toBe(201);
     const path = `resource-servers/${encodeURIComponent(other)}`;
@@ -175,7 +175,7 @@ describe('a token for an API that enforces its policies', () => {
 });
 
 describe('the management API', () => {
-  test('is not for people through somebody else’s application, nor for a token that was exchanged', async () => {
+  test('refuses people with a third-party application, and exchanged tokens', async () => {
     const { answer } = await authorize({ client_id: 'stranger', audience: management, scope: 'read:users' });
     expect(answer).toMatchObject({ error: 'access_denied' });
     const { access_token } = await signIn({ audience: api, scope: 'openid read:x' });
@@ -190,7 +190,7 @@ describe('the management API', () => {
     expect(json).toMatchObject({ error: 'access_denied' });
   });
 
-  test('forgets a token at once when its permission is taken, its grant ended or its person blocked', async () => {
+  test('refuses a token at once when its permission is removed, its grant ended or its person blocked', async () => {
     const { access_token: token = '' } = await signIn({ audience: management, scope: 'openid read:users' });
     const status = async () => (await ask('GET', 'users', undefined, token)).status;
     expect(await status()).toBe(200);
@@ -206,7 +206,7 @@ describe('the management API', () => {
     expect(await status()).toBe(401); // its grant has ended
   });
 
-  test('lets nobody give what their own token does not hold: by a role, by a person, by a role that everybody has', async () => {
+  test('lets nobody assign what their own token lacks, by a role, to a person, or by a role for everybody', async () => {
     const permissions = [{ resource_server_identifier: management, permission_name: 'create:client_grants' }];
     const { body: role } = await ask('POST', 'roles', { name: 'Mine' });
     const boss = await roleCalled('Boss');
@@ -225,7 +225,7 @@ describe('the management API', () => {
     expect((await ask('GET', 'users/auth0%7Cbob/permissions')).body).toEqual([]);
   });
 
-  test('lets nobody become who may more than they: not by a password, an address, a link or a further identity', async () => {
+  test('lets nobody take over an account with more permissions by a password, an address, a link or an identity', async () => {
     const boss = 'users/auth0%7Cboss';
     const tries: [string, string, object | undefined][] = [
       ['PATCH', boss, { password: 'another long password' }],
@@ -253,7 +253,7 @@ describe('the management API', () => {
     expect((await ask('PATCH', 'users/auth0%7Cbob', { password })).status).toBe(200);
   });
 
-  test('lets no import bring who may more up to date, while it does others', async () => {
+  test('lets no import update people with more permissions, and updates the others', async () => {
     const mfa_factors = [{ totp: { secret: 'JBSWY3DPEHPK3PXP' } }];
     const people = ['boss', 'bob'].map((name) => ({
       email: `${name}@example.com`,
@@ -284,7 +284,7 @@ describe('the management API', () => {
     await ask('DELETE', 'users/auth0%7Cbob/authentication-methods');
   });
 
-  test('lets nobody say who is whom at a provider where somebody may more', async () => {
+  test('lets nobody change who is recognised at a provider with people of more permissions', async () => {
     const options = (host: string) => ({
       issuer: `https://${host}/`,
       authorization_endpoint: `https://${host}/authorize`,
@@ -319,7 +319,7 @@ describe('the management API', () => {
   });
 });
 
-test('where nobody has a permission there, the management API is for machines alone, as ever', async () => {
+test('is for machines only as long as nobody has a permission for it', async () => {
   const without = stack.use(await openGate(fullSeed));
   const page = await new Browser(without).authorize({
     client_id: 'spa',

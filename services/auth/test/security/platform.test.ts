@@ -20,7 +20,7 @@ const target = stack.use(await openTarget());
 const { gate, issuer, machineToken } = target;
 const headOf = (origin: string) => ({ origin, 'access-control-request-method': 'POST' });
 
-test('sec-102-canary: no sink of a process holds a code, token, secret, password or cookie after a full run', async () => {
+test('sec-102-canary: no output of a process contains a code, token, secret, password or cookie after a full run', async () => {
   const port = await freePort();
   const opsPort = await freePort();
   const env: Record<string, string> = {
@@ -159,7 +159,7 @@ test('sec-103-host: a poisoned Host or X-Forwarded-Host changes no issuer, link,
     expect(await ask(path)).not.toContain('evil.example');
 });
 
-test('sec-104-cors: only a client’s own origins, never with credentials, never null', async () => {
+test('sec-104-cors: allows only a client’s own origins, never credentials, and never null', async () => {
   const from = (origin: string) =>
     gate.post('oauth/token', { grant_type: 'refresh_token', client_id: 'spa', refresh_token: 'x' }, { origin });
   expect((await from('https://app.example')).headers.get('access-control-allow-origin')).toBe('https://app.example');
@@ -182,7 +182,7 @@ test('sec-104-cors: only a client’s own origins, never with credentials, never
   }
 });
 
-test('sec-105-management: not without a token, nor with one for another audience, of a person or without the scope', async () => {
+test('sec-105-management: refuses a missing token, another audience, a person’s token and a missing scope', async () => {
   const { json } = await machineToken();
   const { access_token } = await target.login('spa', { audience: api, scope: 'openid read:x' });
   const manager = await machineToken({
@@ -210,7 +210,7 @@ test('sec-105-management: not without a token, nor with one for another audience
   expect(patch.status).toBe(400);
 });
 
-test('sec-107-slow: a head or a body that comes byte by byte is cut off in time, and others are served meanwhile', async () => {
+test('sec-107-slow: a head or body sent byte by byte is cut off in time, and others are served meanwhile', async () => {
   const env = { REQUEST_HEAD_TIMEOUT_MS: '300', REQUEST_TIMEOUT_MS: '600' };
   const slow = stack.use(await openGate(fullSeed, env));
   // They would go on for ever: whoever ends it is the gate.
@@ -239,7 +239,7 @@ test('sec-107-slow: a head or a body that comes byte by byte is cut off in time,
   for (const answer of await cut) expect(answer).toMatch(/^(HTTP\/1\.1 408 |$)/);
 });
 
-test('sec-107-flood: many open sign-ins at once are answered, and the gate is well afterwards', async () => {
+test('sec-107-flood: many open sign-ins at once are answered, and the gate works afterwards', async () => {
   const query = new URLSearchParams({
     client_id: 'web',
     redirect_uri: callback,
@@ -255,7 +255,7 @@ test('sec-107-flood: many open sign-ins at once are answered, and the gate is we
   expect((await machineToken()).status).toBe(200);
 });
 
-test('sec-107-password-flood: wrong passwords by the hundred starve no machine', async () => {
+test('sec-107-password-flood: hundreds of wrong passwords do not delay machine tokens', async () => {
   const form = { grant_type: 'password', client_id: 'trusted', client_secret: 'trusted-secret', password: 'wrong' };
   let answered = 0;
   const flood = Array.from({ length: 120 }, (_, index) =>
@@ -269,7 +269,7 @@ test('sec-107-password-flood: wrong passwords by the hundred starve no machine',
   for (const status of statuses) expect([400, 429, 503]).toContain(status);
 });
 
-test('sec-108-clock: a clock that is some seconds off is tolerated, one of minutes is not', async () => {
+test('sec-108-clock: a clock some seconds off is tolerated, one minutes off is not', async () => {
   let sequence = 0;
   const by = async (offset: number) => {
     const now = Math.floor(Date.now() / 1000) + offset;

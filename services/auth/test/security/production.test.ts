@@ -11,7 +11,7 @@ afterAll(() => stack.disposeAsync());
 const production = { NODE_ENV: 'production' };
 const demo = parseSeed(await readFile(new URL('../../../../infra/demo/seed.yaml', import.meta.url), 'utf8'));
 
-test('production refuses the demo’s seed before anything is opened, and a database that it was seeded into once', async () => {
+test('production refuses the demo’s seed before anything is opened, and any database that was once seeded with it', async () => {
   const database = 'postgres://nobody:Wk2xPq9@127.0.0.1:1/none';
   await expect(openGate(demo, { ...production, DATABASE_URL: database })).rejects.toMatchObject({
     name: 'Misconfigured',
@@ -37,7 +37,7 @@ test('production refuses the demo’s seed before anything is opened, and a data
   });
 });
 
-test('production refuses an http issuer that is not loopback, default passwords where others reach it, and no SECRETS_KEY', async () => {
+test('production refuses an http issuer that is not loopback, exposed default passwords, and a missing SECRETS_KEY', async () => {
   const open = {
     ...production,
     HOST: '0.0.0.0',
@@ -53,7 +53,7 @@ test('production refuses an http issuer that is not loopback, default passwords 
   });
 });
 
-test('under https every answer tells browsers to use nothing else: pages, tokens, APIs, errors; under http none does', async () => {
+test('with https every answer sends Strict-Transport-Security: pages, tokens, APIs and errors; with http none does', async () => {
   const port = await freePort();
   const seed = { apis, clients: [machine, spa], connections };
   stack.use(await openGate(seed, { ...production, ISSUER: 'https://gate.example/', AUTH_PORT: String(port) }));

@@ -13,7 +13,7 @@ afterAll(() => stack.disposeAsync());
 const pwned = stack.use(await openRanges());
 const { gate, protect, grant, post } = stack.use(await openProtected());
 
-describe('a range service', () => {
+describe('a range service for breached passwords', () => {
   const attacks: [string, (response: ServerResponse) => { status: number; body: string } | undefined][] = [
     ['answers without end', (response) => void endless(response)],
     ['answers a letter at a time', (response) => void trickle(response)],
@@ -22,22 +22,25 @@ describe('a range service', () => {
     ['sends us elsewhere', (response) => void response.writeHead(302, { location: pwned.url }).end()],
     ['hangs up', (response) => void response.destroy()],
   ];
-  test.each(attacks)('that %s keeps nobody out, costs little time and is asked again only later', async (_, answer) => {
-    const log = openLogLines();
-    let now = 0;
-    const env = { BREACHED_PASSWORDS: pwned.url, OUTBOUND_ALLOWED_NETWORKS: ['127.0.0.0/8'] };
-    const isBreached = makeIsBreached(env, openLog('auth', 'debug', log), () => now)!;
-    pwned.add('known');
-    pwned.answer = answer;
-    expect(await isBreached('known')).toBe(false);
-    expect(log.lines.map(({ message }) => message)).toEqual(['breached passwords could not be looked up']);
-    expect(JSON.stringify(log.lines)).not.toContain('known"');
-    pwned.answer = undefined;
-    const asked = pwned.asked.length;
-    expect([await isBreached('known'), pwned.asked.length]).toEqual([false, asked]);
-    now += 5_001;
-    expect(await isBreached('known')).toBe(true);
-  });
+  test.each(attacks)(
+    'that %s keeps nobody out, costs little time, and is asked again only later',
+    async (_, answer) => {
+      const log = openLogLines();
+      let now = 0;
+      const env = { BREACHED_PASSWORDS: pwned.url, OUTBOUND_ALLOWED_NETWORKS: ['127.0.0.0/8'] };
+      const isBreached = makeIsBreached(env, openLog('auth', 'debug', log), () => now)!;
+      pwned.add('known');
+      pwned.answer = answer;
+      expect(await isBreached('known')).toBe(false);
+      expect(log.lines.map(({ message }) => message)).toEqual(['breached passwords could not be looked up']);
+      expect(JSON.stringify(log.lines)).not.toContain('known"');
+      pwned.answer = undefined;
+      const asked = pwned.asked.length;
+      expect([await isBreached('known'), pwned.asked.length]).toEqual([false, asked]);
+      now += 5_001;
+      expect(await isBreached('known')).toBe(true);
+    },
+  );
 
   test('at a private address is not asked unless that is allowed', async () => {
     pwned.answer = undefined;
@@ -63,7 +66,7 @@ function trickle(response: ServerResponse): void {
 }
 
 describe('suspicious-ip-throttling', () => {
-  test('an address cannot be made up before the proxy’s own, nor by an application that nobody trusts with it', async () => {
+  test('uses no address made up before the proxy’s own, nor one from an untrusted application', async () => {
     await protect('suspicious-ip-throttling', {
       enabled: true,
       shields: ['block'],
@@ -80,7 +83,7 @@ describe('suspicious-ip-throttling', () => {
     expect((await gate.post('oauth/token', form, claimed)).status).toBe(429);
   });
 
-  test('parallel guesses get no more tries than serial ones, and one network is one', async () => {
+  test('gives parallel guesses no more tries than serial ones, and counts a network as one', async () => {
     const guesses = await Promise.all(
       Array.from({ length: 40 }, (_, index) => grant(`2001:db8:9:9::${index + 1}`, `y${index}@example.com`, 'wrong')),
     );
@@ -106,7 +109,7 @@ describe('a solved challenge', () => {
     );
   const resetChallenge = 'dbconnections/change_password/challenge';
 
-  test('opens one door once, of two hundred that use it together', async () => {
+  test('works once, of two hundred concurrent uses', async () => {
     await protect('bot-detection', { challenge_password_policy: 'always', challenge_password_reset_policy: 'always' });
     const captcha = solve(await challengeOf(resetChallenge));
     const answers = await Promise.all(Array.from({ length: 200 }, () => reset(captcha)));
@@ -117,7 +120,7 @@ describe('a solved challenge', () => {
     expect((await reset(changed(captcha, { took: 1 }))).status).toBe(400);
   });
 
-  test('is of one stage, and cannot be made up, prolonged or taken apart', async () => {
+  test('is for one stage, and cannot be forged, prolonged or altered', async () => {
     const ofSignup = solve(await challengeOf('dbconnections/signup/challenge'));
     expect((await reset(ofSignup)).json.code).toBe('invalid_captcha');
     const challenge = await challengeOf(resetChallenge);
@@ -142,7 +145,7 @@ describe('a solved challenge', () => {
     expect((await reset(captcha)).status).toBe(200);
   });
 
-  test('is not spared by an address that somebody makes up', async () => {
+  test('is still needed by somebody who makes up an address', async () => {
     await protect('bot-detection', { allowlist: ['192.0.2.99'] });
     const spoofed = { 'x-forwarded-for': `192.0.2.99, ${address}`, 'auth0-forwarded-for': '192.0.2.99' };
     expect((await reset('', spoofed)).json.code).toBe('requires_verification');

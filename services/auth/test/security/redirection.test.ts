@@ -21,7 +21,7 @@ const alice = await target.loggedIn();
 type Params = Record<string, string>;
 const ask = (params: Params, browser = new Browser(gate)) => browser.authorize({ ...request, ...params });
 
-test('a refused request is in both logs with its client, its address and those registered, without what may be secret', async () => {
+test('a refused redirect URI is in both logs with its client and the registered URIs, without possible secrets', async () => {
   const page = await ask({ client_id: 'spa', redirect_uri: 'https://app.example/cb/?code=canary#canary' });
   const details = {
     error: 'invalid_redirect_uri',
@@ -81,7 +81,7 @@ describe('redirect URIs are compared as strings', () => {
     ['a tab', 'https://app.example/\tcb'],
   ];
   test.each(foreign)(
-    '%s: %s shows our page and never redirects, in any mode',
+    '%s: %s shows an error page and never redirects, in any response mode',
     async (_name, redirect_uri, client_id = 'spa') => {
       for (const params of [
         {},
@@ -116,12 +116,12 @@ describe('redirect URIs are compared as strings', () => {
       expect((await native(uri)).status).toBe(400);
   });
 
-  test('sec-010-missing: with several registered it must be named', async () => {
+  test('sec-010-missing: the redirect URI is required if several are registered', async () => {
     const page = await new Browser(gate).authorize({ client_id: 'several', response_type: 'code', scope: 'openid' });
     expect([page.status, page.location]).toEqual([400, undefined]);
   });
 
-  test('sec-012-other-errors: are redirected with state and iss', async () => {
+  test('sec-012-other-errors: other errors are redirected with state and iss', async () => {
     for (const wrong of [
       { response_type: 'made_up' },
       { prompt: 'none' },
@@ -135,7 +135,7 @@ describe('redirect URIs are compared as strings', () => {
   });
 });
 
-test('sec-007, sec-009, sec-013: what must not be a redirect URI cannot be registered as one', async () => {
+test('sec-007, sec-009, sec-013: unsafe redirect URIs cannot be registered', async () => {
   const { json } = await gate.post('oauth/token', {
     grant_type: 'client_credentials',
     client_id: 'manager',
@@ -185,7 +185,7 @@ test.each([
   '///evil.example',
   'https://app.example/bye?x',
   'https://app.example/bye%0a',
-])('sec-014-logout-redirect: %j is not followed by either logout', async (uri) => {
+])('sec-014-logout-redirect: neither logout redirects to %j', async (uri) => {
   const browser = await target.loggedIn();
   const v2 = await browser.get(`v2/logout?${new URLSearchParams({ client_id: 'spa', returnTo: uri })}`);
   expect([v2.status, v2.location]).toEqual([400, undefined]);
@@ -196,14 +196,14 @@ test.each([
 });
 
 // Authlib and Nimbus take an answer that ends with an empty fragment for one of the implicit flow.
-test('sec-015-fragment: a redirect by query has no fragment, not even an empty one', async () => {
+test('sec-015-fragment: a redirect with a query has no fragment, not even an empty one', async () => {
   const browser = alice;
   const url = new URL(`${issuer}authorize?${new URLSearchParams(request)}`);
   const response = await fetch(url, { redirect: 'manual', headers: { cookie: browser.cookieHeader(url) } });
   expect(response.headers.get('location')).toMatch(/^[^#]*\?[^#]*code=[^#]+$/);
 });
 
-test('sec-016-see-other: a form with credentials is answered 303, which does not send them again', async () => {
+test('sec-016-see-other: a form with credentials is answered 303, so that they are not sent again', async () => {
   const browser = new Browser(gate);
   const page = await browser.submit(await ask({}, browser), { identifier: 'alice@example.com' });
   const url = new URL(page.forms[0]!.action, page.url);
@@ -246,34 +246,37 @@ describe('sec-017, sec-018, sec-019: pages and answers of the front channel', ()
     ['stale interaction', () => new Browser(gate).get('interaction/made-up')],
     ['form_post', () => ask({ response_mode: 'form_post' }, alice)],
   ];
-  test.each(pages)('%s: no referrer, no cache, no frame, no foreign asset, no inline script', async (_name, open) => {
-    const page = await open();
-    const policy = page.headers.get('content-security-policy') ?? '';
-    expect(page.headers.get('referrer-policy')).toBe('no-referrer');
-    expect(page.headers.get('cache-control')).toContain('no-store');
-    expect(page.headers.get('x-frame-options')).toBe('DENY');
-    expect(policy).toContain("frame-ancestors 'none'");
-    expect(/script-src [^;]*/.exec(policy)?.[0] ?? policy).not.toContain('unsafe-inline');
-    expect(page.html).not.toMatch(/(src|href)="(https?:)?\/\/(?!app\.example)/);
-    expect(page.html).not.toMatch(/\son[a-z]+="/);
-    expect(page.headers.get('x-content-type-options')).toBe('nosniff');
-  });
+  test.each(pages)(
+    '%s: has no referrer, no cache, no frame, no foreign asset and no inline script',
+    async (_name, open) => {
+      const page = await open();
+      const policy = page.headers.get('content-security-policy') ?? '';
+      expect(page.headers.get('referrer-policy')).toBe('no-referrer');
+      expect(page.headers.get('cache-control')).toContain('no-store');
+      expect(page.headers.get('x-frame-options')).toBe('DENY');
+      expect(policy).toContain("frame-ancestors 'none'");
+      expect(/script-src [^;]*/.exec(policy)?.[0] ?? policy).not.toContain('unsafe-inline');
+      expect(page.html).not.toMatch(/(src|href)="(https?:)?\/\/(?!app\.example)/);
+      expect(page.html).not.toMatch(/\son[a-z]+="/);
+      expect(page.headers.get('x-content-type-options')).toBe('nosniff');
+    },
+  );
 
-  test('redirects too are not cached and send no referrer', async () => {
+  test('redirects are not cached and send no referrer either', async () => {
     const page = await ask({}, alice);
     expect(page.status).toBe(302);
     expect(page.headers.get('cache-control')).toContain('no-store');
     expect(page.headers.get('referrer-policy')).toBe('no-referrer');
   });
 
-  test('only the web_message answer may be framed, and by that origin alone', async () => {
+  test('only the web_message answer may be framed, and only by its origin', async () => {
     const page = await ask({ response_mode: 'web_message', prompt: 'none' }, alice);
     expect(page.headers.get('content-security-policy')).toMatch(/frame-ancestors https:\/\/app\.example(;|$)/);
     expect(page.headers.get('x-frame-options')).toBeNull();
   });
 });
 
-describe('what is given back is inert', () => {
+describe('reflected parameters are inert', () => {
   const states = [
     '"><script>alert(1)</script>',
     "'-alert(1)-'",

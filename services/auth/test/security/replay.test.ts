@@ -53,14 +53,14 @@ async function expectDead(client_id: string, tokens: Tokens): Promise<void> {
 test.each([
   ['an opaque access token', {}],
   ['a JWT', { audience: api }],
-])('of two hundred redemptions of one code at once one gets tokens, and none survives: %s', async (_, more) => {
+])('of two hundred concurrent redemptions of one code one gets tokens, and none survives: %s', async (_, more) => {
   const { code_verifier, redirect_uri, code } = await codeFor('spa', more);
   const form = { grant_type: 'authorization_code', client_id: 'spa', code, code_verifier, redirect_uri };
   const tokens = winnerOf(await atOnce(200, form));
   await expectDead('spa', tokens!);
 });
 
-test('a code that comes twice at once leaves nothing either, round after round', async () => {
+test('two concurrent redemptions of one code leave no valid token, round after round', async () => {
   for (let round = 0; round < 8; round += 1) {
     const given = await codeFor('spa', { audience: api });
     const tokens = winnerOf(await atOnce(2, { grant_type: 'authorization_code', client_id: 'spa', ...given }));
@@ -68,14 +68,14 @@ test('a code that comes twice at once leaves nothing either, round after round',
   }
 });
 
-test('of two hundred uses of one refresh token at once the whole family dies', async () => {
+test('two hundred concurrent uses of one refresh token revoke its whole family', async () => {
   const first = await target.login('spa', { audience: api });
   const form = { grant_type: 'refresh_token', client_id: 'spa', refresh_token: first.refresh_token };
   const successor = winnerOf(await atOnce(200, form));
   for (const tokens of [first, ...(successor ? [successor] : [])]) await expectDead('spa', tokens);
 });
 
-test('within a client’s leeway the tabs that come at once keep their family', async () => {
+test('within a client’s leeway concurrent refreshes of several tabs keep the family', async () => {
   const first = await target.login('tabs', { audience: api });
   const form = { grant_type: 'refresh_token', client_id: 'tabs', refresh_token: first.refresh_token };
   const answers = await atOnce(20, form);
@@ -85,7 +85,7 @@ test('within a client’s leeway the tabs that come at once keep their family', 
   expect((await refresh('tabs', refresh_token)).status).toBe(200);
 });
 
-test('of many polls of one allowed device code at once at most one gets tokens, and none survives', async () => {
+test('of many concurrent polls with one confirmed device code at most one gets tokens, and none survives', async () => {
   const scope = 'openid offline_access';
   const { json } = await gate.post('oauth/device/code', { client_id: 'native', scope, audience: api });
   const browser = new Browser(gate);

@@ -38,7 +38,7 @@ describe('request objects', () => {
   const send = async (value: string, outside: object = {}) =>
     alice.authorize({ client_id: 'keyed', request: value, redirect_uri: callback, ...outside });
 
-  test('a good one is taken, and nothing beside it', async () => {
+  test('a valid one is accepted, and parameters beside it are ignored', async () => {
     const page = await send(await object(), { state: 'outside' });
     expect(page.location!.searchParams.get('state')).toBe('inside');
     expect(page.location!.searchParams.has('code')).toBe(true);
@@ -66,7 +66,7 @@ describe('request objects', () => {
   });
 });
 
-describe('signatures by a client’s secret', () => {
+describe('signatures with a client’s secret', () => {
   const key = (secret: string) => new TextEncoder().encode(secret);
   const sign = (client_id: string, secret: string, claims: object = {}) => {
     const now = Math.floor(Date.now() / 1000);
@@ -76,7 +76,7 @@ describe('signatures by a client’s secret', () => {
   };
 
   test.each(['web-secret', hashSecret('web-secret')])(
-    'sec-096-shared-key: a request signed with %s is refused, since only the secret’s hash is kept',
+    'sec-096-shared-key: a request object signed with %s is refused, since only the secret’s hash is stored',
     async (secret) => {
       const value = await sign('web', secret, { ...request, client_id: 'web' });
       const page = await alice.authorize({ client_id: 'web', request: value, redirect_uri: callback });
@@ -98,7 +98,7 @@ describe('signatures by a client’s secret', () => {
     },
   );
 
-  test('discovery offers none', async () => {
+  test('discovery lists no algorithm for them', async () => {
     const { json } = await gate.get('.well-known/openid-configuration');
     const offered = Object.entries(json).filter(([name]) => name.endsWith('alg_values_supported'));
     expect(offered.length).toBeGreaterThan(3);
@@ -107,7 +107,7 @@ describe('signatures by a client’s secret', () => {
   });
 });
 
-describe('tokens through the browser', () => {
+describe('tokens sent through the browser', () => {
   const form = {
     client_id: 'plain',
     scope: 'openid',
@@ -140,7 +140,7 @@ describe('tokens through the browser', () => {
     expect(pushed).toMatchObject({ status: 400, json: { error: 'invalid_request' } });
   });
 
-  test('sec-025-clear: a code goes there, and tokens to loopback', async () => {
+  test('sec-025-clear: a code may go to an http address, and tokens to loopback', async () => {
     const code = await alice.authorize({ ...form, response_type: 'code' });
     expect(code.location!.searchParams.has('code')).toBe(true);
     const local = await alice.authorize({
@@ -172,7 +172,7 @@ describe('request_uri', () => {
   const use = (request_uri: unknown, more: Record<string, string> = {}, browser = alice) =>
     browser.authorize({ client_id: 'web', request_uri: String(request_uri), ...more });
 
-  test('sec-098-par: single use, also with prompt=none, and bound to its client', async () => {
+  test('sec-098-par: a pushed request works once, also with prompt=none, and only for its client', async () => {
     const { json } = await push({ prompt: 'none' });
     expect(json.expires_in).toBeLessThanOrEqual(90);
     const stranger = await alice.authorize({ client_id: 'several', request_uri: String(json.request_uri) });
@@ -187,7 +187,7 @@ describe('request_uri', () => {
     expect(pages.filter((page) => page.location?.searchParams.has('code')).length).toBeLessThanOrEqual(1);
   });
 
-  test('sec-098-par-refusals: no client authentication, a nested request_uri, a foreign redirect URI', async () => {
+  test('sec-098-par-refusals: a missing client authentication, a nested request_uri and a foreign redirect URI are refused', async () => {
     expect((await push({ client_secret: 'wrong' })).status).toBe(401);
     expect((await push({ request_uri: 'urn:ietf:params:oauth:request_uri:x' })).status).toBe(400);
     expect((await push({ redirect_uri: 'https://evil.example/cb' })).status).toBe(400);
@@ -218,7 +218,7 @@ describe('registration', () => {
     initial = ((await response.json()) as { token: string }).token;
   });
 
-  test('sec-100-initial-token: nobody registers without one', async () => {
+  test('sec-100-initial-token: needs an initial access token', async () => {
     for (const token of ['', 'made up'])
       expect([400, 401]).toContain((await register({ redirect_uris }, token)).status);
     expect((await register({ redirect_uris })).status).toBe(201);
@@ -264,7 +264,7 @@ describe('registration', () => {
     expect((await register({ redirect_uris: ['http://new.example/cb'] })).status).toBe(201);
   });
 
-  test('sec-099-fetches: a registration leads nowhere into our own network', async () => {
+  test('sec-099-fetches: a registration causes no fetch from our own network', async () => {
     const uris = {
       jwks_uri: `${insideUrl}/jwks`,
       sector_identifier_uri: `${insideUrl}/sector`,

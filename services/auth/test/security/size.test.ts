@@ -30,13 +30,13 @@ async function kept(model: string): Promise<{ bytes: number; seconds: number }[]
 const several = (bytes: number, names = ['state', 'nonce', 'login_hint', 'acr_values', 'ui_locales']) =>
   Object.fromEntries(names.map((name) => [name, 'x'.repeat(bytes)]));
 
-describe('parameters of an authorization request', () => {
+describe('the size of parameters of an authorization request', () => {
   test.each([
     ['one of more than 2 kB', { state: 'x'.repeat(2_049) }],
     ['one of 50 kB', { state: 'x'.repeat(50_000) }],
     ['one of more than 2 kB of UTF-8', { nonce: 'ü'.repeat(1_025) }],
     ['more than 8 kB all together', several(1_800)],
-  ])('%s: the client is told invalid_request, and nothing is kept', async (_what, params) => {
+  ])('%s: is answered with invalid_request to the client, and nothing is stored', async (_what, params) => {
     const before = (await kept('Interaction')).length;
     const body = new URLSearchParams(base);
     for (const [name, value] of Object.entries(params)) body.set(name, value);
@@ -51,7 +51,7 @@ describe('parameters of an authorization request', () => {
     expect(await kept('Interaction')).toHaveLength(before);
   });
 
-  test('are told to nobody whose redirect URI is not the client’s', async () => {
+  test('too large is not reported to a redirect URI that is not the client’s', async () => {
     const answer = await gate.post('authorize', {
       ...base,
       redirect_uri: 'https://evil.example/',
@@ -60,7 +60,7 @@ describe('parameters of an authorization request', () => {
     expect([answer.status, answer.headers.get('location')]).toEqual([400, null]);
   });
 
-  test('of exactly 2 kB, and of 8 kB, are kept byte for byte', async () => {
+  test('of exactly 2 kB each and 8 kB in all is stored byte for byte', async () => {
     const browser = new Browser(gate);
     const state = 'ü&=+ %'.repeat(400).slice(0, 1_755); // 2,048 bytes of UTF-8
     expect(Buffer.byteLength(state)).toBe(2_048);
@@ -77,14 +77,14 @@ describe('parameters of an authorization request', () => {
       'oauth/device/code',
       { client_id: 'native', ...several(1_950, ['scope', 'nonce', 'login_hint', 'acr_values', 'ui_locales']) },
     ],
-  ])('%s refuses them the same', async (path, form) => {
+  ])('is limited at %s in the same way', async (path, form) => {
     const answer = await gate.post(path, form as never);
     expect([answer.status, answer.json.error]).toEqual([400, 'invalid_request']);
     expect(await kept('PushedAuthorizationRequest')).toEqual([]);
     expect(await kept('DeviceCode')).toEqual([]);
   });
 
-  test('in a request object: it may be longer than they, which count all the same', async () => {
+  test('is limited in a request object too, which itself may be longer', async () => {
     const sign = (more: object) =>
       new SignJWT({ ...base, client_id: 'keyed', ...more })
         .setProtectedHeader({ alg: 'RS256', kid: 'k1' })
@@ -102,7 +102,7 @@ describe('parameters of an authorization request', () => {
     expect(await ask({ unknown: 'x'.repeat(13_000) })).toBe('invalid_request_object');
   });
 
-  test('that a mail’s link goes on with', async () => {
+  test('is limited for a mailed link that continues the request', async () => {
     const send = { client_id: 'web', connection: 'email', email: 'alice@example.com', send: 'link' };
     const authParams = { redirect_uri: callback, ...several(1_900) };
     const response = await fetch(`${issuer}passwordless/start`, {
@@ -117,7 +117,7 @@ describe('parameters of an authorization request', () => {
   });
 });
 
-test('a login page from which nobody has posted anything is kept for ten minutes, then for an hour', async () => {
+test('a login page is stored for ten minutes, and for an hour once a form was posted', async () => {
   const browser = new Browser(gate);
   const seconds = async () => (await kept('Interaction')).map((one) => one.seconds).sort((a, b) => b - a)[0]!;
   await redis.del(...(await redis.keys(`${gate.redisPrefix}auth:Interaction:*`)));
@@ -145,7 +145,7 @@ test('a login page from which nobody has posted anything is kept for ten minutes
   expect(done.location?.searchParams.get('code')).toBeTruthy();
 });
 
-test('asking to log out where nobody is logged in keeps no more than a small session for ten minutes', async () => {
+test('a logout request without a session stores only a small session for ten minutes', async () => {
   const state = 'x'.repeat(3_000);
   expect((await gate.get(`oidc/logout?state=${state}`)).status).toBe(400);
   expect((await gate.post('oidc/logout', { state: 'x'.repeat(50_000) })).status).toBe(400);

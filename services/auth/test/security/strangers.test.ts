@@ -50,7 +50,7 @@ const asked = {
 const askOnPage = async (browser: Browser, identifier: string) =>
   browser.submit(await browser.authorize(asked), { identifier });
 
-test('beside eighty sockets that guess logins from one address everybody else logs in, and machines get tokens', async () => {
+test('while eighty sockets guess logins from one address, others log in and machines get tokens', async () => {
   // Of 21 logins two used to succeed.
   let isOver = false;
   const answers: Record<number, number> = {};
@@ -82,7 +82,7 @@ test('beside eighty sockets that guess logins from one address everybody else lo
   expect([...waits].every((seconds) => Number(seconds) > 0)).toBe(true);
 });
 
-test('the code in the owner’s browser survives what others ask for and guess, at his very address', async () => {
+test('a code requested in the owner’s browser survives requests and guesses by others at the same address', async () => {
   const email = 'alice@example.com';
   const owner = new Browser(gate);
   let page!: Awaited<ReturnType<typeof askOnPage>>;
@@ -100,7 +100,7 @@ test('the code in the owner’s browser survives what others ask for and guess, 
   expect(decodeJwt(new URLSearchParams(done.location!.hash.slice(1)).get('id_token')!).sub).toBe('auth0|alice');
 });
 
-test('the code that an application asked for survives what others ask for and guess at the same application', async () => {
+test('a code requested by an application survives requests and guesses by others at the same application', async () => {
   const email = 'bob@example.com';
   const code = await codeOf(email, () => start('192.0.2.1', email));
   for (let round = 0; round < 4; round += 1) await start('192.0.2.2', email);
@@ -112,7 +112,7 @@ test('the code that an application asked for survives what others ask for and gu
   expect((await otp('192.0.2.1', code, email)).status).toBe(200);
 });
 
-test('another site’s pictures, frames and forms in the owner’s own browser spend neither his code nor his tries', async () => {
+test('images, frames and forms of another site in the owner’s browser spend neither the code nor its tries', async () => {
   const [email, address] = ['ivan@example.com', '192.0.2.11'];
   const code = await codeOf(email, () => start(address, email));
   const query = { client_id: 'native', connection: 'email', email };
@@ -134,7 +134,7 @@ test('another site’s pictures, frames and forms in the owner’s own browser s
   expect((await otp(address, code, email)).status).toBe(200);
 });
 
-test('so does one that a server asked for, if it says with its secret where its people are, whichever address it has itself', async () => {
+test('a code requested by a server is protected if the server authenticates and names the person’s address', async () => {
   // Nobody else's here: what another test had asked for may come late.
   const email = 'henry@example.com';
   const secret = { client_id: 'backend', client_secret: 'backend-secret' };
@@ -168,7 +168,7 @@ test('so does one that a server asked for, if it says with its secret where its 
   expect((await redeem(code, by('192.0.2.51', owner))).status).toBe(200);
 });
 
-test('three wrong tries spend a code also in the browser that asked for it', async () => {
+test('three wrong tries spend a code even in the browser that requested it', async () => {
   const email = 'carol@example.com';
   const browser = new Browser(gate);
   let page!: Awaited<ReturnType<typeof askOnPage>>;
@@ -180,7 +180,7 @@ test('three wrong tries spend a code also in the browser that asked for it', asy
   expect([spent.status, spent.location]).toEqual([400, undefined]);
 });
 
-test('when thirty guesses at one person were wrong, his next codes have twelve digits, and let him in', async () => {
+test('after thirty wrong guesses at one person, the next codes have twelve digits and work', async () => {
   const email = 'dave@example.com';
   for (let index = 0; index < 10; index += 1) {
     const address = `198.51.100.${index}`;
@@ -194,7 +194,7 @@ test('when thirty guesses at one person were wrong, his next codes have twelve d
   expect((await otp('192.0.2.3', code, email)).status).toBe(200);
 });
 
-describe('however much strangers ask for', () => {
+describe('however many messages strangers request', () => {
   /** How many of the requests from each address were answered with 200. */
   const sentTo = async (email: string, addresses: string[], each: number) => {
     const counts: number[] = [];
@@ -208,7 +208,7 @@ describe('however much strangers ask for', () => {
   const range = (count: number, network: string) =>
     Array.from({ length: count }, (_, index) => `${network}.${index + 1}`);
 
-  test('the owner still gets his code; who asks for too many hears it', async () => {
+  test('the owner still gets a code, and somebody who requests too many is told', async () => {
     const email = 'erin@example.com';
     // Twenty-five each, and the one of ten minutes of a network that had those.
     expect(await sentTo(email, range(2, '198.51.100'), 27)).toEqual([26, 26]);
@@ -219,7 +219,7 @@ describe('however much strangers ask for', () => {
     expect(await sentTo(email, ['192.0.2.4'], 5)).toEqual([3]);
   });
 
-  test('from however many networks, who logged in from his own gets his codes there; a mailbox gets 99 an hour at most', async () => {
+  test('from any number of networks, a person’s own network still gets codes, and a mailbox gets at most 99 an hour', async () => {
     const email = 'frank@example.com';
     const home = '192.0.2.5';
     const code = await codeOf(email, () => start(home, email));
@@ -231,12 +231,12 @@ describe('however much strangers ask for', () => {
     expect(await sentTo(email, [home], 6)).toEqual([5]);
   });
 
-  test('addresses of one IPv6 network are one asker', async () => {
+  test('all addresses of one IPv6 network count as one', async () => {
     const addresses = ['2001:db8::1', '2001:db8::2', '2001:db8::3'];
     expect((await sentTo('grace@example.com', addresses, 9)).reduce((sum, count) => sum + count)).toBe(26);
   });
 
-  test('who shares his network with a stranger is not kept without messages either', async () => {
+  test('somebody on the same network as a stranger still gets messages', async () => {
     const email = 'heidi@example.com';
     const home = '192.0.2.9';
     const code = await codeOf(email, () => start(home, email));
@@ -249,7 +249,7 @@ describe('however much strangers ask for', () => {
     expect(await sentTo(email, ['192.0.2.10'], 5)).toEqual([4]);
   });
 
-  test('the owner’s mail for a new password is sent when he asks for it', async () => {
+  test('the owner gets the mail for a new password on request', async () => {
     const email = 'alice@example.com';
     const ask = (address: string) =>
       gate.post('dbconnections/change_password', { client_id: 'spa', connection, email }, from(address));
@@ -265,7 +265,7 @@ describe('however much strangers ask for', () => {
   });
 });
 
-test('whether an address has an account is looked up after the answer, on the page and by the API', async () => {
+test('an address is looked up only after the answer, on the page and by the API', async () => {
   const browser = new Browser(gate);
   const login = await browser.authorize({ ...asked, connection: '' });
   const page = await browser.get(`${new URL(login.url).pathname}/forgot-password`);

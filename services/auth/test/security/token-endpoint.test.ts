@@ -35,7 +35,7 @@ const byAssertion = (client_assertion: string, form: Record<string, string> = {}
     ...form,
   });
 
-test('sec-045-two-methods: basic beside a body or an assertion, and a secret beside an assertion', async () => {
+test('sec-045-two-methods: Basic beside a body or an assertion, or a secret beside an assertion, is refused', async () => {
   const both = await machineToken({}, basic('machine', 'machine-secret'));
   const form = { client_assertion_type: assertionType, client_assertion: await assertion() };
   const mixed = await machineToken({ client_id: '', client_secret: '', ...form }, basic('machine', 'machine-secret'));
@@ -45,7 +45,7 @@ test('sec-045-two-methods: basic beside a body or an assertion, and a secret bes
   expect(both.json.error).toBe('invalid_request');
 });
 
-test('sec-046-none-for-confidential: a client with a secret or key never gets by without it', async () => {
+test('sec-046-none-for-confidential: a client with a secret or key must use it', async () => {
   const bare = await gate.post('oauth/token', {
     grant_type: 'client_credentials',
     client_id: 'machine',
@@ -61,7 +61,7 @@ test('sec-046-none-for-confidential: a client with a secret or key never gets by
   expect((await redeem('web', given)).status).toBe(401);
 });
 
-test('sec-047-query: credentials in the query are not read, and GET is no token request', async () => {
+test('sec-047-query: credentials in the query are ignored, and GET is not a token request', async () => {
   const credentials = 'client_id=machine&client_secret=machine-secret';
   const inQuery = await gate.post(`oauth/token?${credentials}`, { grant_type: 'client_credentials', audience: api });
   expect([400, 401]).toContain(inQuery.status);
@@ -83,14 +83,14 @@ test.each([
   if (answer.status === 401) expect(answer.headers.get('www-authenticate')).toMatch(/^Basic/);
 });
 
-test('sec-049-unknown-client: looks like a wrong secret, in words and in time', async () => {
+test('sec-049-unknown-client: an unknown client is like a wrong secret in text and time', async () => {
   const wrong = await machineToken({ client_secret: 'wrong' });
   const unknown = await machineToken({ client_id: 'nobody', client_secret: 'wrong' });
   expect([unknown.status, unknown.text]).toEqual([wrong.status, wrong.text]);
 });
 
 describe('assertions of private_key_jwt', () => {
-  test('a good one is taken, with the issuer as its audience', async () => {
+  test('a valid one is accepted, with the issuer as its audience', async () => {
     expect((await byAssertion(await assertion())).status).toBe(200);
   });
 
@@ -103,11 +103,11 @@ describe('assertions of private_key_jwt', () => {
     ['sec-052 not yet valid', { nbf: now + 3_600 }],
     ['sec-052 without exp', { exp: undefined as never }],
     ['sec-053 without jti', { jti: undefined as never }],
-  ])('%s', async (_what, claims) => {
+  ])('%s: is refused', async (_what, claims) => {
     expect(await byAssertion(await assertion(claims))).toMatchObject({ json: { error: 'invalid_client' } });
   });
 
-  test('one that would have to be remembered for years is refused by its lifetime; an hour is taken', async () => {
+  test('one that would have to be remembered for years is refused for its lifetime, and one of an hour is accepted', async () => {
     for (const exp of [now + 2 * 3_600, now + 31_536_000, 1e300]) {
       const { status, json } = await byAssertion(await assertion({ exp }));
       expect([status, json]).toMatchObject([
@@ -118,7 +118,7 @@ describe('assertions of private_key_jwt', () => {
     expect((await byAssertion(await assertion({ exp: now + 3_600 }))).status).toBe(200);
   });
 
-  test('sec-051-alg: none, HS256 with the public key, another key', async () => {
+  test('sec-051-alg: none, HS256 with the public key, and another key are refused', async () => {
     const payload = (await assertion()).split('.')[1];
     const none = `${btoa('{"alg":"none"}').replaceAll('=', '')}.${payload}.`;
     const spki = new TextEncoder().encode(await exportSPKI(clientKey.publicKey));
@@ -139,14 +139,14 @@ describe('assertions of private_key_jwt', () => {
     { kid: 'https://evil.example/key' },
     { jku: 'https://evil.example/jwks' },
     { x5u: 'https://evil.example/cert' },
-  ])('sec-051-header: %j leads nowhere', async (header) => {
+  ])('sec-051-header: %j is not followed', async (header) => {
     const other = await generateKeyPair('RS256');
     expect((await byAssertion(await assertion({}, { header, key: other.privateKey }))).json.error).toBe(
       'invalid_client',
     );
   });
 
-  test('sec-051-embedded-jwk: a key that the assertion brings along is not used', async () => {
+  test('sec-051-embedded-jwk: a key inside the assertion is not used', async () => {
     const other = await generateKeyPair('RS256', { extractable: true });
     const { exportJWK } = await import('jose');
     const header = { jwk: await exportJWK(other.publicKey), kid: undefined as never };
@@ -176,13 +176,13 @@ describe('assertions of private_key_jwt', () => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
   });
 
-  test('sec-046-method: a client with a key does not get by with its old secret or an assertion of another', async () => {
+  test('sec-046-method: a client with a key cannot use its old secret or another key', async () => {
     expect((await byAssertion(await assertion({ iss: 'machine', sub: 'machine' }))).json.error).toBe('invalid_client');
     expect((await byAssertion(await assertion(), { client_id: 'machine' })).status).not.toBe(200);
   });
 });
 
-test('sec-054-two-secrets: while one is being replaced both work; a removed client does not', async () => {
+test('sec-054-two-secrets: both secrets work during a rotation, and a deleted client has none', async () => {
   const { json } = await gate.post('oauth/token', {
     grant_type: 'client_credentials',
     client_id: 'manager',
@@ -217,14 +217,14 @@ test('sec-054-two-secrets: while one is being replaced both work; a removed clie
   expect(await token()).toMatchObject({ status: 401, json: { error: 'invalid_client' } });
 });
 
-test('sec-055-scope: what was not granted is invalid_scope, and a refresh cannot widen', async () => {
+test('sec-055-scope: a scope that was not granted is invalid_scope, and a refresh cannot add one', async () => {
   expect((await machineToken({ scope: 'read:x admin:x' })).json.error).toBe('invalid_scope');
   const given = await codeFor('spa', { audience: api, scope: 'openid offline_access read:x' }, alice);
   const { refresh_token } = (await redeem('spa', given)).json as Tokens;
   expect((await refresh('spa', refresh_token, { scope: 'openid read:x write:x' })).json.error).toBe('invalid_scope');
 });
 
-test('sec-056-audience: unknown, not granted and two that differ', async () => {
+test('sec-056-audience: an audience that is unknown or not granted, or two that differ, are refused', async () => {
   expect((await machineToken({ audience: 'https://unknown.example/' })).json.error).toBe('invalid_target');
   expect((await machineToken({ audience: 'urn:es' })).json.error).toBe('access_denied');
   expect((await machineToken({ audience: api, resource: 'urn:es' })).json.error).toBe('invalid_target');
@@ -232,12 +232,12 @@ test('sec-056-audience: unknown, not granted and two that differ', async () => {
   expect(decodeJwt((await machineToken()).json.access_token as string).aud).toBe(api);
 });
 
-test('sec-056-code-audience: a code is for the API it was asked for', async () => {
+test('sec-056-code-audience: a code is for the API that it was requested for', async () => {
   const given = await codeFor('spa', { audience: api, scope: 'openid read:x' }, alice);
   expect((await redeem('spa', { ...given, resource: 'urn:es' })).json).not.toHaveProperty('access_token');
 });
 
-test('sec-057-machine: client_credentials yields neither a refresh token nor an ID token', async () => {
+test('sec-057-machine: client_credentials gives neither a refresh token nor an ID token', async () => {
   for (const scope of ['openid offline_access', 'openid', 'offline_access']) {
     for (const form of [{ scope }, { scope, audience: '' }] as Record<string, string>[]) {
       const { json } = await machineToken(form);
@@ -247,7 +247,7 @@ test('sec-057-machine: client_credentials yields neither a refresh token nor an 
   }
 });
 
-test('sec-058-implicit: yields no refresh token', async () => {
+test('sec-058-implicit: the implicit flow gives no refresh token', async () => {
   const page = await alice.authorize({
     client_id: 'spa',
     redirect_uri: 'https://app.example/cb',
@@ -301,7 +301,7 @@ test.each([
   ['half a surrogate pair', { audience: '\ud800' }],
   ['a name twice', '"scope":"read:x","scope":"write:x"'],
   ['a name twice, once escaped', '"scope":"read:x","sc\\u006fpe":"write:x"'],
-])('sec-031-json: %s in a JSON body is refused, as a doubled parameter of a form is', async (_what, more) => {
+])('sec-031-json: %s in a JSON body is refused, like a repeated form parameter', async (_what, more) => {
   const form = {
     grant_type: 'client_credentials',
     client_id: 'machine',
@@ -319,7 +319,7 @@ test.each([
 });
 
 test.each(['urn:gatepost:api:%zz', 'urn:gatepost:api:%', 'urn:gatepost:api:%e0%a4', 'urn:gatepost:api:plain%20%6eame'])(
-  'sec-056-unreadable: the API %s is unknown, wherever it is asked for',
+  'sec-056-unreadable: the audience %s is unknown at every endpoint',
   async (resource) => {
     const form = { client_id: 'web', client_secret: 'web-secret', resource };
     const { location } = await alice.authorize({
@@ -342,7 +342,7 @@ test.each(['urn:gatepost:api:%zz', 'urn:gatepost:api:%', 'urn:gatepost:api:%e0%a
   },
 );
 
-test('sec-060-answers: not cached, with their token type, and no word of the inside or of secrets', async () => {
+test('sec-060-answers: are not cached, have their token type, and contain no internals or secrets', async () => {
   const good = await machineToken();
   expect(good.json.token_type).toBe('Bearer');
   const answers = [

@@ -53,13 +53,13 @@ const bodies: [string, string, (text: string) => object, string?][] = [
   ['a name', 'api/v2/clients', (text) => ({ name: text }), 'manager'],
 ];
 
-describe.each(texts)('%j', (text) => {
-  test.each(bodies)('as %s of %s is 400', async (...[_what, path, body, whose]) => {
+describe.each(texts)('the text %j, which cannot be stored,', (text) => {
+  test.each(bodies)('gets a 400 as %s of %s', async (...[_what, path, body, whose]) => {
     const bearer = whose && { manager: manager.json.access_token, registration }[whose];
     expect((await ask(path, body(text), bearer)).status).toBe(400);
   });
 
-  test('as a client in an Authorization header is a client that nobody knows', async () => {
+  test('makes an unknown client in an Authorization header', async () => {
     for (const id of [encodeURIComponent(text.toWellFormed()), text.toWellFormed()]) {
       const headers = { authorization: `Basic ${Buffer.from(`${id}:secret`).toString('base64')}` };
       const answer = await gate.post('oauth/token', { grant_type: 'client_credentials' }, headers);
@@ -68,7 +68,7 @@ describe.each(texts)('%j', (text) => {
     }
   });
 
-  test('as a client in an assertion is a client that nobody knows', async () => {
+  test('makes an unknown client in an assertion', async () => {
     const now = Math.floor(Date.now() / 1000);
     const assertion = await new SignJWT({ iss: text, sub: text, aud: issuer, iat: now, exp: now + 60, jti: text })
       .setProtectedHeader({ alg: 'RS256', kid: text })
@@ -81,7 +81,7 @@ describe.each(texts)('%j', (text) => {
     expect([400, 401]).toContain(answer.status);
   });
 
-  test('as a claim that is asked for is an invalid request', async () => {
+  test('makes an invalid request as a requested claim', async () => {
     const start = { client_id: 'spa', redirect_uri: callback, response_type: 'code', scope: 'openid offline_access' };
     const browser = await target.loggedIn();
     for (const claims of [{ id_token: { [text]: null } }, { userinfo: { email: { value: text } } }]) {
@@ -91,7 +91,7 @@ describe.each(texts)('%j', (text) => {
   });
 
   test.each(['nonce', 'state', 'scope', 'login_hint', 'ui_locales', 'resource', 'acr_values'])(
-    'as the %s of a signed request makes an invalid request object',
+    'makes an invalid request object as its %s',
     async (name) => {
       const now = Math.floor(Date.now() / 1000);
       const given = {
@@ -119,7 +119,7 @@ describe.each(texts)('%j', (text) => {
   );
 });
 
-test('none of it has made anybody or anything', async () => {
+test('texts that cannot be stored have created nothing', async () => {
   const browser = new Browser(gate);
   const page = await browser.authorize({ client_id: 'spa', redirect_uri: callback, response_type: 'code', ...pkce() });
   expect(page.status).toBe(200);

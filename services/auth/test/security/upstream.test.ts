@@ -38,7 +38,7 @@ const unsigned = (token: string) => {
   return `${Buffer.from('{"alg":"none"}').toString('base64url')}.${claims}.`;
 };
 
-describe('an ID token is refused', () => {
+describe('ID tokens from a provider', () => {
   test.each<[string, Lies]>([
     ['of another issuer', { claims: { iss: 'https://accounts.example.com' } }],
     ['for another client', { claims: { aud: 'somebody-else' } }],
@@ -49,12 +49,12 @@ describe('an ID token is refused', () => {
     ['that is not signed (alg none)', { idToken: unsigned }],
     ['whose signature is cut off', { idToken: (token) => token.slice(0, -20) }],
     ['of a key that the provider does not have', { header: { kid: 'other' } }],
-    ['that is not there', { token: (_asked, _response, { ...body }) => ({ body: { ...body, id_token: undefined } }) }],
-    ['that is no token', { idToken: () => 'abc' }],
-    ['whose person has no name that we could keep', { claims: { sub: 'mal\u0000lory' } }],
-    ['whose person is called by too much', { claims: { sub: 'm'.repeat(300) } }],
-    ['whose profile is somebody else’s', { claims: { name: undefined }, userinfo: { sub: 'alice' } }],
-  ])('%s', async (_, lies) => {
+    ['that is missing', { token: (_asked, _response, { ...body }) => ({ body: { ...body, id_token: undefined } }) }],
+    ['that cannot be parsed', { idToken: () => 'abc' }],
+    ['whose sub cannot be stored', { claims: { sub: 'mal\u0000lory' } }],
+    ['whose sub is too long', { claims: { sub: 'm'.repeat(300) } }],
+    ['whose userinfo has another sub', { claims: { name: undefined }, userinfo: { sub: 'alice' } }],
+  ])('an ID token %s is refused', async (_, lies) => {
     const { answer, browser } = await leave('evil');
     evil.lie(lies);
     const done = await answer();
@@ -65,7 +65,7 @@ describe('an ID token is refused', () => {
     expect(errorOf(silent)).toBe('login_required');
   });
 
-  test('signed by another key under the same name', async () => {
+  test('an ID token signed by another key with the same id is refused', async () => {
     const { answer } = await leave('evil');
     evil.lie({}, evil.foreignKey);
     expect(errorOf(await answer())).toBe('server_error');
@@ -73,20 +73,35 @@ describe('an ID token is refused', () => {
   });
 });
 
-describe('a provider that was to ask anew', () => {
+describe('a provider that was told to ask for the password again', () => {
   const ago = (seconds: number) => Math.floor(Date.now() / 1000) - seconds;
   test.each<[string, Form, () => Lies, string | null]>([
-    ['and says nothing of when it did', { max_age: '60' }, () => ({}), 'access_denied'],
-    ['and did so too long ago', { max_age: '60' }, () => ({ claims: { auth_time: ago(600) } }), 'access_denied'],
-    ['and says it in words', { max_age: '60' }, () => ({ claims: { auth_time: 'now' as never } }), 'server_error'],
+    ['is not believed without an auth_time', { max_age: '60' }, () => ({}), 'access_denied'],
     [
-      'for prompt=login, and did so before',
+      'is not believed with an auth_time that is too old',
+      { max_age: '60' },
+      () => ({ claims: { auth_time: ago(600) } }),
+      'access_denied',
+    ],
+    [
+      'is not believed with an auth_time that is not a number',
+      { max_age: '60' },
+      () => ({ claims: { auth_time: 'now' as never } }),
+      'server_error',
+    ],
+    [
+      'is not believed for prompt=login with an auth_time from before the request',
       { prompt: 'login' },
       () => ({ claims: { auth_time: ago(600) } }),
       'access_denied',
     ],
-    ['and did', { max_age: '1' }, () => ({ claims: { auth_time: ago(0) } }), null],
-    ['some time ago, as was enough', { max_age: '3600' }, () => ({ claims: { auth_time: ago(600) } }), null],
+    ['is believed with a current auth_time', { max_age: '1' }, () => ({ claims: { auth_time: ago(0) } }), null],
+    [
+      'is believed with an auth_time within max_age',
+      { max_age: '3600' },
+      () => ({ claims: { auth_time: ago(600) } }),
+      null,
+    ],
   ])('%s', async (_, more, lies, error) => {
     const { answer, left } = await leave('evil', evil, new Browser(gate), more);
     expect(left.searchParams.get('max_age')).toBe(more.max_age ?? null);
@@ -98,8 +113,8 @@ describe('a provider that was to ask anew', () => {
   });
 });
 
-describe('an answer', () => {
-  test('of another provider than the one that was asked goes to nobody (mix-up)', async () => {
+describe('an answer of a provider', () => {
+  test('from another provider than the requested one signs nobody in (mix-up)', async () => {
     const { answer } = await leave('evil');
     const done = await answer({ iss: honest.issuer });
     expect(errorOf(done)).toBe('server_error');
@@ -107,7 +122,7 @@ describe('an answer', () => {
     expect([...evil.asked, ...honest.asked].filter(({ path }) => path === '/token')).toEqual([]);
   });
 
-  test('to another address than the one that was sent is nobody’s', async () => {
+  test('to another callback than the requested one signs nobody in', async () => {
     const { left, state, browser, answer } = await leave('own', honest);
     expect(left.searchParams.get('redirect_uri')).toBe(`${gate.callback}/own`);
     const stray = await browser.get(`${gate.callback}?${new URLSearchParams({ code: 'c', state })}`);
@@ -115,7 +130,7 @@ describe('an answer', () => {
     expect((await answer()).location?.searchParams.get('code')).toEqual(expect.any(String));
   });
 
-  test('counts once', async () => {
+  test('works once', async () => {
     const { answer } = await leave('honest', honest);
     expect((await answer()).location?.searchParams.get('code')).toEqual(expect.any(String));
     const again = await answer();
@@ -123,7 +138,7 @@ describe('an answer', () => {
     expect(honest.asked.filter(({ path }) => path === '/token')).toHaveLength(1);
   });
 
-  test('counts once, given many times at once', async () => {
+  test('works once when given many times at the same moment', async () => {
     const { answer } = await leave('honest', honest);
     await Promise.all(Array.from({ length: 20 }, () => answer()));
     expect(honest.asked.filter(({ path }) => path === '/token')).toHaveLength(1);
@@ -143,7 +158,7 @@ describe('an answer', () => {
     expect((await attacker.answer()).location?.searchParams.get('code')).toEqual(expect.any(String));
   });
 
-  test('with a code of another sign-in is refused by the proof key', async () => {
+  test('with a code of another sign-in is refused by PKCE', async () => {
     const challenges = new Map<string, string>();
     const thief = await leave('honest', honest);
     const owner = await leave('honest', honest);
@@ -163,7 +178,7 @@ describe('an answer', () => {
     expect((await owner.answer({ code: 'of-owner' })).location?.searchParams.get('code')).toEqual(expect.any(String));
   });
 
-  test('of a connection that is closed meanwhile, or deleted, is refused', async () => {
+  test('for a connection that was disabled or deleted meanwhile is refused', async () => {
     const made = await manage(gate, 'POST', 'connections', {
       name: 'brief',
       strategy: 'oidc',
@@ -179,7 +194,7 @@ describe('an answer', () => {
     expect(honest.asked.filter(({ path }) => path === '/token')).toEqual([]);
   });
 
-  test('that signed somebody in to the account that they had linked counts no longer than its connection is there', async () => {
+  test('that signed a person in through a link stops working when the connection is deleted', async () => {
     const made = await manage(gate, 'POST', 'connections', {
       name: 'former',
       strategy: 'oidc',
@@ -199,7 +214,7 @@ describe('an answer', () => {
     expect(errorOf(silent)).toBe('login_required');
   });
 
-  test('that refuses tells the application what, and not in its own words', async () => {
+  test('with an error reports it to the application, without the provider’s own text', async () => {
     const { answer } = await leave('evil');
     const words = '<script>"alert(1)"</script>';
     const done = await answer({ error: 'access_denied', error_description: words });
@@ -214,7 +229,7 @@ describe('an answer', () => {
   });
 
   test.each(['', '?state=x', '?code=c&state=nobody', '?error=access_denied', '?code=c&code=d&state=x'])(
-    'that is nobody’s shows a page: %s',
+    'without a known state shows a page: %s',
     async (query) => {
       const page = await new Browser(gate).get(`${gate.callback}${query}`);
       expect([page.status, page.location]).toEqual([400, undefined]);
@@ -222,20 +237,20 @@ describe('an answer', () => {
   );
 });
 
-describe('a provider', () => {
+describe('an upstream provider', () => {
   test.each<[string, Lies, string]>([
     ['whose token is huge', { claims: { big } }, 'server_error'],
     ['whose answer has no end of members', { token: () => ({ body: { access_token: big } }) }, 'server_error'],
     ['that answers no JSON', { token: () => ({ body: '<html>' }) }, 'server_error'],
     [
-      'that leads elsewhere',
+      'that redirects',
       { token: () => ({ status: 307, body: {}, headers: { location: honest.issuer } }) },
       'server_error',
     ],
-    ['that is out of order', { token: () => ({ status: 503, body: 'later' }) }, 'temporarily_unavailable'],
+    ['that answers 503', { token: () => ({ status: 503, body: 'later' }) }, 'temporarily_unavailable'],
     ['that hangs up', { token: (_asked, response) => void response.destroy() }, 'temporarily_unavailable'],
-    ['that does not know us', { token: () => ({ status: 401, body: { error: 'invalid_client' } }) }, 'server_error'],
-  ])('%s is given up', async (_, lies, error) => {
+    ['that refuses our client', { token: () => ({ status: 401, body: { error: 'invalid_client' } }) }, 'server_error'],
+  ])('a provider %s is given up', async (_, lies, error) => {
     const { answer } = await leave('evil');
     evil.lie(lies);
     const done = await answer();
@@ -243,7 +258,7 @@ describe('a provider', () => {
     expect(honest.asked).toEqual([]);
   });
 
-  test('that answers slowly is waited for a few seconds, while others are signed in', async () => {
+  test('a provider that answers slowly is waited for a few seconds, while others are signed in', async () => {
     const slow = await leave('evil');
     evil.lie({
       token: (_asked, response) => {
@@ -277,7 +292,7 @@ describe('a provider', () => {
         }),
       },
     ],
-  ])('that says false things of itself is not asked: %s', async (name, lies) => {
+  ])('with false metadata is not used: %s', async (name, lies) => {
     evil.lie(lies);
     const page = await new Browser(gate).authorize(request({ connection: name }));
     expect(page.location?.origin).toBe('https://app.example');
@@ -289,16 +304,16 @@ describe('a provider', () => {
     expect(evil.asked).toHaveLength(before);
   });
 
-  test('at an address of our own network is not asked', async () => {
+  test('at an address in our own network is not asked', async () => {
     const page = await new Browser(gate).authorize(request({ connection: 'inside' }));
     expect(errorOf(page)).toBe('temporarily_unavailable');
     expect(adviceOf(page)).toContain('OUTBOUND_ALLOWED_NETWORKS');
   });
 });
 
-describe('an address that a provider calls proven', () => {
+describe('an address that a provider calls verified', () => {
   const victim = { email: 'alice@example.com', email_verified: true };
-  test('opens no account that has it', async () => {
+  test('opens no existing account with that address', async () => {
     const { answer, asked } = await leave('evil');
     evil.lie({ claims: victim });
     const claims = await claimsFor(gate, asked, await answer());
@@ -307,7 +322,7 @@ describe('an address that a provider calls proven', () => {
     expect(body.identities).toHaveLength(1);
   });
 
-  test('does not lead whoever owns it into the account of whoever said so', async () => {
+  test('does not lead its real owner into the account of whoever claimed it', async () => {
     const { answer } = await leave('evil');
     evil.lie({ claims: { sub: 'trap', email: 'later@example.com', email_verified: true } });
     await answer();
@@ -321,7 +336,7 @@ describe('an address that a provider calls proven', () => {
     expect((await claimsFor(gate, asked, done)).sub).toMatch(/^email\|/);
   });
 
-  test('may be two people’s', async () => {
+  test('may belong to two accounts', async () => {
     const subs = [];
     for (const sub of ['one', 'two']) {
       const { answer, asked } = await leave('evil');
@@ -338,7 +353,7 @@ test('a subject with bars in it names nobody of another connection', async () =>
   expect((await claimsFor(gate, asked, await answer())).sub).toBe('oidc|evil|../honest|mallory');
 });
 
-test('whoever is blocked stays out, whatever the provider says', async () => {
+test('a blocked person stays out, whatever the provider says', async () => {
   const first = await leave('evil');
   evil.lie({ claims: { sub: 'banned' } });
   await first.answer();
@@ -349,7 +364,7 @@ test('whoever is blocked stays out, whatever the provider says', async () => {
   expect([errorOf(done), adviceOf(done)]).toEqual(['access_denied', expect.stringContaining('user is blocked')]);
 });
 
-test('a profile is bounded, and holds nothing that is no picture', async () => {
+test('a provider’s profile is bounded, and its picture is a web address', async () => {
   const { answer, asked } = await leave('evil');
   evil.lie({
     claims: {

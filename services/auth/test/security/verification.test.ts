@@ -25,7 +25,7 @@ async function somebody() {
 }
 
 type Person = Awaited<ReturnType<typeof somebody>>;
-describe('a link that confirms an address ends when', () => {
+describe('a verification link is refused when', () => {
   test.each<[string, (person: Person) => Promise<unknown>]>([
     ['the address was changed', ({ path, name }) => manage('PATCH', path, { email: `${name}@elsewhere.example` })],
     ['the password was changed', ({ path }) => manage('PATCH', path, { password: 'quite another set of words' })],
@@ -49,7 +49,7 @@ describe('a link that confirms an address ends when', () => {
   });
 });
 
-test('twenty forms of one link at once confirm once, and Redis knows no link', async () => {
+test('twenty concurrent forms of one verification link confirm once, and Redis stores no link', async () => {
   const person = await somebody();
   const value = new URL(person.link).searchParams.get('ticket')!;
   const redis = new Redis(gate.env.REDIS_URL!);
@@ -68,14 +68,14 @@ test('twenty forms of one link at once confirm once, and Redis knows no link', a
   expect(await entries()).toHaveLength(1);
 });
 
-test('a form without the link’s own token confirms nothing', async () => {
+test('a verification form without the link’s own token confirms nothing', async () => {
   const person = await somebody();
   const ticket = new URL(person.link).searchParams.get('ticket')!;
   await gate.post('email-verification', { ticket, csrf: 'x' });
   expect(await person.isVerified()).toBe(false);
 });
 
-test('mails to one address are bounded, whoever asks for them', async () => {
+test('verification mails to one address are limited, whoever requests them', async () => {
   const person = await somebody();
   const ask = () => manage('POST', 'jobs/verification-email', { user_id: `auth0|${person.name}` });
   const answers = await Promise.all(Array.from({ length: 30 }, ask));
@@ -84,7 +84,7 @@ test('mails to one address are bounded, whoever asks for them', async () => {
   expect(answers.filter(({ status }) => status === 429)).toHaveLength(4);
 });
 
-test('sign-ups of one network are mailed a hundred times an hour at most, and succeed all the same', async () => {
+test('sign-ups from one network get at most a hundred verification mails an hour, and all succeed', async () => {
   const signUp = (name: string, address: string) =>
     gate.post(
       'dbconnections/signup',
