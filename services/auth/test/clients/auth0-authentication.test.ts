@@ -31,7 +31,7 @@ async function codeOf(client_id: string, params: Record<string, string>): Promis
   return page.location!.searchParams.get('code')!;
 }
 
-test('authorization code, with its ID token checked, refresh, and revocation', async () => {
+test('authorization code: tokens with a verified ID token, a refresh and a revocation', async () => {
   const auth0 = clientOf('web', 'web-secret');
   const code = await codeOf('web', { scope: 'openid email offline_access', nonce: 'n', audience: api });
   const { data } = await auth0.oauth.authorizationCodeGrant(
@@ -60,7 +60,7 @@ test('authorization code with PKCE', async () => {
   expect(decodeJwt(data.id_token!).sub).toBe('auth0|alice');
 });
 
-test('client credentials, the password grant and its refusal', async () => {
+test('client credentials and the password grant, with a refusal', async () => {
   const machine = await clientOf('machine', 'machine-secret').oauth.clientCredentialsGrant({ audience: api });
   expect(decodeJwt(machine.data.access_token)).toMatchObject({ sub: 'machine', aud: api });
   const trusted = clientOf('trusted', 'trusted-secret');
@@ -82,7 +82,7 @@ test('a pushed authorization request', async () => {
   expect(data).toEqual({ request_uri: expect.stringMatching(/^urn:/), expires_in: 60 });
 });
 
-test('sign-up and a lost password', async () => {
+test('sign-up and the mail for a forgotten password', async () => {
   const auth0 = clientOf('web', 'web-secret');
   const connection = 'Username-Password-Authentication';
   const signUp = () =>
@@ -93,7 +93,7 @@ test('sign-up and a lost password', async () => {
   expect(data).toContain('email');
 });
 
-test('passwordless, by mail and by text message', async () => {
+test('passwordless login by mail and by text message', async () => {
   const auth0 = clientOf('otp', 'otp-secret');
   const codeTo = async (to: string) => {
     const message = await until(`a message to ${to}`, async () =>

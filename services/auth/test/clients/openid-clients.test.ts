@@ -51,7 +51,7 @@ describe('openid-client', () => {
   test.each([
     ['a secret in the body', client.ClientSecretPost('web-secret')],
     ['a secret by Basic', client.ClientSecretBasic('web-secret')],
-  ])('web application, %s: code, userinfo, refresh, introspection, revocation', async (_what, auth) => {
+  ])('a web application with %s uses code, userinfo, refresh, introspection and revocation', async (_what, auth) => {
     const config = await discover('web', auth);
     const tokens = await signIn(config, { audience: api });
     expect(tokens.claims()).toMatchObject({ sub: 'auth0|alice', email: 'alice@example.com', aud: 'web' });
@@ -70,7 +70,7 @@ describe('openid-client', () => {
     });
   });
 
-  test('single-page application: public, by a pushed request, with rotating refresh tokens', async () => {
+  test('a public single-page application uses a pushed request and rotating refresh tokens', async () => {
     const config = await discover('spa', client.None());
     const tokens = await signIn(config, { par: 'yes' });
     const second = await client.refreshTokenGrant(config, tokens.refresh_token!);
@@ -80,7 +80,7 @@ describe('openid-client', () => {
     });
   });
 
-  test('implicit: an ID token from the fragment', async () => {
+  test('the implicit flow gives an ID token in the fragment', async () => {
     const config = await discover('spa', client.None());
     client.useIdTokenResponseType(config);
     const nonce = client.randomNonce();
@@ -91,7 +91,7 @@ describe('openid-client', () => {
     expect(claims).toMatchObject({ sub: 'auth0|alice', email: 'alice@example.com' });
   });
 
-  test('hybrid: code id_token', async () => {
+  test('the hybrid flow gives code and id_token', async () => {
     const config = await discover('spa', client.None());
     client.useCodeIdTokenResponseType(config);
     const pkceCodeVerifier = client.randomPKCECodeVerifier();
@@ -111,7 +111,7 @@ describe('openid-client', () => {
     expect((await client.authorizationCodeGrant(config, location!, checks)).claims()?.sub).toBe('auth0|alice');
   });
 
-  test('device: polls as it is told and gets its tokens', async () => {
+  test('a device polls at the given interval and gets its tokens', async () => {
     const config = await discover('native', client.None());
     const device = await client.initiateDeviceAuthorization(config, { scope: 'openid', audience: api });
     const polling = client.pollDeviceAuthorizationGrant(config, device);
@@ -122,7 +122,7 @@ describe('openid-client', () => {
     expect((await polling).claims()?.sub).toBe('auth0|alice');
   });
 
-  test('machine: client_credentials; and a refusal in its own words', async () => {
+  test('a machine gets a token by client_credentials, or a refusal as an OAuth error', async () => {
     const config = await discover('machine', 'machine-secret');
     expect(await client.clientCredentialsGrant(config, { audience: api })).toMatchObject({ scope: 'read:x write:x' });
     const refusal = { error: 'invalid_scope', status: 400 };

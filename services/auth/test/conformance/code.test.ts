@@ -9,7 +9,7 @@ afterAll(() => stack.disposeAsync());
 const party = stack.use(await openParty());
 const { gate, ask, signIn, redeem, tokens, read, userinfo } = party;
 
-test('oidcc-response-type-missing: is an error at the redirect URI, or a page', async () => {
+test('oidcc-response-type-missing: is answered with an error at the redirect URI, or on a page', async () => {
   const { client_id, callbacks } = client;
   const page = await new Browser(gate).authorize({
     client_id,
@@ -20,11 +20,11 @@ test('oidcc-response-type-missing: is an error at the redirect URI, or a page', 
   expect(answerOf(page)).toMatchObject({ error: 'invalid_request', state: 's' });
 });
 
-test('oidcc-ensure-request-without-nonce-succeeds-for-code-flow: and none is made up', async () => {
+test('oidcc-ensure-request-without-nonce-succeeds-for-code-flow: and no nonce is made up', async () => {
   expect(await read((await tokens()).id_token)).not.toHaveProperty('nonce');
 });
 
-test('oidcc-idtoken-signature: RS256, with a key that the JWKS names', async () => {
+test('oidcc-idtoken-signature: is RS256, with a key that the JWKS contains', async () => {
   const { id_token } = await tokens({ nonce: 'n' });
   expect(await read(id_token)).toMatchObject({
     nonce: 'n',
@@ -43,11 +43,11 @@ describe('userinfo', () => {
     ['get', (token: string) => gate.get('userinfo', { authorization: `Bearer ${token}` })],
     ['post-header', (token: string) => gate.post('userinfo', {}, { authorization: `Bearer ${token}` })],
     ['post-body', (token: string) => gate.post('userinfo', { access_token: token })],
-  ])('oidcc-userinfo-%s: says who it is', async (_name, call) => {
+  ])('oidcc-userinfo-%s: returns the person’s sub', async (_name, call) => {
     expect(await call((await tokens()).access_token)).toMatchObject({ status: 200, json: { sub: 'auth0|alice' } });
   });
 
-  test('without a token, or with another’s word for one, 401 says how to ask', async () => {
+  test('a userinfo request without a token, or with an invalid one, gets a 401 that names the scheme', async () => {
     expect((await gate.get('userinfo')).headers.get('www-authenticate')).toMatch(/^Bearer/);
     const wrong = await userinfo('made-up');
     expect(wrong.status).toBe(401);
@@ -59,24 +59,24 @@ describe('userinfo', () => {
     email: ['email', 'email_verified'],
     phone: ['phone_number', 'phone_number_verified'],
   };
-  test.each(Object.entries(all))('oidcc-scope-%s: brings its claims and no others', async (scope, claims) => {
+  test.each(Object.entries(all))('oidcc-scope-%s: returns its claims and no others', async (scope, claims) => {
     const { json } = await userinfo((await tokens({ scope: `openid ${scope}` })).access_token);
     for (const claim of claims) expect(json).toHaveProperty(claim);
     for (const claim of Object.values(all).flat()) if (!claims.includes(claim)) expect(json).not.toHaveProperty(claim);
   });
 
-  test('oidcc-scope-all: all of them together', async () => {
+  test('oidcc-scope-all: returns the claims of all scopes together', async () => {
     const { json } = await userinfo((await tokens({ scope: 'openid profile email phone' })).access_token);
     for (const claim of Object.values(all).flat()) expect(json).toHaveProperty(claim);
   });
 
-  test('oidcc-claims-essential: a claim asked for by name comes without its scope', async () => {
+  test('oidcc-claims-essential: a claim requested by name is returned without its scope', async () => {
     const claims = JSON.stringify({ userinfo: { name: { essential: true } } });
     const { json } = await userinfo((await tokens({ claims })).access_token);
     expect(json).toEqual({ sub: 'auth0|alice', name: 'Alice Example' });
   });
 
-  test('and whose consent is needed reads on the page what is asked for', async () => {
+  test('a claim requested by name is listed on the consent page where consent is needed', async () => {
     const browser = new Browser(gate);
     const claims = JSON.stringify({ userinfo: { phone_number: null } });
     const page = await browser.logIn(await ask({ client_id: 'third', claims }, browser));
@@ -91,7 +91,7 @@ test('oidcc-ensure-other-scope-order-succeeds: openid need not come first', asyn
   expect((await userinfo(access_token)).json).toHaveProperty('email');
 });
 
-test.each(['page', 'popup'])('oidcc-display-%s: is taken', async (display) => {
+test.each(['page', 'popup'])('oidcc-display-%s: is accepted', async (display) => {
   expect(await signIn({ display })).toHaveProperty('code');
 });
 
@@ -99,7 +99,7 @@ test.each([
   ['ui-locales', { ui_locales: 'de se' }],
   ['claims-locales', { claims_locales: 'de se' }],
   ['login-hint', { login_hint: 'alice@example.com' }],
-])('oidcc-%s: is taken', async (_name, params) => {
+])('oidcc-%s: is accepted', async (_name, params) => {
   expect(await signIn(params)).toHaveProperty('code');
 });
 
@@ -115,7 +115,7 @@ describe('sessions', () => {
     }
   };
 
-  test('oidcc-prompt-none-logged-in: the same person, signed in at the same moment', async () => {
+  test('oidcc-prompt-none-logged-in: returns the same person with the same auth_time', async () => {
     const browser = new Browser(gate);
     const first = await read((await tokens({ max_age: '10000' }, browser)).id_token);
     const { code } = answerOf(await ask({ prompt: 'none', max_age: '10000' }, browser));
@@ -143,7 +143,7 @@ describe('sessions', () => {
     });
   });
 
-  test('oidcc-id-token-hint: for who is there no question, for anybody else login_required', async () => {
+  test('oidcc-id-token-hint: succeeds silently for the signed-in person, and is login_required for anybody else', async () => {
     const browser = new Browser(gate);
     const { id_token } = await tokens({}, browser);
     expect(answerOf(await ask({ prompt: 'none', id_token_hint: id_token }, browser))).toHaveProperty('code');
@@ -154,7 +154,7 @@ describe('sessions', () => {
     });
   });
 
-  test('oidcc-ensure-request-object-is-not-needed: a request object that nobody signed is no way in', async () => {
+  test('oidcc-ensure-request-object-is-not-needed: an unsigned request object is refused', async () => {
     const none = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url');
     const request = `${none({ alg: 'none' })}.${none({ state: 'inside' })}.`;
     expect(answerOf(await ask({ request, state: 'outside' })).error).toMatch(
@@ -163,7 +163,7 @@ describe('sessions', () => {
   });
 });
 
-test('oidcc-server-client-secret-post and -basic: each client by the method that it has', async () => {
+test('oidcc-server-client-secret-post and -basic: each client authenticates with its own method', async () => {
   const { code } = await signIn();
   expect((await redeem(code!)).status).toBe(200);
   const byHeader = await signIn({ client_id: 'basic' });
@@ -172,7 +172,7 @@ test('oidcc-server-client-secret-post and -basic: each client by the method that
   expect((await gate.post('oauth/token', form, { authorization })).status).toBe(200);
 });
 
-test('oidcc-refresh-token: the new ID token speaks of the same person, session and client', async () => {
+test('oidcc-refresh-token: the new ID token has the same person, session and client', async () => {
   const { id_token, refresh_token } = await tokens({
     scope: 'openid offline_access',
     audience: api,

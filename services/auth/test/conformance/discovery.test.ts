@@ -8,12 +8,12 @@ afterAll(() => stack.disposeAsync());
 const gate = stack.use(await openGate(seed));
 const { json: metadata, headers } = await gate.get('.well-known/openid-configuration');
 
-test('oidcc-discovery-issuer: it is JSON, and the issuer is the one that was asked', () => {
+test('oidcc-discovery-issuer: the metadata is JSON with the requested issuer', () => {
   expect(headers.get('content-type')).toMatch(/^application\/json/);
   expect(metadata.issuer).toBe(gate.issuer);
 });
 
-test('what OpenID Connect Discovery 1.0 demands is there, with the values that it demands', () => {
+test('the metadata has everything that OpenID Connect Discovery 1.0 demands, with the values that it demands', () => {
   expect(metadata).toMatchObject({
     authorization_endpoint: expect.any(String),
     token_endpoint: expect.any(String),
@@ -31,7 +31,7 @@ test('what OpenID Connect Discovery 1.0 demands is there, with the values that i
   expect(metadata.id_token_signing_alg_values_supported).not.toContain('none');
 });
 
-test('every endpoint lies below the issuer, and none of them is a 404', async () => {
+test('every endpoint in the metadata lies below the issuer, and none of them answers 404', async () => {
   const endpoints = Object.entries(metadata).filter(([name]) => /_(endpoint|uri|iframe)$/.test(name)) as [
     string,
     string,
@@ -44,7 +44,7 @@ test('every endpoint lies below the issuer, and none of them is a 404', async ()
   }
 });
 
-test('the JWKS has no private part, an algorithm and a key id for each key, and none twice', async () => {
+test('each key in the JWKS has an algorithm and a unique key id, and no private part', async () => {
   const { keys } = (await gate.get('.well-known/jwks.json')).json as { keys: Record<string, string>[] };
   for (const key of keys) {
     expect(Object.keys(key).filter((name) => ['d', 'p', 'q', 'dp', 'dq', 'qi', 'k'].includes(name))).toEqual([]);

@@ -13,7 +13,7 @@ const { ask, signIn, redeem, read, userinfo } = party;
 const half = (value: string) => createHash('sha256').update(value).digest().subarray(0, 16).toString('base64url');
 
 test.each(['id_token', 'id_token token', 'code id_token', 'code id_token token'])(
-  'oidcc-ensure-request-without-nonce-fails: %s needs one',
+  'oidcc-ensure-request-without-nonce-fails: %s needs a nonce',
   async (response_type) => {
     const page = await ask({ response_type, state: 's' });
     expect(Object.fromEntries(new URLSearchParams(page.location!.hash.slice(1)))).toMatchObject({
@@ -24,7 +24,7 @@ test.each(['id_token', 'id_token token', 'code id_token', 'code id_token token']
   },
 );
 
-test('oidcc-server (id_token): the ID token alone has the nonce, and no hash of what did not come', async () => {
+test('oidcc-server (id_token): the ID token has the nonce, and no hash of a token that was not issued', async () => {
   const { id_token, code, access_token } = await signIn({ response_type: 'id_token', nonce: 'n' });
   expect([code, access_token]).toEqual([undefined, undefined]);
   const claims = await read(id_token!);
@@ -33,30 +33,30 @@ test('oidcc-server (id_token): the ID token alone has the nonce, and no hash of 
   expect(claims).not.toHaveProperty('at_hash');
 });
 
-test('oidcc-server (id_token token): at_hash is of the access token, which userinfo takes', async () => {
+test('oidcc-server (id_token token): at_hash belongs to the access token, which userinfo accepts', async () => {
   const answer = await signIn({ response_type: 'id_token token', nonce: 'n' });
   expect((await read(answer.id_token!)).at_hash).toBe(half(answer.access_token!));
   expect(answer).toMatchObject({ token_type: expect.stringMatching(/^bearer$/i), expires_in: expect.any(String) });
   expect((await userinfo(answer.access_token!)).json).toMatchObject({ sub: 'auth0|alice' });
 });
 
-test('oidcc-server (code id_token): c_hash is of the code', async () => {
+test('oidcc-server (code id_token): c_hash belongs to the code', async () => {
   const { id_token, code } = await signIn({ response_type: 'code id_token', nonce: 'n' });
   expect((await read(id_token!)).c_hash).toBe(half(code!));
 });
 
-test('oidcc-server (code id_token token): both hashes are there', async () => {
+test('oidcc-server (code id_token token): the ID token has both hashes', async () => {
   const { id_token, code, access_token } = await signIn({ response_type: 'code id_token token', nonce: 'n' });
   expect(await read(id_token!)).toMatchObject({ c_hash: half(code!), at_hash: half(access_token!) });
 });
 
-test('oidcc-server (code token): no ID token comes by the front channel, one by the code', async () => {
+test('oidcc-server (code token): only the token endpoint returns an ID token', async () => {
   const { id_token, code, access_token } = await signIn({ response_type: 'code token', nonce: 'n' });
   expect([id_token, typeof access_token]).toEqual([undefined, 'string']);
   expect(await read((await redeem(code!)).json.id_token as string)).toMatchObject({ nonce: 'n' });
 });
 
-test('the ID tokens of front channel and token endpoint speak of the same person, issuer and nonce', async () => {
+test('the ID tokens of the front channel and the token endpoint have the same person, issuer and nonce', async () => {
   const front = await signIn({ response_type: 'code id_token', nonce: 'n' }, new Browser(party.gate));
   const back = await read((await redeem(front.code!)).json.id_token as string);
   const { iss, sub, nonce } = await read(front.id_token!);

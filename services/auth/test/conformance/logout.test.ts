@@ -22,7 +22,7 @@ const confirmed = (browser: Browser, page: Page) =>
 const isSignedIn = async (browser: Browser) =>
   answerOf(await ask({ prompt: 'none' }, browser)).error !== 'login_required';
 
-test('oidcc-rp-initiated-logout: back to the application with its state, and signed out', async () => {
+test('oidcc-rp-initiated-logout: signs out and returns to the application with its state', async () => {
   const { browser, hint } = await signedIn();
   const asked = await logOut(browser, { id_token_hint: hint, post_logout_redirect_uri: bye, state: 'a b&c' });
   const page = await confirmed(browser, asked);
@@ -31,7 +31,7 @@ test('oidcc-rp-initiated-logout: back to the application with its state, and sig
   expect(await isSignedIn(browser)).toBe(false);
 });
 
-test('oidcc-rp-initiated-logout-no-state: none comes back', async () => {
+test('oidcc-rp-initiated-logout-no-state: returns without a state', async () => {
   const { browser, hint } = await signedIn();
   const page = await confirmed(browser, await logOut(browser, { id_token_hint: hint, post_logout_redirect_uri: bye }));
   expect(page.location!.href).toBe(bye);
@@ -41,14 +41,14 @@ test.each([
   ['no-post-logout-redirect-uri', (hint: string): Record<string, string> => ({ id_token_hint: hint })],
   ['no-params', () => ({})],
   ['only-state', () => ({ state: 's' })],
-])('oidcc-rp-initiated-logout-%s: a page here, and signed out', async (_name, params) => {
+])('oidcc-rp-initiated-logout-%s: signs out and shows a page of ours', async (_name, params) => {
   const { browser, hint } = await signedIn();
   const page = await confirmed(browser, await logOut(browser, params(hint)));
   expect([page.status, page.location]).toEqual([200, undefined]);
   expect(await isSignedIn(browser)).toBe(false);
 });
 
-describe('what does not prove itself leads nowhere', () => {
+describe('a logout with an invalid parameter does not redirect', () => {
   test.each([
     [
       'bad-post-logout-redirect-uri',
