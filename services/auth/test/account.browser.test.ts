@@ -82,7 +82,7 @@ async function kept<Value>(page: Page, work: () => Promise<Value>): Promise<Valu
   return value;
 }
 
-test('a walk: sign up with a passkey, lose it, recover, link another provider, be made an administrator, leave', async () => {
+test('a person signs up with a passkey, loses it, recovers the account, links a provider, is made an administrator and leaves', async () => {
   let codes: string[] = [];
   await onDevice('internal', async (page, context) => {
     // Signs up on the way to the account, and makes a passkey when it is offered.
@@ -174,7 +174,7 @@ test('a walk: sign up with a passkey, lose it, recover, link another provider, b
   });
 });
 
-test('all but keys works without JavaScript', async () => {
+test('everything at /account except passkeys works without JavaScript', async () => {
   const context = await browser.newContext({ javaScriptEnabled: false });
   context.setDefaultTimeout(patienceMs);
   try {

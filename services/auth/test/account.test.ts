@@ -79,7 +79,7 @@ const noticeOf = async (to: string, subject: string) =>
     return mails.find((mail) => mail.to?.[0]?.address === to && mail.subject === subject)?.text;
   });
 
-test('who is not signed in signs in first, and comes to the page that they wanted', async () => {
+test('a visitor who is not signed in signs in first, and then reaches the page that they wanted', async () => {
   const { browser, page } = await visit('alice', 'account/devices');
   expect(titleOf(page)).toBe('Your devices');
   const overview = await browser.get('account');
@@ -92,7 +92,7 @@ test('who is not signed in signs in first, and comes to the page that they wante
 });
 
 describe('the profile', () => {
-  test('is changed where people may change it, and nothing else is', async () => {
+  test('can be changed where the tenant allows it, and nothing else can', async () => {
     const { browser, page } = await visit('carol', 'account/profile');
     const saved = await browser.submit(page, {
       name: ' Carol Example ',
@@ -116,7 +116,7 @@ describe('the profile', () => {
     expect([refused.status, problemIn(refused)]).toEqual([400, 'Enter an address that begins with https://.']);
   });
 
-  test('has another address once a code that went there is entered', async () => {
+  test('gets a new address once the code that was mailed to it is entered', async () => {
     const { browser, page } = await visit('dave', 'account/email');
     const asked = await browser.submit(page, { email: 'dave@elsewhere.example' });
     expect(asked.html).toContain('<bdi>dave@elsewhere.example</bdi>');
@@ -143,7 +143,7 @@ describe('the profile', () => {
     expect(problemIn(taken)).toBe('This address cannot be used. Try another one.');
   });
 
-  test('tells of another address in the language of the account, not in that of whoever changes it', async () => {
+  test('announces a new address in the language of the account, not of the person who changes it', async () => {
     const { browser, page } = await visit('carol', 'account/email');
     const asked = await browser.submit(page, { email: 'carol@elsewhere.example' });
     const { action, fields } = asked.forms[0]!;
@@ -156,7 +156,7 @@ describe('the profile', () => {
 });
 
 describe('the password', () => {
-  test('is changed by who knows it; other sessions and applications end, this one goes on', async () => {
+  test('is changed by entering the current one, which ends every other session and application', async () => {
     const elsewhere = await visit('erin');
     const { browser, page } = await visit('erin', 'account/password');
     const wrong = await browser.submit(page, { old_password: 'not it at all', password: 'quite another long one' });
@@ -174,7 +174,7 @@ describe('the password', () => {
     await until('the log', async () => ['fcp', 'scp'].every(async (type) => (await logsOf('erin')).includes(type)));
   });
 
-  test('can be had by mail by who has none', async () => {
+  test('can be set by mail where the account has none', async () => {
     await db.query("UPDATE accounts SET password_hash = NULL WHERE user_id = 'auth0|frank'");
     const browser = new Browser(gate);
     const sent = await browser.submit(await browser.get('account/password'), { identifier: 'frank@example.com' });
@@ -187,7 +187,7 @@ describe('the password', () => {
   });
 });
 
-test('devices are shown with browser and address, and signed out one by one or all but this', async () => {
+test('devices are listed with browser and address, and can be signed out singly or all but this one', async () => {
   const first = await visit('grace');
   const second = await visit('grace');
   const { browser, page } = await visit('grace', 'account/devices');
@@ -210,7 +210,7 @@ test('devices are shown with browser and address, and signed out one by one or a
   expect([await alive(first), await alive(second), await alive({ browser })]).toEqual([false, false, true]);
 });
 
-test('applications are shown with what they may do, and lose it', async () => {
+test('applications are listed with their access, which can be withdrawn', async () => {
   const browser = new Browser(gate);
   const asked = { ...request, ...pkce() };
   const { code_verifier, ...params } = asked;
@@ -246,14 +246,14 @@ test('applications are shown with what they may do, and lose it', async () => {
   expect(activity.html).toContain('You signed in');
 });
 
-describe('second steps', () => {
+describe('second factors', () => {
   const secretIn = ({ html }: Page) => /<code>([A-Z2-7 ]{32,})<\/code>/.exec(html)![1]!.replaceAll(' ', '');
   const codesIn = ({ html }: Page) =>
     [...html.matchAll(/<code>((?:[0-9A-Z]{4}-){3}[0-9A-Z]{4})<\/code>/g)].map(([, code]) => code!);
   /** Of the next step, or one before: it goes on being taken should the present one end meanwhile. */
   const codeOf = (secret: string, step = 0) => new TOTP({ secret }).generate({ timestamp: Date.now() + step * 30_000 });
 
-  test('are added, and recovery codes with the first; from then on a login asks for them, and so does this page', async () => {
+  test('can be added, with recovery codes for the first, and are then asked for at login and at /account', async () => {
     const { browser, page } = await visit('ivan', 'account/security');
     expect(titleOf(page)).toBe('Second steps and passkeys');
     const form = await browser.get('account/security/otp');
@@ -321,7 +321,7 @@ describe('second steps', () => {
   });
 });
 
-test('a sign-in that was linked is shown, and leaves with all sessions', async () => {
+test('a linked sign-in is listed, and unlinking it ends all its sessions', async () => {
   const account = "'github|7', 'github', 'kate@example.com', 'auth0|kate'";
   await db.query("INSERT INTO connections (id, name, strategy) VALUES ('con_github', 'github', 'github')");
   await db.query(`INSERT INTO accounts (user_id, connection, email, linked_to) VALUES (${account})`);
@@ -342,7 +342,7 @@ test('a sign-in that was linked is shown, and leaves with all sessions', async (
   await db.query("DELETE FROM connections WHERE id = 'con_github'");
 });
 
-test('data can be had as a file, which holds nothing that signs anybody in', async () => {
+test('personal data can be downloaded, without anything that could sign a person in', async () => {
   const { browser } = await visit('mallory', 'account/data');
   const { headers, html, status } = await browser.get('account/data/download');
   expect([status, headers.get('content-disposition')]).toEqual([200, 'attachment; filename="account.json"']);
@@ -357,7 +357,7 @@ test('data can be had as a file, which holds nothing that signs anybody in', asy
 });
 
 describe('an account', () => {
-  test('is deleted by its owner, with everything that it opened', async () => {
+  test('can be deleted by its owner, together with everything that it gave access to', async () => {
     const elsewhere = await visit('niaj');
     const { browser, page } = await visit('niaj', 'account/delete');
     const unsure = await browser.submit(page, {});
@@ -370,7 +370,7 @@ describe('an account', () => {
     await until('the log', async () => (await logsOf('niaj')).includes('sdu'));
   });
 
-  test('of the last administrator stays, and a tenant may keep all', async () => {
+  test('cannot be deleted by the last administrator, nor where the tenant keeps all accounts', async () => {
     await db.query("INSERT INTO roles (id, name) VALUES ('rol_admin', 'admin')");
     const audience = `${gate.issuer}api/v2/`;
     await db.query("INSERT INTO role_permissions VALUES ('rol_admin', $1, 'update:users')", [audience]);

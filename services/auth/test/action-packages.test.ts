@@ -57,7 +57,7 @@ const made = (body: object) =>
   });
 
 describe('an action', () => {
-  test('asks another service by axios, through the gate', async () => {
+  test('calls another service with axios, through the gate', async () => {
     await set(trigger, {
       before: `const axios = require('axios').default;`,
       dependencies: latest('axios'),
@@ -82,7 +82,7 @@ describe('an action', () => {
     expect(asked).toEqual(['POST /check {"client":"machine"}', 'GET /away', 'GET /here', 'POST /raw sent']);
   });
 
-  test('computes by lodash, and by a package of ES modules', async () => {
+  test('computes with lodash, and with a package of ES modules', async () => {
     await set(trigger, {
       before: `const _ = require('lodash'); const { hash } = require('only-esm');`,
       dependencies: latest('lodash', 'only-esm'),
@@ -91,7 +91,7 @@ describe('an action', () => {
     expect(await claimed()).toEqual([[[1, 2], [3]], true]);
   });
 
-  test('has the ManagementClient of auth0, which asks through the gate, too', async () => {
+  test('has auth0’s ManagementClient, whose requests go through the gate too', async () => {
     await set(trigger, {
       before: `const { ManagementClient } = require('auth0');`,
       dependencies: latest('auth0'),
@@ -101,7 +101,7 @@ describe('an action', () => {
     expect(await claimed()).toContain('tenant.example is not among ACTIONS_ALLOWED_HOSTS');
   });
 
-  test('has no package that it does not name, though another one does', async () => {
+  test('cannot use a package that only another action lists', async () => {
     await set(trigger, {
       dependencies: latest('axios'),
       body: `const tries = ['lodash', 'follow-redirects', 'axios/../lodash', './lodash', '${npm.folder}/node_modules/lodash'];
@@ -111,7 +111,7 @@ describe('an action', () => {
     expect(await claimed()).toEqual([]);
   });
 
-  test('that lies in the folder of actions has what the folder of packages lists', async () => {
+  test('from the folder of actions can use what the package.json of the package folder lists', async () => {
     expect((await signIn()).id['https://mine.example/words']).toEqual(['one', 'two']);
   });
 
@@ -125,7 +125,7 @@ describe('an action', () => {
   });
 });
 
-test('a folder without node_modules, or whose package.json is none, keeps the gate from starting', () => {
+test('the gate does not start with a package folder that lacks node_modules or has an invalid package.json', () => {
   const folder = mkdtempSync(join(tmpdir(), 'no-packages-'));
   expect(() => openActionPackages(folder)).toThrow('ACTIONS_PACKAGES');
   mkdirSync(join(folder, 'node_modules'));
@@ -134,8 +134,8 @@ test('a folder without node_modules, or whose package.json is none, keeps the ga
   expect(() => openActionPackages(folder)).toThrow('ACTIONS_PACKAGES');
 });
 
-describe('dependencies', () => {
-  test('are read back as they were given, with the action and with each version', async () => {
+describe('dependencies of an action', () => {
+  test('are returned as they were given, with the action and with each version', async () => {
     const dependencies = [
       { name: 'axios', version: '1.x' },
       { name: 'lodash', version: 'latest' },
@@ -165,8 +165,12 @@ describe('dependencies', () => {
     ['a path', [{ name: '../../etc', version: 'latest' }], 'Not a name of a package'],
     ['a path below a scope', [{ name: '@a/../../etc', version: 'latest' }], 'Not a name of a package'],
     ['one package twice', latest('axios', 'axios'), 'same name'],
-    ['two that are not there', latest('axios', 'one', 'two'), 'one is not installed here; two is not installed here'],
-  ])('are refused: %s', async (_what, dependencies, said) => {
+    [
+      'two packages that are not there',
+      latest('axios', 'one', 'two'),
+      'one is not installed here; two is not installed here',
+    ],
+  ])('are refused when they name %s', async (_what, dependencies, said) => {
     const refused = {
       status: 400,
       body: expect.objectContaining({
@@ -180,7 +184,7 @@ describe('dependencies', () => {
     expect(await manage('PATCH', `actions/actions/${body.id}`, { dependencies })).toEqual(refused);
   });
 
-  test('that are gone from the folder keep an action from being deployed', async () => {
+  test('that were removed from the folder prevent a deployment of the action', async () => {
     const path = npm.write('leaves', { 'index.js': '' });
     const { body } = await made({ dependencies: latest('leaves'), deploy: true });
     renameSync(path, `${path}-away`);

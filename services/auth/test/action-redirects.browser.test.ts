@@ -44,24 +44,27 @@ const ways: Record<string, (page: Page, address: string, state: string) => Promi
     ),
 };
 
-test.each(Object.keys(ways))('somebody leaves from the page of the password and comes back by %s', async (method) => {
-  const context = await browser.newContext({ ignoreHTTPSErrors: true });
-  context.setDefaultTimeout(patienceMs);
-  try {
-    const page = await context.newPage();
-    const { code_verifier, ...challenge } = pkce();
-    const request = { client_id: 'web', redirect_uri, response_type: 'code', scope: 'openid', ...challenge };
-    await page.goto(`${gate.issuer}authorize?${new URLSearchParams(request)}`);
-    await logIn(page);
-    await page.waitForURL('https://terms.example/accept?**');
-    const state = new URL(page.url()).searchParams.get('state')!;
-    await ways[method]!(page, `${gate.issuer}continue`, state);
-    await page.waitForURL('https://app.example/cb?**');
-    const code = new URL(page.url()).searchParams.get('code')!;
-    const client = { client_id: 'web', client_secret: 'web-secret', redirect_uri, code_verifier };
-    const { id } = await gate.ask({ grant_type: 'authorization_code', ...client, code });
-    expect(id).toMatchObject({ sub: 'auth0|alice', 'https://mine.example/by': method });
-  } finally {
-    await context.close();
-  }
-});
+test.each(Object.keys(ways))(
+  'somebody redirected by an action after the password page comes back by %s',
+  async (method) => {
+    const context = await browser.newContext({ ignoreHTTPSErrors: true });
+    context.setDefaultTimeout(patienceMs);
+    try {
+      const page = await context.newPage();
+      const { code_verifier, ...challenge } = pkce();
+      const request = { client_id: 'web', redirect_uri, response_type: 'code', scope: 'openid', ...challenge };
+      await page.goto(`${gate.issuer}authorize?${new URLSearchParams(request)}`);
+      await logIn(page);
+      await page.waitForURL('https://terms.example/accept?**');
+      const state = new URL(page.url()).searchParams.get('state')!;
+      await ways[method]!(page, `${gate.issuer}continue`, state);
+      await page.waitForURL('https://app.example/cb?**');
+      const code = new URL(page.url()).searchParams.get('code')!;
+      const client = { client_id: 'web', client_secret: 'web-secret', redirect_uri, code_verifier };
+      const { id } = await gate.ask({ grant_type: 'authorization_code', ...client, code });
+      expect(id).toMatchObject({ sub: 'auth0|alice', 'https://mine.example/by': method });
+    } finally {
+      await context.close();
+    }
+  },
+);

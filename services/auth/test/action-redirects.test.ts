@@ -65,7 +65,7 @@ const fault = (said: string) =>
     (await logs('type:actions_execution_failed')).find(({ details }) => String(details.description).includes(said)),
   );
 
-test('one sends somebody elsewhere; those that follow wait until they are back, and run once', async () => {
+test('an action redirects somebody, and the actions after it wait for their return and run once', async () => {
   await set('post-login', terms, after);
   for (const method of ['GET', 'POST']) {
     const before = await metadata();
@@ -96,7 +96,7 @@ test('one sends somebody elsewhere; those that follow wait until they are back, 
   }
 });
 
-test('what an action says to who comes back counts, and a page of consent may follow', async () => {
+test('what an action decides about somebody who comes back is applied, and a consent page may follow', async () => {
   await set('post-login', terms, after);
   const first = await leave();
   const refused = await back(first.browser, first.state, await answerOf({ accepted: false, state: first.state }));
@@ -113,7 +113,7 @@ test('what an action says to who comes back counts, and a page of consent may fo
   expect(await metadata()).toEqual(before);
 });
 
-test('another browser’s state opens nothing, and the sign-in that it is of goes on', async () => {
+test('the state of a redirect opens nothing in another browser, and the sign-in it belongs to continues', async () => {
   await set('post-login', terms, after);
   const victim = await leave();
   const attacker = await leave();
@@ -129,7 +129,7 @@ test('another browser’s state opens nothing, and the sign-in that it is of goe
   expect((await tokensOf((await back(victim.browser, victim.state, answer)).location)).status).toBe(200);
 });
 
-test('a token that is expired, of another secret, of another sign-in, or of no algorithm is not believed', async () => {
+test('a returned token is not accepted if it has expired, is signed with another secret or algorithm, or belongs to another sign-in', async () => {
   await set('post-login', terms, after);
   const none = (state: string) =>
     `${[{ alg: 'none' }, { accepted: true, state, exp: 9e9 }].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')}.`;
@@ -149,7 +149,7 @@ test('a token that is expired, of another secret, of another sign-in, or of no a
   }
 });
 
-test('who does not come back is not signed in: not by the way around it, nor when the hour is over', async () => {
+test('somebody who does not come back is not signed in, neither by skipping the redirect nor after its hour is over', async () => {
   await set('post-login', terms, after);
   const { browser, location, state } = await leave();
   const path = pathOf(browser);
@@ -169,7 +169,7 @@ test('who does not come back is not signed in: not by the way around it, nor whe
   expect((await back(browser, late.state, await answerOf({ accepted: true, state: late.state }))).status).toBe(400);
 });
 
-test('of two tabs each goes on by its own state', async () => {
+test('two tabs of one browser each continue with their own state', async () => {
   await set('post-login', terms, after);
   const first = await leave();
   const second = await leave(first.browser);
@@ -179,7 +179,7 @@ test('of two tabs each goes on by its own state', async () => {
   }
 });
 
-test('the same answer sent many times at once continues the sign-in once', async () => {
+test('an answer that is sent many times at once continues the sign-in once', async () => {
   await set('post-login', terms, after);
   const before = await metadata();
   const { browser, state } = await leave();
@@ -189,7 +189,7 @@ test('the same answer sent many times at once continues the sign-in once', async
   expect((await metadata()).after).toBe((before.after ?? 0) + 1);
 });
 
-test('of what is sent to one state again and again only so much is kept', async () => {
+test('only so much data is kept for one state, however often it is sent', async () => {
   await set('post-login', terms);
   const { state } = await leave();
   const body = new URLSearchParams({ state, answer: 'x'.repeat(50_000) });
@@ -200,7 +200,7 @@ test('of what is sent to one state again and again only so much is kept', async 
   expect(sent.filter(({ status }) => status === 400)).toHaveLength(10);
 });
 
-test('where no browser can be sent on there is no redirect: `canRedirect` is false, or the request is refused', async () => {
+test('where no browser can be redirected, `canRedirect` is false or the request is refused', async () => {
   await set('post-login', terms, after);
   const { browser, state } = await leave();
   const { json } = await tokensOf((await back(browser, state, await answerOf({ accepted: true, state }))).location);
@@ -225,7 +225,7 @@ test('where no browser can be sent on there is no redirect: `canRedirect` is fal
 test.each([
   ['no web address', `api.redirect.sendUserTo('javascript:alert(1)');`, '', 'needs an http or https URL'],
   ['no function for who comes back', `api.redirect.sendUserTo('https://x.example');`, '', 'does not export onContinue'],
-])('one that has %s keeps people out', async (_what, body, before, said) => {
+])('a redirect with %s keeps people out', async (_what, body, before, said) => {
   await set('post-login', { body, before });
   const page = await new Browser(gate).authorize(request);
   expect(page.status).toBe(200);
@@ -235,7 +235,7 @@ test.each([
   await fault(said);
 });
 
-test('a device waits for who was sent elsewhere while confirming it', async () => {
+test('a device waits for somebody who was redirected while confirming its code', async () => {
   await set('post-login', terms, after);
   const grant_type = 'urn:ietf:params:oauth:grant-type:device_code';
   // Asked once each: who asks again has to wait for seconds.
@@ -263,7 +263,7 @@ test('a device waits for who was sent elsewhere while confirming it', async () =
   });
 });
 
-test('/account opens to who came back, and to nobody before', async () => {
+test('/account opens only after somebody has come back from a redirect', async () => {
   await set('post-login', terms, after);
   const browser = new Browser(gate);
   const page = await browser.logIn(await browser.get('account'), 'alice@example.com', password);

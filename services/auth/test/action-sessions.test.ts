@@ -11,8 +11,8 @@ afterAll(() => stack.disposeAsync());
 const gate = stack.use(await openActionsGate({ ACTIONS_TIMEOUT_MS: '20000' }));
 const { set, signIn, byPassword, byExchange, manage, logs } = gate;
 
-describe('a second factor', () => {
-  test('asks for a second factor: a page, or `mfa_required`; where none is switched on nobody gets past it', async () => {
+describe('a second factor requested by an action', () => {
+  test('is asked for on a page or with `mfa_required`, and nobody gets past it where no factor is switched on', async () => {
     await set(
       'post-login',
       `if (!event.authentication.methods.find(({ name }) => name === 'mfa')) api.multifactor.enable('any', { allowRememberBrowser: false });`,
@@ -46,7 +46,7 @@ describe('a second factor', () => {
     await manage('PUT', 'guardian/factors/otp', { enabled: false });
   });
 
-  test('asks for a second factor at a refresh: who has one proves it by the MFA API, and no more comes of it than of the refresh token', async () => {
+  test('is asked for at a refresh, proven by the MFA API, and gains nothing beyond the refresh token', async () => {
     const client = { client_id: 'stepping', client_secret: 'stepping-secret' };
     await manage('PUT', 'guardian/factors/otp', { enabled: true });
     await set('post-login');
@@ -105,7 +105,7 @@ describe('a session', () => {
   const client = { client_id: 'web', client_secret: 'web-secret' };
   const request = { client_id: 'web', redirect_uri: 'https://app.example/cb', response_type: 'code', scope: 'openid' };
 
-  test('is told to actions with its times and its device, and a refresh token without being one', async () => {
+  test('is described to actions with its times and its device, as is a refresh token without a session', async () => {
     await set(
       'post-login',
       `api.accessToken.setCustomClaim('session', event.session ?? null);
@@ -132,7 +132,7 @@ describe('a session', () => {
     expect(JSON.stringify(refreshed.access)).not.toContain(json.refresh_token);
   });
 
-  test('is ended by an action with what applications hold of it, or without', async () => {
+  test('is ended by an action, with or without the refresh tokens of its applications', async () => {
     for (const preserve of [true, false]) {
       await set('post-login');
       const browser = new Browser(gate);
@@ -155,7 +155,7 @@ describe('a session', () => {
     await set('post-login');
   });
 
-  test('ends when an action says, and a refresh token that it revokes is gone', async () => {
+  test('ends when an action says so, together with a refresh token that the action revokes', async () => {
     await set('post-login', `api.session.setExpiresAt(Date.now() + 1_500);`);
     const browser = new Browser(gate);
     const { json, status } = await signIn({}, browser);

@@ -56,8 +56,8 @@ const unmodified = `
   api.user.setUserMetadata('colour', 'blue');
 `;
 
-describe('post-login', () => {
-  test('sets claims in tokens and keeps metadata, by what it is told of the sign-in', async () => {
+describe('a post-login action', () => {
+  test('sets claims in tokens and keeps metadata, using the details of the sign-in', async () => {
     await set('post-login', unmodified);
     const first = await signIn();
     expect(first.id).toMatchObject({ from_a_file: 'hello', [`${mine}roles`]: [] });
@@ -78,7 +78,7 @@ describe('post-login', () => {
     });
   });
 
-  test('runs again for a refresh token, a password and an exchange, and then only', async () => {
+  test('also runs for a refresh token, a password and an exchange, and for no other grant', async () => {
     await set('post-login', `api.accessToken.setCustomClaim('protocol', event.transaction.protocol);`);
     const { json, access } = await signIn();
     expect(access.protocol).toBe('oidc-basic-profile');
@@ -91,7 +91,7 @@ describe('post-login', () => {
     expect((await machine()).access).not.toHaveProperty('protocol');
   });
 
-  test('refuses: the application hears why, the log too, and a refresh token that was refused is still good', async () => {
+  test('can refuse a sign-in: the application and the log get its reason, and a refused refresh token stays valid', async () => {
     await set(
       'post-login',
       `if (event.transaction.protocol !== 'oidc-basic-profile' || event.request.query.login_hint) api.access.deny('Not on Mondays');`,
@@ -126,7 +126,7 @@ describe('post-login', () => {
     });
   });
 
-  test('adds and removes scopes among those of the API', async () => {
+  test('adds and removes scopes of the requested API', async () => {
     await set(
       'post-login',
       `api.accessToken.addScope('write:x').accessToken.removeScope('read:x'); api.accessToken.addScope('no:such');`,
@@ -136,7 +136,7 @@ describe('post-login', () => {
     expect(access.scope).toBe(scope);
   });
 
-  test('cannot set what is the protocol’s', async () => {
+  test('cannot set the protocol’s own claims', async () => {
     await set(
       'post-login',
       `for (const name of ['sub', 'aud', 'iss', 'exp', 'scope', 'permissions', 'org_id', 'gid', '__proto__', 'https://x.auth0.com/a', 'mine']) {
@@ -147,7 +147,7 @@ describe('post-login', () => {
       expect(Object.keys(claims).filter((name) => claims[name] === 'false')).toEqual(['mine']);
   });
 
-  test('several run in order, and the later ones see what the earlier ones have set', async () => {
+  test('runs in its order, and sees what the earlier ones have set', async () => {
     await set(
       'post-login',
       `api.user.setAppMetadata('step', 1); api.transaction.setMetadata('a', 'b');`,
@@ -157,7 +157,7 @@ describe('post-login', () => {
     expect((await manage('GET', 'users/auth0%7Calice')).body.app_metadata).not.toHaveProperty('step');
   });
 
-  test('runs once in a sign-in, though a page of consent comes between', async () => {
+  test('runs once in a sign-in, though a consent page comes between', async () => {
     await set(
       'post-login',
       `api.user.setAppMetadata('count', (event.user.app_metadata.count ?? 0) + 1); api.idToken.setCustomClaim('count', 1);`,
@@ -184,7 +184,7 @@ describe('post-login', () => {
     expect((await manage('GET', 'users/auth0%7Calice')).body.app_metadata.count).toBe(1);
   });
 
-  test('reaches what it may by fetch', async () => {
+  test('can reach allowed hosts with fetch', async () => {
     const server = createServer((request, response) =>
       response.setHeader('x-method', request.method!).end('{"plan":"silver"}'),
     );
@@ -199,7 +199,7 @@ describe('post-login', () => {
     server.close();
   });
 
-  test('that is changed runs as it is from the next sign-in on', async () => {
+  test('that is changed runs in its new form from the next sign-in on', async () => {
     await set('post-login', `api.idToken.setCustomClaim('which', 'old');`);
     expect((await signIn()).id.which).toBe('old');
     await set('post-login', `api.idToken.setCustomClaim('which', 'new');`);
@@ -209,7 +209,7 @@ describe('post-login', () => {
   });
 });
 
-test('credentials-exchange sets claims of a machine’s token, and refuses it with the error that it names', async () => {
+test('a credentials-exchange action sets claims of a machine token, or refuses it with the error that it names', async () => {
   await set(
     'credentials-exchange',
     `if (event.client.client_id !== 'machine') return;
@@ -225,7 +225,7 @@ test('credentials-exchange sets claims of a machine’s token, and refuses it wi
   expect((await machine()).access).not.toHaveProperty([`${mine}for`]);
 });
 
-describe('around an account', () => {
+describe('actions around an account', () => {
   const signUp = (email: string) =>
     gate.post('dbconnections/signup', {
       client_id: 'web',
@@ -234,7 +234,7 @@ describe('around an account', () => {
       password,
     });
 
-  test('pre-user-registration refuses in its own words, to applications and on the page, and gives metadata', async () => {
+  test('pre-user-registration refuses with its own text, to applications and on the page, and sets metadata', async () => {
     await set(
       'pre-user-registration',
       `if (event.user.email.endsWith('@blocked.example')) return api.access.deny('domain', 'Use your <b>own</b> address.');
@@ -262,7 +262,7 @@ describe('around an account', () => {
     await set('pre-user-registration');
   });
 
-  test('post-user-registration and post-change-password run afterwards, and hold nobody up', async () => {
+  test('post-user-registration and post-change-password run afterwards and delay nobody', async () => {
     const seen: string[] = [];
     const server = createServer((request, response) => {
       seen.push(decodeURIComponent(request.url!));
@@ -283,8 +283,8 @@ describe('around an account', () => {
   });
 });
 
-describe('one that fails', () => {
-  test('keeps everybody out, tells the application nothing of itself, and is in the log without its secrets', async () => {
+describe('an action that fails', () => {
+  test('keeps everybody out, shows the application no details, and is logged without its secrets', async () => {
     const body = `throw new Error('no answer with ' + event.secrets.KEY);`;
     await set('post-login', { body, secrets: { KEY: 'a secret value' } });
     const { error } = await signIn();
@@ -303,14 +303,14 @@ describe('one that fails', () => {
   test.each([
     ['what is not here', `api.prompt.render('a form');`, 'not in Gatepost'],
     ['what is not installed', `require('axios');`, 'Cannot find module'],
-  ])('names %s', async (_what, body, said) => {
+  ])('is logged by naming %s', async (_what, body, said) => {
     await set('post-login', body);
     expect((await signIn()).error.get('error')).toBe('access_denied');
     await logged('type:actions_execution_failed', said);
     await set('post-login');
   });
 
-  test('lets everybody past where that was chosen', async () => {
+  test('lets everybody past where the tenant has chosen so', async () => {
     await using open = await openActionsGate({ ACTIONS_ON_FAULT: 'open', ACTIONS_TIMEOUT_MS: '20000' });
     await open.set(
       'post-login',
@@ -325,7 +325,7 @@ describe('one that fails', () => {
   });
 });
 
-test('a folder that no trigger has, or code that is none, stops the start', async () => {
+test('the gate does not start with a folder that is not a trigger’s, or with code that cannot be parsed', async () => {
   const wrong = stack.adopt(await mkdtemp(join(tmpdir(), 'actions-')), (path) => rm(path, { recursive: true }));
   await mkdir(join(wrong, 'post-sign-in'));
   await mkdir(join(wrong, 'post-login'));
@@ -333,7 +333,7 @@ test('a folder that no trigger has, or code that is none, stops the start', asyn
   await expect(openActionsGate({ ACTIONS_DIR: wrong })).rejects.toThrow(/post-sign-in[\s\S]*bad\.js/);
 });
 
-test('an action that does nothing costs a refresh, a password and a sign-in no more than one statement', async () => {
+test('an action that does nothing adds at most one database statement to a refresh, a password grant and a sign-in', async () => {
   await using plain = await openActionsGate({ ACTIONS_TIMEOUT_MS: '20000' });
   const { json } = await plain.signIn();
   const client = { client_id: 'web', client_secret: 'web-secret', refresh_token: json.refresh_token! };

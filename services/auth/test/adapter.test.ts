@@ -31,10 +31,10 @@ const stores: [string, (model: string) => Adapter][] = [
 let sequence = 0;
 const newId = () => `artefact-${++sequence}`;
 
-describe.each(stores)('%s', (_name, open) => {
+describe.each(stores)('the adapter for %s', (_name, open) => {
   const adapter = open('RefreshToken');
 
-  test('gives back what was put in, and undefined for what was not', async () => {
+  test('finds what was stored, and undefined for anything else', async () => {
     const id = newId();
     const payload = {
       jti: id,
@@ -49,7 +49,7 @@ describe.each(stores)('%s', (_name, open) => {
     expect(await adapter.find(newId())).toBeUndefined();
   });
 
-  test('hands out a fresh copy each time', async () => {
+  test('returns a fresh copy each time', async () => {
     const id = newId();
     await adapter.upsert(id, { jti: id, claims: {} }, 60);
     const first = await adapter.find(id);
@@ -57,21 +57,21 @@ describe.each(stores)('%s', (_name, open) => {
     expect(await adapter.find(id)).toEqual({ jti: id, claims: {} });
   });
 
-  test('replaces on a second upsert', async () => {
+  test('replaces an artefact on a second upsert', async () => {
     const id = newId();
     await adapter.upsert(id, { jti: id, scope: 'a' }, 60);
     await adapter.upsert(id, { jti: id, scope: 'b' }, 60);
     expect((await adapter.find(id))?.scope).toBe('b');
   });
 
-  test('forgets what was destroyed', async () => {
+  test('forgets a destroyed artefact', async () => {
     const id = newId();
     await adapter.upsert(id, { jti: id }, 60);
     await adapter.destroy(id);
     expect(await adapter.find(id)).toBeUndefined();
   });
 
-  test('keeps a consumed artefact until its expiry, so that its reuse can be told', async () => {
+  test('keeps a consumed artefact until its expiry, so that reuse is detected', async () => {
     const id = newId();
     await adapter.upsert(id, { jti: id }, 60);
     const before = Math.floor(Date.now() / 1000);
@@ -81,14 +81,14 @@ describe.each(stores)('%s', (_name, open) => {
     expect(consumed).toBeLessThanOrEqual(Date.now() / 1000);
   });
 
-  test('does not keep what expired', async () => {
+  test('does not keep an expired artefact', async () => {
     const id = newId();
     await adapter.upsert(id, { jti: id }, 1);
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     expect(await adapter.find(id)).toBeUndefined();
   });
 
-  test('revokes all artefacts of a grant and no other', async () => {
+  test('revokes all artefacts of one grant and of no other', async () => {
     const [one, two, other] = [newId(), newId(), newId()];
     await adapter.upsert(one, { jti: one, grantId: 'grant-1' }, 60);
     await adapter.upsert(two, { jti: two, grantId: 'grant-1' }, 30);
@@ -99,7 +99,7 @@ describe.each(stores)('%s', (_name, open) => {
     expect(await adapter.find(other)).toBeDefined();
   });
 
-  test('refuses to consume what does not exist', async () => {
+  test('refuses to consume an artefact that does not exist', async () => {
     await expect(adapter.consume(newId())).rejects.toMatchObject({ error: 'invalid_grant' });
   });
 
@@ -113,7 +113,7 @@ describe.each(stores)('%s', (_name, open) => {
   });
 });
 
-test('a grant that was revoked is not revived by whoever was about to extend it', async () => {
+test('a request that was about to extend a revoked grant does not revive it', async () => {
   await pool.query("INSERT INTO accounts (user_id, connection) VALUES ('auth0|grantor', 'c')");
   const grants = makePostgresAdapter(pool, 'Grant');
   const payload = { jti: 'grant-3', accountId: 'auth0|grantor', clientId: 'c' };
@@ -125,7 +125,7 @@ test('a grant that was revoked is not revived by whoever was about to extend it'
   expect(await grants.find('grant-3')).toBeUndefined();
 });
 
-test('each grant that is revoked is announced to other processes, and gone at once', async () => {
+test('each revoked grant is announced to other processes, and gone there at once', async () => {
   const announced: (string | undefined)[] = [];
   const listener = new pg.Client({ connectionString: url });
   await listener.connect();
@@ -152,7 +152,7 @@ test('a session is found by its uid, a device code by its user code', async () =
   expect(await codes.findByUserCode('BCDF')).toMatchObject({ jti: 'device-1' });
 });
 
-test('a proof is taken once, by whichever of eight parallel requests comes first', async () => {
+test('a DPoP proof is accepted once, by whichever of eight parallel requests comes first', async () => {
   const inAMinute = Math.floor(Date.now() / 1_000) + 60;
   const unique = (issuer: string) => makeUnique(redis, prefix)(issuer, 'proof-1', inAMinute);
   const results = await Promise.all(Array.from({ length: 8 }, () => unique('client')));
@@ -160,7 +160,7 @@ test('a proof is taken once, by whichever of eight parallel requests comes first
   expect([await unique('client'), await unique('another')]).toEqual([false, true]);
 });
 
-test('an assertion that ends at a fraction of a second, or never as far as anybody lives, is taken once too', async () => {
+test('a client assertion with a fractional or absurdly distant expiry is also accepted once', async () => {
   const unique = makeUnique(redis, prefix);
   for (const exp of [Date.now() / 1_000 + 60.5, 1e300, Number.POSITIVE_INFINITY])
     expect([await unique('client', `until ${exp}`, exp), await unique('client', `until ${exp}`, exp)]).toEqual([
@@ -169,14 +169,14 @@ test('an assertion that ends at a fraction of a second, or never as far as anybo
     ]);
 });
 
-test('the store never holds an id that is a secret', async () => {
+test('no secret is stored as an id', async () => {
   const adapter = hashIds(makePostgresAdapter(pool, 'Secret'));
   await adapter.upsert('the-secret', { jti: 'the-secret' }, 60);
   const { rows } = await pool.query("SELECT id, payload::text FROM artefacts WHERE model = 'Secret'");
   expect(rows).toEqual([{ id: hashId('the-secret'), payload: '{}' }]);
 });
 
-test('PostgreSQL keeps a backslash, and refuses as the request’s fault what it cannot keep', async () => {
+test('PostgreSQL stores a backslash, and a value that it cannot store is the request’s fault', async () => {
   const adapter = makePostgresAdapter(pool, 'RefreshToken');
   const payload = { nonce: '\\u0000 \\\\ud800 \u{1f600}' };
   await adapter.upsert('backslash', payload, 60);
@@ -185,7 +185,7 @@ test('PostgreSQL keeps a backslash, and refuses as the request’s fault what it
     await expect(adapter.upsert('never', { nonce }, 60)).rejects.toMatchObject({ error: 'invalid_request' });
 });
 
-test('a grant goes with its account, and none is written for an account that is gone', async () => {
+test('a grant is deleted with its account, and none is written for a deleted account', async () => {
   const grants = makePostgresAdapter(pool, 'Grant');
   const account = () => pool.query("INSERT INTO accounts (user_id, connection) VALUES ('auth0|once', 'db')");
   const remove = () => pool.query("DELETE FROM accounts WHERE user_id = 'auth0|once'");

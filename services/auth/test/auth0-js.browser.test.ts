@@ -125,12 +125,12 @@ test('checkSession renews in a hidden frame of another site, and says login_requ
   expect(session).toMatchObject({ httpOnly: true, secure: true, sameSite: 'None', domain: 'localhost' });
 });
 
-test('checkSession of a client whose allowed web origins lack the page hears nothing', async () => {
+test('checkSession gets no answer when the client’s allowed web origins lack the page', async () => {
   const page = await open();
   expect(await checkSession(page, { clientID: 'stranger', timeout: 1_500 })).toMatchObject({ error: 'timeout' });
 });
 
-test('popup.authorize logs in in a window of its own, whose callback page hands the tokens over and closes', async () => {
+test('popup.authorize logs in in a window of its own, whose callback page hands over the tokens and closes', async () => {
   const page = await open();
   const opened = context.waitForEvent('page');
   const answer = page.evaluate(
@@ -148,7 +148,7 @@ test('popup.authorize logs in in a window of its own, whose callback page hands 
   await closed;
 });
 
-test('popup.authorize hears why there are no tokens', async () => {
+test('popup.authorize receives the error when there are no tokens', async () => {
   const page = await open();
   const opened = context.waitForEvent('page');
   const answer = page.evaluate(
@@ -163,7 +163,7 @@ test('popup.authorize hears why there are no tokens', async () => {
   expect(await answer).toMatchObject({ code: 'login_required' });
 });
 
-test('no picture or frame of another site signs anybody in, whatever its address brings along', async () => {
+test('no image or frame of another site signs anybody in, whatever its address contains', async () => {
   // The attacker's own sign-in by a link, up to the address that would end it.
   const authParams = { response_type: 'id_token', redirect_uri: `${app}/callback`, scope: 'openid', nonce: 'n' };
   const asked = { client_id: 'spa', connection: 'email', email: 'alice@example.com', send: 'link', authParams };
@@ -203,7 +203,7 @@ test('no picture or frame of another site signs anybody in, whatever its address
   expect(await checkSession(page)).toMatchObject({ error: 'login_required' });
 });
 
-test('authorize with response_mode form_post arrives as a form', async () => {
+test('authorize with response_mode=form_post arrives as a form', async () => {
   const page = await open();
   await page.evaluate(() =>
     web.authorize({ redirectUri: `${location.origin}/callback`, responseMode: 'form_post', state: 's', nonce: 'n' }),

@@ -26,7 +26,7 @@ async function loggedIn(): Promise<Browser> {
 const answer = (page: Page): Record<string, string> =>
   Object.fromEntries(new URLSearchParams(page.location!.hash ? page.location!.hash.slice(1) : page.location!.search));
 
-test('the code flow: identifier, password, 302 with code, state and iss, then tokens', async () => {
+test('the code flow leads from identifier and password to a redirect with code, state and iss, and to tokens', async () => {
   const browser = new Browser(gate);
   const proof = pkce();
   const first = await browser.authorize({ ...base, ...proof, response_type: 'code', audience: api });
@@ -67,7 +67,7 @@ test('the code flow: identifier, password, 302 with code, state and iss, then to
   });
 });
 
-test('a wrong password says nothing about the account, and the page can be tried again', async () => {
+test('a wrong password reveals nothing about the account, and the page can be tried again', async () => {
   const browser = new Browser(gate);
   const first = await browser.authorize({ ...base, ...pkce(), response_type: 'code' });
   const wrong = await browser.logIn(first, 'alice@example.com', 'wrong');
@@ -98,7 +98,7 @@ describe('response types', () => {
     expect(answer(page)).toMatchObject({ state: base.state, iss: issuer });
   });
 
-  test('bare token without openid, as auth0-js asks, gives an access token for the audience', async () => {
+  test('response_type=token without openid, as auth0-js sends it, gives an access token for the audience', async () => {
     const browser = await loggedIn();
     const page = await browser.authorize({ ...base, response_type: 'token', scope: 'read:x', audience: api });
     const { access_token, token_type, expires_in } = answer(page);
@@ -106,7 +106,7 @@ describe('response types', () => {
     expect(decodeJwt(access_token!)).toMatchObject({ aud: api, scope: 'read:x' });
   });
 
-  test('sec-025-query-mode: tokens never go into a query', async () => {
+  test('sec-025-query-mode: tokens are never put into a query', async () => {
     const browser = await loggedIn();
     for (const response_type of ['token', 'id_token', 'id_token token', 'code token']) {
       const page = await browser.authorize({ ...base, ...pkce(), response_type, response_mode: 'query' });
@@ -117,7 +117,7 @@ describe('response types', () => {
 });
 
 describe('response modes', () => {
-  test('fragment for a code', async () => {
+  test('a code is returned in the fragment when the client asks for it', async () => {
     const page = await (await loggedIn()).authorize({
       ...base,
       ...pkce(),
@@ -128,7 +128,7 @@ describe('response modes', () => {
   });
 
   test.each(['code', 'id_token token'])(
-    'form_post of %s: 200, hidden fields, posted to the redirect URI',
+    'form_post returns %s in hidden fields that are posted to the redirect URI',
     async (response_type) => {
       const page = await (await loggedIn()).authorize({
         ...base,
@@ -171,7 +171,7 @@ describe('response modes', () => {
     expect(page.headers.get('x-frame-options')).toBeNull();
   });
 
-  test('sec-024-web-message-no-session: login_required is posted, no login page framed', async () => {
+  test('sec-024-web-message-no-session: login_required is posted, and no login page is framed', async () => {
     const page = await new Browser(gate).authorize({
       ...base,
       ...pkce(),
@@ -183,7 +183,7 @@ describe('response modes', () => {
     expect(page.html).toContain('login_required');
   });
 
-  test('sec-023-web-message-origin: an origin that is not allowed gets nothing posted', async () => {
+  test('sec-023-web-message-origin: nothing is posted to an origin that is not allowed', async () => {
     const browser = await loggedIn();
     const page = await browser.get(
       `authorize?${new URLSearchParams({ ...base, ...pkce(), response_type: 'code', response_mode: 'web_message' })}`,
@@ -201,7 +201,7 @@ describe('response modes', () => {
     expect(web.html).not.toContain('authorization_response');
   });
 
-  test('discovery tells of all of them', async () => {
+  test('discovery lists all response types and modes', async () => {
     const { json } = await gate.get('.well-known/openid-configuration');
     expect(json.response_modes_supported).toEqual(
       expect.arrayContaining(['query', 'fragment', 'form_post', 'web_message']),
@@ -236,12 +236,12 @@ describe('errors', () => {
     expect(answer(page)).toMatchObject({ error: 'unsupported_response_type', state: base.state, iss: issuer });
   });
 
-  test('a response type the client may not use is unauthorized_client', async () => {
+  test('a response type that the client may not use is unauthorized_client', async () => {
     const page = await new Browser(gate).authorize({ ...base, client_id: 'web', response_type: 'id_token token' });
     expect(answer(page)).toMatchObject({ error: 'unauthorized_client' });
   });
 
-  test('sec-042-pkce: a public client must bring a challenge, and plain is refused', async () => {
+  test('sec-042-pkce: a public client must send a code challenge, and plain is refused', async () => {
     const without = await new Browser(gate).authorize({ ...base, response_type: 'code' });
     expect(answer(without).error).toBe('invalid_request');
     const plain = await new Browser(gate).authorize({
@@ -253,7 +253,7 @@ describe('errors', () => {
     expect(answer(plain).error).toBe('invalid_request');
   });
 
-  test('sec-026-prompt-none: without a session login_required, with another prompt invalid_request', async () => {
+  test('sec-026-prompt-none: prompt=none gives login_required without a session, and invalid_request with another prompt', async () => {
     const none = await new Browser(gate).authorize({ ...base, ...pkce(), response_type: 'code', prompt: 'none' });
     expect(answer(none).error).toBe('login_required');
     expect(none.status).toBe(302);
@@ -275,7 +275,7 @@ describe('errors', () => {
 describe('consent', () => {
   const request = { ...base, client_id: 'third', response_type: 'code', scope: 'openid read:x', audience: api };
 
-  test('names the application as text, the API, and each scope; refusing is access_denied', async () => {
+  test('names the application as text, the API and each scope, and refusing is access_denied', async () => {
     const browser = new Browser(gate);
     const page = await browser.logIn(await browser.authorize(request), 'bob@example.com');
     expect(page.html).toContain('Third &#60;b&#62;Party');
@@ -307,7 +307,7 @@ describe('consent', () => {
     expect((await one.submit(page, { csrf: other.forms[0]!.fields.csrf!, identifier: 'x@y.z' })).status).toBe(403);
   });
 
-  test('sec-076-foreign-uid: somebody else’s interaction shows the stale page', async () => {
+  test('sec-076-foreign-uid: another person’s interaction shows a page saying that it is out of date', async () => {
     const page = await new Browser(gate).authorize(request);
     const stranger = await new Browser(gate).get(page.url);
     expect(stranger.status).toBe(400);
@@ -316,7 +316,7 @@ describe('consent', () => {
 });
 
 describe('sessions', () => {
-  test('prompt=login and max_age=0 ask again; max_age with a fresh session does not', async () => {
+  test('prompt=login and max_age=0 ask again, but max_age with a fresh session does not', async () => {
     const browser = await loggedIn();
     expect((await browser.authorize({ ...base, ...pkce(), response_type: 'code', prompt: 'login' })).status).toBe(200);
     expect((await browser.authorize({ ...base, ...pkce(), response_type: 'code', max_age: '0' })).status).toBe(200);
@@ -331,7 +331,7 @@ describe('sessions', () => {
     expect(browser.cookies.get('_session /')!.value).not.toBe(before);
   });
 
-  test('somebody else can log in over a session, which ends', async () => {
+  test('another person can log in over a session, which then ends', async () => {
     const browser = await loggedIn();
     const page = await browser.authorize({ ...base, ...pkce(), response_type: 'id_token', prompt: 'login' });
     const swap = await browser.logIn(page, 'bob@example.com');
@@ -340,7 +340,7 @@ describe('sessions', () => {
   });
 });
 
-test('ext- parameters of Auth0’s alphabet reach the page, ten at most, and survive a reload and PAR', async () => {
+test('up to ten ext- parameters with Auth0’s characters reach the page, and survive a reload and PAR', async () => {
   const ext = Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`ext-p${index}`, `v${index}`]));
   const template =
     '<!doctype html><html><head>{%- auth0:head -%}</head><body><i>{{ transaction.params["ext-p0"] }}|{{ transaction.params["ext-p1"] }}|{{ transaction.params["ext-p11"] }}|{{ transaction.params["ext-bad!"] }}</i>{%- auth0:widget -%}</body></html>';

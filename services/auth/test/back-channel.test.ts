@@ -100,7 +100,7 @@ test.each([
     },
   ],
 ])(
-  'sec-080-back-channel: after %s the application gets a logout token for its session, and no other',
+  'sec-080-back-channel: after %s the application gets a logout token for its own session only',
   async (_path, logOut) => {
     await listenAt('spa', '/logout');
     const { browser, claims, id_token_hint } = await loggedIn();
@@ -121,7 +121,7 @@ test.each([
   },
 );
 
-test('a seed names where an application is told, and by which of Auth0’s initiators it wants to be', async () => {
+test('a seed sets an application’s back-channel logout URI and Auth0’s initiators for it', async () => {
   const { browser, id_token_hint } = await loggedIn();
   const request = { redirect_uri: 'https://app.example/cb', scope: 'openid', nonce: 'n', response_type: 'id_token' };
   for (const client_id of ['untold', 'told']) await browser.authorize({ ...request, client_id });
@@ -136,14 +136,14 @@ test.each([
   [{ mode: 'custom', selected_initiators: ['password-changed'] }, []],
   [{ mode: 'custom', selected_initiators: ['idp-logout', 'rp-logout'] }, ['/chosen']],
   [{ mode: 'all' }, ['/chosen']],
-])('by the management API with %j, %j is told', async (initiators, told) => {
+])('with the initiators %j set by the management API, the logout tokens go to %j', async (initiators, told) => {
   await listenAt('spa', '/chosen', initiators);
   const { browser, id_token_hint } = await loggedIn();
   await browser.submit(await browser.get(`oidc/logout?id_token_hint=${id_token_hint}`));
   expect(heard.map(({ url }) => url)).toEqual(told);
 });
 
-test('sec-080-hanging: an application that does not answer keeps nobody from logging out', async () => {
+test('sec-080-hanging: an application that does not answer delays nobody’s logout', async () => {
   await listenAt('spa', '/hangs');
   const { browser, id_token_hint } = await loggedIn();
   const page = await browser.submit(await browser.get(`oidc/logout?id_token_hint=${id_token_hint}`));
@@ -154,7 +154,7 @@ test('sec-080-hanging: an application that does not answer keeps nobody from log
 });
 
 test.each(['http', 'https'])(
-  'sec-099-back-channel: under an issuer of %s no address of our own network is told anything, unless it is listed',
+  'sec-099-back-channel: with an issuer of %s no logout token is sent to our own network, unless it is listed',
   async (scheme) => {
     await listenAt('spa', '/inside');
     const port = await freePort();

@@ -49,7 +49,7 @@ test('sec-094-rotation: a new key is published before it signs, the old one stay
   expect(await kids()).toEqual([made!.kid, old]);
 });
 
-test('the audit log tells of tokens and logins, without secrets', async () => {
+test('the audit log records tokens and logins, without secrets', async () => {
   const browser = new Browser(gate);
   const page = await browser.authorize({
     client_id: 'web',
@@ -68,7 +68,7 @@ test('the audit log tells of tokens and logins, without secrets', async () => {
   expect(text).not.toMatch(/correct horse|wrong password|machine-secret|eyJ/);
 });
 
-test('the audit log tells of logouts and of tokens that were refused, with the error and without what was shown', async () => {
+test('the audit log records logouts and refused tokens with the error, without the token itself', async () => {
   const request = { client_id: 'web', redirect_uri: 'https://app.example/cb', response_type: 'code', scope: 'openid' };
   for (const path of ['v2/logout?client_id=web', 'oidc/logout?client_id=web']) {
     const browser = new Browser(gate);
@@ -103,7 +103,7 @@ test('the audit log tells of logouts and of tokens that were refused, with the e
   expect(JSON.stringify(told)).not.toContain('canary');
 });
 
-test('with EVENTS_ACCOUNT its events are published as CloudEvents', async () => {
+test('with EVENTS_ACCOUNT audit events are published as CloudEvents', async () => {
   const events = await until('the events', async () => {
     const got = (await management('POST', `/api/queues/${name}/gatepost.events/get`, {
       count: 50,
@@ -122,7 +122,7 @@ test('with EVENTS_ACCOUNT its events are published as CloudEvents', async () => 
   expect(JSON.parse(login.payload)).toMatchObject({ user_id: 'auth0|alice', client_id: 'web' });
 });
 
-test('a gate that starts while RabbitMQ is away issues tokens, and hands its events over when RabbitMQ comes', async () => {
+test('a gate that starts without RabbitMQ issues tokens, and hands over its events when RabbitMQ comes', async () => {
   const own = stack.use(await freshVhost());
   const broker = stack.use(await openCuttable(own.url));
   await broker.cut();
@@ -143,7 +143,7 @@ test('a gate that starts while RabbitMQ is away issues tokens, and hands its eve
   });
 });
 
-test('expired rows are deleted in batches, live ones stay', async () => {
+test('expired rows are deleted in batches, and live rows stay', async () => {
   await pool.query(
     "INSERT INTO artefacts (model, id, payload, expires_at) SELECT 'Old', g::text, '{}', now() - interval '1 hour' FROM generate_series(1, 12000) g",
   );

@@ -17,7 +17,7 @@ const signIn = async (address: string, captcha?: string | ((challenge: string) =
   return browser.submit(page, { password: alice.password, ...(given !== undefined && { captcha: given }) });
 };
 
-test('asks nobody at first', async () => {
+test('bot detection is off at first', async () => {
   expect(usual).toMatchObject({ challenge_password_policy: 'never', monitoring_mode_enabled: false });
   const page = await passwordPage(browserAt('192.0.2.70'), 'bob@example.com');
   expect(challengeOn(page)).toBeUndefined();
@@ -26,7 +26,7 @@ test('asks nobody at first', async () => {
   });
 });
 
-test('always: the password page wants its challenge solved, and says so where there is no JavaScript', async () => {
+test('when set to always, the password page asks for a solved challenge, and says so without JavaScript', async () => {
   await protect(name, { challenge_password_policy: 'always' });
   const page = await passwordPage(browserAt('192.0.2.71'), 'bob@example.com');
   expect(page.html).toContain('The check needs JavaScript');
@@ -60,7 +60,7 @@ test('always: the password page wants its challenge solved, and says so where th
   await back();
 });
 
-test('when risky: after failures from that address, or of that login', async () => {
+test('when set to risky, a challenge is asked for after failures from that address or with that login', async () => {
   await protect(name, { challenge_password_policy: 'when_risky', bot_detection_level: 'medium' });
   const first = await passwordPage(browserAt('192.0.2.74'), 'alice@example.com');
   expect(challengeOn(first)).toBeUndefined();
@@ -74,7 +74,7 @@ test('when risky: after failures from that address, or of that login', async () 
   await back();
 });
 
-test('when risky: a sign-up after others from that address', async () => {
+test('when set to risky, a sign-up needs a challenge after others from the same address', async () => {
   await protect(name, { challenge_password_policy: 'when_risky', bot_detection_level: 'medium' });
   expect(await statuses(5, (index) => signup('192.0.2.78', `robot${index}@example.com`))).toEqual(
     Array<number>(5).fill(200),
@@ -86,7 +86,7 @@ test('when risky: a sign-up after others from that address', async () => {
   await back();
 });
 
-test('sign-ups, mails for a new password and codes by API answer in Auth0’s words, and take a solution', async () => {
+test('the API for sign-ups, password mails and codes answers in Auth0’s words, and accepts a solution', async () => {
   const always = { challenge_password_policy: 'always', challenge_passwordless_policy: 'always' };
   await protect(name, { ...always, challenge_password_reset_policy: 'always' });
   const doors = [
@@ -110,7 +110,7 @@ test('sign-ups, mails for a new password and codes by API answer in Auth0’s wo
   await back();
 });
 
-test('the pages for a sign-up, a new password and a code want theirs', async () => {
+test('the pages for sign-up, a new password and a code ask for a challenge too', async () => {
   const always = { challenge_password_policy: 'always', challenge_passwordless_policy: 'always' };
   await protect(name, { ...always, challenge_password_reset_policy: 'always' });
   const browser = browserAt('192.0.2.77');

@@ -51,7 +51,7 @@ async function signIn(client_id: string, params: Record<string, string> = {}) {
 }
 
 // What used to fail: Rust's openidconnect refuses a sign-in over an updated_at that is a text.
-test('by the standard userinfo has the claims and updated_at in seconds, and the ID token says who it is', async () => {
+test('a conformant client gets the claims from userinfo, with updated_at in seconds, and only the identity from the ID token', async () => {
   const { idToken, userinfo } = await signIn('spa');
   expect(userinfo).toMatchObject({ sub: 'auth0|alice', ...person, updated_at: expect.any(Number) });
   expect(Math.abs((userinfo!.updated_at as number) - Date.now() / 1000)).toBeLessThan(86_400);
@@ -59,7 +59,7 @@ test('by the standard userinfo has the claims and updated_at in seconds, and the
   for (const name of [...Object.keys(person), 'updated_at', 'nickname']) expect(idToken).not.toHaveProperty(name);
 });
 
-test('by the standard an ID token that comes alone has the claims, and the claims parameter puts one into any', async () => {
+test('a conformant client gets the claims in an ID token that comes alone, or where the claims parameter asks for them', async () => {
   const alone = await signIn('spa', { response_type: 'id_token' });
   expect(alone.idToken).toMatchObject({ ...person, updated_at: expect.any(Number) });
   const asked = await signIn('spa', { claims: JSON.stringify({ id_token: { email: null } }) });
@@ -67,12 +67,12 @@ test('by the standard an ID token that comes alone has the claims, and the claim
   expect(asked.idToken).not.toHaveProperty('name');
 });
 
-test('a client that is set to Auth0’s way finds all of it in the ID token, updated_at as a text', async () => {
+test('a client set to Auth0’s behaviour finds all claims in the ID token, with updated_at as a text', async () => {
   const { idToken, userinfo } = await signIn('auth0-spa');
   for (const claims of [idToken, userinfo]) expect(claims).toMatchObject({ ...person, updated_at: expect.any(String) });
 });
 
-test('the password grant keeps to it as well', async () => {
+test('the password grant follows the same setting', async () => {
   const tokens = async (client_id: string) => {
     const form = { grant_type: 'password', username: 'alice@example.com', password: 'correct horse battery staple' };
     const { json } = await gate.post('oauth/token', { ...form, client_id, client_secret: 'trusted-secret', scope });
@@ -82,7 +82,7 @@ test('the password grant keeps to it as well', async () => {
   expect(await tokens('auth0-trusted')).toMatchObject(person);
 });
 
-test('acr: what is wished for is no condition, and the ID token tells what it was', async () => {
+test('a voluntary acr is no condition, and the ID token states the one that was reached', async () => {
   const { json } = await gate.get('.well-known/openid-configuration');
   const multiFactor = 'http://schemas.openid.net/pape/policies/2007/06/multi-factor';
   expect(json.acr_values_supported).toEqual(['1', multiFactor]);
@@ -95,7 +95,7 @@ test('acr: what is wished for is no condition, and the ID token tells what it wa
 
 // OpenID Connect Core 5.5.1.1, and the error of its extension "unmet_authentication_requirements".
 test.each([{ values: ['urn:higher', 'urn:highest'] }, { value: 'urn:higher' }])(
-  'an essential acr of %j is refused before anybody signs in for nothing',
+  'an essential acr of %j that cannot be reached is refused before the login page',
   async (wanted) => {
     const page = await new Browser(gate).get(
       `authorize?${new URLSearchParams({
@@ -117,7 +117,7 @@ test.each([{ values: ['urn:higher', 'urn:highest'] }, { value: 'urn:higher' }])(
   },
 );
 
-test('nobody has an address here: the scope is not offered, and whoever asks for it gets the rest', async () => {
+test('the scope address is not offered, and a client that requests it gets the rest', async () => {
   const { json } = await gate.get('.well-known/openid-configuration');
   expect(json.scopes_supported).toEqual(['openid', 'profile', 'email', 'phone', 'offline_access']);
   expect(json.claims_supported).not.toContain('address');
@@ -125,7 +125,7 @@ test('nobody has an address here: the scope is not offered, and whoever asks for
   expect(userinfo).toEqual({ sub: 'auth0|alice', email: 'alice@example.com', email_verified: true });
 });
 
-test('the tenant’s setting holds for clients without one of their own', async () => {
+test('the tenant’s setting applies to clients without a setting of their own', async () => {
   const client = new pg.Client({ connectionString: gate.databaseUrl });
   await client.connect();
   await client.query('UPDATE auth.settings SET oidc_conformant_claims = false');

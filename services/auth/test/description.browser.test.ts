@@ -6,7 +6,7 @@ import { chromium } from 'playwright-core';
 import { openGate } from './gate.ts';
 import { fullSeed } from './seeds.ts';
 
-test('/docs loads nothing from elsewhere, keeps to its policy, and has a place for each operation', async () => {
+test('/docs loads nothing from elsewhere, obeys its policy, and lists each operation', async () => {
   await using gate = await openGate(fullSeed);
   const browser = await chromium.launch(launchOptions);
   try {

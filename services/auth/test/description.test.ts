@@ -36,7 +36,7 @@ test('each operation of the management API has its line in descriptions.ts, and 
   expect(Object.keys(descriptions).sort()).toEqual(own.sort());
 });
 
-test('what is served is described, but for pages that people see', async () => {
+test('every route that is served is described, except for the hosted pages', async () => {
   const described = Object.keys(describeGate().paths).filter((path) => !path.startsWith('/api/v2/'));
   const pages =
     /^\/(interaction|account|login\/callback|continue|change-password|email-verification|passwordless\/link|docs|activate|branding-preview|exports)|^\/$/;
@@ -53,7 +53,7 @@ test('what is served is described, but for pages that people see', async () => {
   expect(discovery.service_documentation).toBe(`${gate.issuer}docs`);
 });
 
-test('what is described is served', async () => {
+test('every route that is described is served', async () => {
   for (const [path, operations] of Object.entries(describeGate().paths)) {
     if (path.startsWith('/api/v2/')) continue;
     for (const method of Object.keys(operations)) {
@@ -64,7 +64,7 @@ test('what is described is served', async () => {
   }
 });
 
-test('/docs may load nothing from elsewhere', async () => {
+test('the policy of /docs allows loading nothing from elsewhere', async () => {
   const { headers } = await gate.get('docs');
   expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; script-src 'self'; style-src 'sha256-/);
   expect(headers.get('content-security-policy')).not.toMatch(/unsafe|https?:|\*/);

@@ -52,7 +52,7 @@ async function enrol(browser: Browser, email: string, asked: Record<string, stri
 }
 
 describe('an authenticator app', () => {
-  test('is set up where a request asks for several factors, with ten recovery codes; the next login asks for its code', async () => {
+  test('is set up where a request asks for several factors, with ten recovery codes, and then asked for at the next login', async () => {
     const browser = new Browser(gate);
     const { choice, form, secret, recovery, done } = await enrol(browser, 'alice@example.com');
     expect(choice.html).toContain('Authenticator app');
@@ -73,7 +73,7 @@ describe('an authenticator app', () => {
     });
   });
 
-  test('a code that was taken is refused in other browsers, in words that say so', async () => {
+  test('refuses a code that was used already, also in another browser, and says so', async () => {
     const { secret } = await enrol(new Browser(gate), 'bob@example.com');
     const [one, two] = [new Browser(gate), new Browser(gate)];
     const pages = await Promise.all(
@@ -85,7 +85,7 @@ describe('an authenticator app', () => {
     expect([refused.status, refused.html]).toEqual([400, expect.stringContaining('was used already')]);
   });
 
-  test('wants a fresh login: a session of an hour ago logs in anew before it sets one up', async () => {
+  test('is set up only after a fresh login, so that a session of one hour must log in again', async () => {
     const browser = new Browser(gate);
     expect(claimsOf(await browser.logIn(await browser.authorize(request), 'carol@example.com')).acr).toBeUndefined();
     await ageSessions('auth0|carol', 3_600);
@@ -108,8 +108,8 @@ async function ageSessions(userId: string, seconds: number): Promise<void> {
   }
 }
 
-describe('step-up', () => {
-  test('asks a session for the second factor alone, and leaves its auth_time as it was', async () => {
+describe('step-up authentication', () => {
+  test('asks a session only for the second factor, and leaves its auth_time as it was', async () => {
     const browser = new Browser(gate);
     const { secret } = await enrol(new Browser(gate), 'dave@example.com');
     const first = claimsOf(
@@ -128,7 +128,7 @@ describe('step-up', () => {
     expect(claimsOf(await browser.authorize({ ...stepUp, prompt: 'none' })).acr).toBe(multiFactor);
   });
 
-  test('a client whose policy is `always` sets one up for everybody; one of `never` asks nobody', async () => {
+  test('a client whose MFA policy is `always` has everybody set up a factor, and one of `never` asks nobody', async () => {
     const browser = new Browser(gate);
     const { choice, done } = await enrol(browser, 'erin@example.com', { ...request, client_id: 'strict' });
     expect(choice.html).toContain('asks for more than a password');
@@ -141,7 +141,7 @@ describe('step-up', () => {
     expect((await lax.authorize(request)).html).toContain('authenticator app shows');
   });
 
-  test('an acr that nobody can reach is refused', async () => {
+  test('an unsupported acr is refused', async () => {
     const claims = JSON.stringify({ id_token: { acr: { essential: true, value: 'urn:unknown' } } });
     expect(errorOf(await new Browser(gate).authorize({ ...request, claims }))).toBe(
       'unmet_authentication_requirements',
@@ -150,7 +150,7 @@ describe('step-up', () => {
 });
 
 describe('a recovery code', () => {
-  test('logs in once, whichever way it is typed', async () => {
+  test('logs in once, however it is typed', async () => {
     const { recovery } = await enrol(new Browser(gate), 'frank@example.com');
     const logInBy = async (code: string) => {
       const browser = new Browser(gate);
@@ -167,7 +167,7 @@ describe('a recovery code', () => {
 });
 
 describe('codes by mail and text message', () => {
-  test('are set up by a first code, and sent at the next login to an address that is shown in part', async () => {
+  test('are set up with a first code, and sent at later logins to an address that is shown in part', async () => {
     const browser = new Browser(gate);
     const choice = await browser.logIn(await browser.authorize(stepUp), 'grace@example.com');
     const form = await browser.submit(choice, { factor: 'email' });
@@ -196,7 +196,7 @@ async function codeSentTo(to: string, seen = 0): Promise<string> {
   return /code is (\d{6})/.exec(message)![1]!;
 }
 
-test('a remembered browser is not asked again, but where the request asks for several factors; it is forgotten on request', async () => {
+test('a remembered browser skips the second factor unless the request asks for several, and can be forgotten', async () => {
   const { secret } = await enrol(new Browser(gate), 'heidi@example.com');
   const browser = new Browser(gate);
   const asked = await browser.logIn(await browser.authorize(request), 'heidi@example.com');
@@ -213,7 +213,7 @@ test('a remembered browser is not asked again, but where the request asks for se
   );
 });
 
-test('a login with an authenticator app costs at most three statements more than one by password alone', async () => {
+test('a login with an authenticator app takes at most three statements more than one with a password alone', async () => {
   const statementsOf = async (email: string, secret?: string) => {
     const before = statements;
     const browser = new Browser(gate);

@@ -145,19 +145,19 @@ describe('client authentication', () => {
     ['the token endpoint', `${issuer}oauth/token`],
     ['the PAR endpoint', `${issuer}oauth/par`],
     ['another', 'https://other.example/'],
-  ])('aud must be the issuer as a text, not %s', async (_what, aud) => {
+  ])('the aud of an assertion must be the issuer as a string, not %s', async (_what, aud) => {
     expect(await push(request, await assertion({ aud }))).toMatchObject(refused);
     expect((await push(request, await assertion())).status).toBe(201);
   });
 
   // 5.4.1, 2
-  test('RS256 is refused though the key would do, and is good for clients without the profile', async () => {
+  test('RS256 is refused for a FAPI client, though other clients may use it with the same key', async () => {
     expect(await push(request, await assertion({}, 'RS256'))).toMatchObject(refused);
     expect((await push(request, await assertion({}, 'RS256', 'plain'))).status).toBe(201);
   });
 
   // 5.3.2.1, 13
-  test('a clock eight seconds ahead is forgiven, one a minute and more is not', async () => {
+  test('an assertion from a clock eight seconds ahead is accepted, from one a minute ahead it is not', async () => {
     const now = Math.floor(Date.now() / 1000);
     const ahead = (seconds: number) => ({ iat: now + seconds, nbf: now + seconds, exp: now + seconds + 60 });
     expect((await push(request, await assertion(ahead(8)))).status).toBe(201);
@@ -166,7 +166,7 @@ describe('client authentication', () => {
   });
 
   // 5.3.2.2, 4
-  test('a pushed request without it, or with an assertion used before, is refused', async () => {
+  test('a pushed request without client authentication, or with a used assertion, is refused', async () => {
     expect((await push(request, { client_id: 'bank' })).status).toBe(401);
     const once = await assertion();
     expect((await push(request, once)).status).toBe(201);
@@ -178,7 +178,7 @@ describe('authorization requests', () => {
   const error = (fields: object) => ({ status: 400, json: fields });
 
   // 5.3.2.2, 3
-  test('one that was not pushed is refused', async () => {
+  test('an authorization request that was not pushed is refused', async () => {
     const page = await new Browser(gate).authorize({ ...request, client_id: 'bank' });
     expect(page.location?.searchParams.get('error') ?? page.status).toBe('invalid_request');
     expect(page.location?.searchParams.has('code')).toBe(false);
@@ -190,7 +190,7 @@ describe('authorization requests', () => {
     expect(await push(rest)).toMatchObject(error({ error: 'invalid_request' }));
   });
 
-  test('PKCE is by S256 alone', async () => {
+  test('PKCE accepts S256 only', async () => {
     expect(await push({ ...request, code_challenge_method: 'plain' })).toMatchObject(
       error({ error: 'invalid_request' }),
     );
@@ -203,7 +203,7 @@ describe('authorization requests', () => {
   });
 
   // 5.4.1, 2, and RFC 9101
-  test('a request object is signed by the same algorithms, and its time is bounded', async () => {
+  test('a request object needs an allowed algorithm and a bounded lifetime', async () => {
     const object = async (alg: string, seconds = 60) => {
       const now = Math.floor(Date.now() / 1000);
       const claims = { ...request, client_id: 'bank', iss: 'bank', aud: issuer, nbf: now, exp: now + seconds };
@@ -215,14 +215,14 @@ describe('authorization requests', () => {
   });
 
   // 5.3.2.2, 12
-  test('a pushed request lives less than ten minutes', async () => {
+  test('a pushed request expires within ten minutes', async () => {
     expect((await push()).json.expires_in).toBeLessThan(600);
   });
 });
 
-describe('tokens', () => {
+describe('tokens of a FAPI client', () => {
   // 5.3.2.1, 4 and 5
-  test('without a DPoP proof no grant gives any', async () => {
+  test('no grant issues a token without a DPoP proof', async () => {
     const code = await codeFor();
     expect(await redeem(code, {})).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
     const machine = { grant_type: 'client_credentials', audience: api };
@@ -232,7 +232,7 @@ describe('tokens', () => {
   });
 
   // 5.3.2.1, 12
-  test('a code that was asked for with a key, by proof or by its thumbprint, is redeemed with that key alone', async () => {
+  test('a code bound to a DPoP key, by proof or by its thumbprint, can be redeemed with that key only', async () => {
     const other = await generateKeyPair('ES256', { extractable: true });
     const byProof = await codeFor(await proof('oauth/par'));
     expect(await redeem(byProof, await proof('oauth/token', 'POST', undefined, other))).toMatchObject({
@@ -248,7 +248,7 @@ describe('tokens', () => {
     expect(json.error).toBe('invalid_request');
   });
 
-  test('a token is worth nothing without its key', async () => {
+  test('a token is refused without its DPoP key', async () => {
     const { json } = await redeem(await codeFor());
     const token = json.access_token as string;
     for (const scheme of ['Bearer', 'DPoP'])
@@ -258,7 +258,7 @@ describe('tokens', () => {
   });
 
   // 5.3.2.2, 9
-  test('a code is good once, and its second use ends what the first one gave', async () => {
+  test('a code works once, and its second use revokes the tokens of the first', async () => {
     const code = await codeFor();
     const { json } = await redeem(code);
     expect((await redeem(code)).json.error).toBe('invalid_grant');
@@ -268,14 +268,14 @@ describe('tokens', () => {
   });
 
   // 5.3.2.1, 2
-  test('no other grant is open, though the client lists it', async () => {
+  test('no other grant works, even if the client lists it', async () => {
     const form = { grant_type: 'password', username: 'alice@example.com', password: 'correct horse battery staple' };
     const { json } = await gate.post('oauth/token', { ...form, ...(await assertion()) }, await proof('oauth/token'));
     expect(json.error).toBe('unauthorized_client');
   });
 });
 
-describe('a client that cannot have the profile', () => {
+describe('a client that cannot have the FAPI profile', () => {
   const manage = async (method: string, path: string, body: object) => {
     const { json } = await gate.post('oauth/token', {
       grant_type: 'client_credentials',
@@ -303,12 +303,12 @@ describe('a client that cannot have the profile', () => {
     ['that is sent its codes in the clear', { callbacks: ['http://bank.example/cb'] }, /https/],
     ['at a web server on localhost', { callbacks: ['http://localhost:3000/cb'] }, /https/],
     ['of a level with mutual TLS, which nobody serves here', { compliance_level: 'fapi2_sp_mtls_mtls' }, /compliance/],
-  ])('%s is refused by the management API', async (_what, change, message) => {
+  ])('a client %s is refused by the management API', async (_what, change, message) => {
     const { status, json } = await manage('POST', 'clients', { ...good, ...change });
     expect([status, json.message]).toEqual([400, expect.stringMatching(message)]);
   });
 
-  test('the level is stored, shown, held against later changes, and taken away', async () => {
+  test('the compliance level is stored, shown, enforced for later changes, and removed', async () => {
     const { status, json } = await manage('POST', 'clients', good);
     expect([status, json.compliance_level]).toEqual([201, 'fapi2_sp_pkj_dpop']);
     const path = `clients/${json.client_id}`;
@@ -317,7 +317,7 @@ describe('a client that cannot have the profile', () => {
     expect((await manage('PATCH', path, { callbacks: ['http://bank.example/'] })).status).toBe(200);
   });
 
-  test('and by a seed, which does not apply', async () => {
+  test('a seed with an unsuitable client is refused and not applied', async () => {
     const seed = { ...fullSeed, clients: [{ ...bank, callbacks: ['http://bank.example/'] }] };
     await expect(openGate(seed)).rejects.toThrow('client bank: compliance_level');
   });

@@ -116,7 +116,7 @@ async function expectAlike({ body, headers: given }: Generated): Promise<void> {
   expect({ body, sent, answer: comparable(direct) }).toEqual({ body, sent, answer: comparable(common) });
 }
 
-test('generated requests are answered alike on both ways', async () => {
+test('generated token requests are answered alike on the fast path and the common path', async () => {
   const ten = fc.array(fc.oneof(asForm, asJson, damaged), { minLength: 10, maxLength: 10 });
   await fuzz(ten, async (all) => void (await Promise.all(all.map(expectAlike))), { numRuns: 50, timeLimitMs: 15_000 });
   expect(answered.short).toBeGreaterThan(0);

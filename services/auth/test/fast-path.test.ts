@@ -31,7 +31,7 @@ const { audience: _audience, ...nowhere } = ordinary;
 const basic = (credentials: string) => ({ authorization: `Basic ${Buffer.from(credentials).toString('base64')}` });
 const form = (fields: Record<string, string>) => new URLSearchParams(fields).toString();
 
-describe('both ways give the same token, and the short one is taken', () => {
+describe('the fast path issues the same token as the common path', () => {
   test.each<[what: string, body: string, headers?: Record<string, string>]>([
     ['by an audience', form(ordinary)],
     ['by a resource', form({ ...nowhere, resource: 'urn:es' })],
@@ -70,7 +70,7 @@ describe('both ways give the same token, and the short one is taken', () => {
 
 const json = { 'content-type': 'application/json' };
 
-describe('both ways answer alike, and it is the common one that does', () => {
+describe('the fast path leaves to the common path', () => {
   const refused = [400, 401, 403];
   test.each<[what: string, statuses: number[], body: string, headers?: Record<string, string>]>([
     ['a wrong secret', refused, form({ ...ordinary, client_secret: 'wrong' })],
@@ -152,18 +152,18 @@ describe('both ways answer alike, and it is the common one that does', () => {
   });
 });
 
-test('a body that comes in pieces is answered as one that comes at once', async () => {
+test('a token request whose body arrives in pieces is answered as one that arrives at once', async () => {
   const body = form(ordinary);
   const answer = await ask(body, { 'content-length': String(body.length) }, '', [body.slice(0, 20), body.slice(20)]);
   expect(answer).toMatchObject({ status: 200, way: 'short' });
 });
 
-test('a body of unknown length is answered', async () => {
+test('a token request without Content-Length is answered', async () => {
   const answer = await ask(form(ordinary), { 'transfer-encoding': 'chunked' });
   expect(answer).toMatchObject({ status: 200, way: 'common' });
 });
 
-test('both ways are counted and logged alike', async () => {
+test('both paths are counted and logged alike', async () => {
   const counted = async () => {
     const text = await (await fetch(`${gate.opsUrl}/metrics`)).text();
     const value = (pattern: RegExp) => Number(pattern.exec(text)?.[1] ?? 0);
@@ -194,7 +194,7 @@ test('both ways are counted and logged alike', async () => {
   expect(commonly).toEqual(shortly);
 });
 
-test('what an administrator takes away is gone on the short way too', async () => {
+test('access that an administrator takes away is gone on the fast path too', async () => {
   const managed = { ...plain, client_id: 'managed', client_secret: 'managed-secret' };
   await using other = await openGate((issuer: string) => ({
     apis,

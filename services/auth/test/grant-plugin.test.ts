@@ -13,7 +13,7 @@ const grant_type = 'urn:example:legacy-session';
 const example = fileURLToPath(new URL('../examples/grant-plugin/legacy-session.ts', import.meta.url));
 const client = { client_id: 'legacy', client_secret: 'legacy-secret', grant_types: [grant_type, 'refresh_token'] };
 
-test('a grant type from outside issues tokens like any other, to clients that list it', async () => {
+test('a grant type from a plugin issues tokens to the clients that list it', async () => {
   const gate = stack.use(
     await openGate({ ...fullSeed, clients: [...fullSeed.clients, client] }, { GRANT_PLUGINS: example }),
   );
@@ -33,6 +33,6 @@ test('a grant type from outside issues tokens like any other, to clients that li
   expect((await ask('session-of-alice', 'web')).json.error).toBe('unauthorized_client');
 });
 
-test('a module that cannot be loaded stops the start, by its name', async () => {
+test('a plugin that cannot be loaded prevents the start, and is named', async () => {
   await expect(openGate(fullSeed, { GRANT_PLUGINS: './nowhere.ts' })).rejects.toThrow('./nowhere.ts');
 });

@@ -28,7 +28,7 @@ describe('password', () => {
       headers,
     );
 
-  test('gives all scopes of the API without `scope`, and a refresh token when asked', async () => {
+  test('gives all scopes of the API without `scope`, and a refresh token on request', async () => {
     const all = await grant({ audience: api });
     expect(all).toMatchObject({ status: 200, json: { scope: 'read:x write:x admin:x' } });
     expect(all.json).not.toHaveProperty('refresh_token');
@@ -50,19 +50,19 @@ describe('password', () => {
     expect((await grant({ grant_type, realm: 'nowhere' })).json.error).toBe('invalid_request');
   });
 
-  test('sec-061-same-answer: wrong password and unknown login answer alike', async () => {
+  test('sec-061-same-answer: a wrong password and an unknown login get the same answer', async () => {
     const wrong = await grant({ password: 'wrong', username: 'bob@example.com' });
     const unknown = await grant({ password: 'wrong', username: 'nobody@example.com' });
     expect(wrong).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
     expect(unknown.json).toEqual(wrong.json);
   });
 
-  test('sec-065-ropc-first-party: only clients of the first party that list it', async () => {
+  test('sec-065-ropc-first-party: only first-party clients that list the grant may use it', async () => {
     expect((await grant({ client_id: 'untrusted' })).json.error).toBe('unauthorized_client');
     expect((await grant({ client_id: 'web', client_secret: 'web-secret' })).json.error).toBe('unauthorized_client');
   });
 
-  test('sec-062-lockout: the eleventh try of a pair is 429, the right password elsewhere works, and success clears its own pair', async () => {
+  test('sec-062-lockout: the eleventh try of a login and address is 429, the right password works elsewhere, and clears only its pair', async () => {
     const from = (address: string) => ({ 'auth0-forwarded-for': address });
     for (let index = 0; index < 10; index += 1)
       expect((await grant({ password: 'wrong' }, from('192.0.2.1'))).status).toBe(400);
@@ -92,7 +92,7 @@ describe('device code', () => {
       .json as Record<string, string>;
   const poll = (device_code: string) => gate.post('oauth/token', { grant_type, client_id: 'native', device_code });
 
-  test('the person enters the code, logs in, allows; the device gets its tokens once', async () => {
+  test('a person enters the code, logs in and allows access, and the device gets its tokens once', async () => {
     const device = await start();
     expect(device).toMatchObject({ interval: 5, verification_uri: `${gate.issuer}activate` });
     expect((await poll(device.device_code!)).json.error).toBe('authorization_pending');
@@ -112,7 +112,7 @@ describe('device code', () => {
     expect((await poll(device.device_code!)).json.error).toBe('invalid_grant');
   });
 
-  test('a confirmed code belongs to the browser that confirmed it, which may go away and come back', async () => {
+  test('a confirmed device code belongs to the browser that confirmed it, also when it comes back later', async () => {
     const device = await start();
     const browser = new Browser(gate);
     const confirm = await browser.submit(await browser.get('activate'), { user_code: device.user_code! });
@@ -125,7 +125,7 @@ describe('device code', () => {
     expect((await poll(device.device_code!)).status).toBe(200);
   });
 
-  test('aborting is access_denied for the device', async () => {
+  test('cancelling gives the device access_denied', async () => {
     const device = await start();
     const browser = new Browser(gate);
     const confirm = await browser.submit(await browser.get('activate'), { user_code: device.user_code! });
@@ -148,7 +148,7 @@ describe('passwordless code for tokens', () => {
   const grant = (otp: string, username: string, realm: string) =>
     gate.post('oauth/token', { grant_type, client_id: 'native', otp, username, realm, scope: 'openid email' });
 
-  test('by mail: the code from the outbox opens the verified account, once', async () => {
+  test('a mailed code opens the verified account once', async () => {
     const start = await startCode('email', { email: 'alice@example.com' });
     expect(start).toMatchObject({ status: 200, json: { email: 'alice@example.com' } });
     const code = await lastCode('alice@example.com');
@@ -158,7 +158,7 @@ describe('passwordless code for tokens', () => {
     expect((await grant(code, 'alice@example.com', 'email')).json.error).toBe('invalid_grant');
   });
 
-  test('by text message: the number on the first line, the text below; a new person gets an account', async () => {
+  test('a code by text message is on the first line, and a new number gets an account', async () => {
     await startCode('sms', { phone_number: '+15555550199' });
     const code = await lastCode('+15555550199');
     const message = (await gate.outbox()).find((text) => text.startsWith('+15555550199\n'));

@@ -63,7 +63,7 @@ test.each([
   });
 });
 
-test('what was typed goes along to the sign-up, and somebody else may answer for a consent', async () => {
+test('a typed address is carried over to the sign-up, and another person may answer at a consent page', async () => {
   await inTab('en', async (page) => {
     await page.goto(addressFor('third', { response_type: 'code' }));
     await page.fill('[name=identifier]', 'zoe@example.com');
@@ -88,7 +88,7 @@ test('what was typed goes along to the sign-up, and somebody else may answer for
   });
 });
 
-test('a login that wants a proof of work goes on with JavaScript, and says that it needs it without', async () => {
+test('a login that asks for proof of work continues with JavaScript, and without it says that it is needed', async () => {
   const db = new pg.Client(gate.databaseUrl);
   await db.connect();
   await db.query(

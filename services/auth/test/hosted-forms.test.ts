@@ -42,7 +42,7 @@ const linkIn = (mail: string) =>
   /http\S+change-password\?ticket=[\w-]+/.exec(mail.replace(/=\r?\n/g, '').replaceAll('=3D', '='))![0];
 
 describe('every form is answered by a redirect', () => {
-  test('whatever was posted, to an address that GET answers', async () => {
+  test('goes to an address that answers GET, whatever was posted', async () => {
     const browser = new Browser(gate);
     const first = await browser.authorize(request);
     expect(await post(browser, first, { identifier: '' })).toEqual({ status: 303, to: 'identifier' });
@@ -71,7 +71,7 @@ describe('every form is answered by a redirect', () => {
     'too-many-attempts',
     'sign-in-as',
     'consent',
-  ])('a login answers GET at /%s, and the same step of one that is over says so', async (step) => {
+  ])('the login step /%s answers GET, also for a login that is over', async (step) => {
     const browser = new Browser(gate);
     const { pathname } = new URL((await browser.authorize(request)).url);
     const page = await browser.get(`${pathname}/${step}`);
@@ -90,8 +90,8 @@ describe('every form is answered by a redirect', () => {
   });
 });
 
-describe('a reload', () => {
-  test('never counts as another try: nine wrong passwords, however often reloaded, leave the tenth', async () => {
+describe('reloading a login page', () => {
+  test('never counts as another try, so that the tenth password is still accepted after nine wrong ones', async () => {
     const browser = new Browser(gate);
     let page = await browser.submit(await browser.authorize(request), { identifier: 'nobody@example.com' });
     for (let wrong = 1; wrong <= 9; wrong += 1) page = await browser.submit(page, { password: 'wrong' });
@@ -110,7 +110,7 @@ describe('a reload', () => {
     expect(still.html).toContain('/forgot-password');
   });
 
-  test('sends no other code and no other mail', async () => {
+  test('sends no second code and no second mail', async () => {
     const browser = new Browser(gate);
     const first = await browser.authorize({ ...request, connection: 'email' });
     const code = await browser.submit(first, { identifier: 'reload@example.com' });
@@ -123,7 +123,7 @@ describe('a reload', () => {
   });
 });
 
-test('one text for an unknown address and for a wrong password', async () => {
+test('shows the same text for an unknown address and for a wrong password', async () => {
   const answers = ['alice@example.com', 'nobody.at.all@example.com'].map(async (identifier) => {
     const browser = new Browser(classic);
     const page = await browser.submit(await browser.authorize(request), { identifier, password: 'wrong' });
@@ -134,32 +134,35 @@ test('one text for an unknown address and for a wrong password', async () => {
   expect(unknown).toBe(known);
 });
 
-describe('what was typed', () => {
-  test.each(['identifier-first', 'classic'])('stays through forgot, sign-up, change and back, %s', async (kind) => {
-    const browser = new Browser(kind === 'classic' ? classic : gate);
-    const typed = 'Zoe@example.com';
-    const first = await browser.authorize(request);
-    const signup = await browser.submit(first, { identifier: typed, action: 'signup' });
-    expect([stepOf(signup), fieldOf(signup, 'email')]).toEqual(['signup', typed]);
-    const login = await browser.submit(signup, { email: typed, action: 'login' });
-    expect([stepOf(login), fieldOf(login, 'identifier')]).toEqual(['identifier', typed]);
-    const forgot =
-      kind === 'classic'
-        ? await browser.submit(login, { identifier: typed, action: 'forgot' })
-        : await browser.get(
-            `${new URL((await browser.submit(login, { identifier: typed })).url).pathname.replace(/password$/, 'forgot-password')}`,
-          );
-    expect(fieldOf(forgot, 'email').toLowerCase()).toBe(typed.toLowerCase());
-    const back = await browser.submit(forgot, { email: 'zoe@elsewhere.example', action: 'login' });
-    expect(fieldOf(back, 'identifier')).toBe('zoe@elsewhere.example');
-    const sent = await browser.submit(await browser.get(forgot.url), { email: 'zoe@example.com' });
-    expect(sent.html).toContain('zoe@example.com');
-    expect(fieldOf(await browser.get(`${new URL(first.url).pathname}/identifier`), 'identifier')).toBe(
-      'zoe@example.com',
-    );
-  });
+describe('the typed identifier', () => {
+  test.each(['identifier-first', 'classic'])(
+    'is kept through forgot-password, sign-up, change and back (%s)',
+    async (kind) => {
+      const browser = new Browser(kind === 'classic' ? classic : gate);
+      const typed = 'Zoe@example.com';
+      const first = await browser.authorize(request);
+      const signup = await browser.submit(first, { identifier: typed, action: 'signup' });
+      expect([stepOf(signup), fieldOf(signup, 'email')]).toEqual(['signup', typed]);
+      const login = await browser.submit(signup, { email: typed, action: 'login' });
+      expect([stepOf(login), fieldOf(login, 'identifier')]).toEqual(['identifier', typed]);
+      const forgot =
+        kind === 'classic'
+          ? await browser.submit(login, { identifier: typed, action: 'forgot' })
+          : await browser.get(
+              `${new URL((await browser.submit(login, { identifier: typed })).url).pathname.replace(/password$/, 'forgot-password')}`,
+            );
+      expect(fieldOf(forgot, 'email').toLowerCase()).toBe(typed.toLowerCase());
+      const back = await browser.submit(forgot, { email: 'zoe@elsewhere.example', action: 'login' });
+      expect(fieldOf(back, 'identifier')).toBe('zoe@elsewhere.example');
+      const sent = await browser.submit(await browser.get(forgot.url), { email: 'zoe@example.com' });
+      expect(sent.html).toContain('zoe@example.com');
+      expect(fieldOf(await browser.get(`${new URL(first.url).pathname}/identifier`), 'identifier')).toBe(
+        'zoe@example.com',
+      );
+    },
+  );
 
-  test('change leads back to the field with it, and login_hint fills every page until something is typed', async () => {
+  test('is prefilled after change, and login_hint fills every page until something is typed', async () => {
     const browser = new Browser(gate);
     const first = await browser.authorize({ ...request, login_hint: 'hinted@example.com' });
     const { pathname } = new URL(first.url);
@@ -171,7 +174,7 @@ describe('what was typed', () => {
     expect(fieldOf(await browser.get(edit), 'identifier')).toBe('typed@example.com');
   });
 
-  test('a sign-up asked for by the application leads to the login, and no password ever comes back', async () => {
+  test('survives the way from a requested sign-up to the login, but a password never does', async () => {
     const browser = new Browser(gate);
     const signup = await browser.authorize({ ...request, screen_hint: 'signup' });
     const faults = await browser.submit(signup, { email: 'zoe@', password: 'short' });
@@ -185,7 +188,7 @@ describe('what was typed', () => {
   });
 });
 
-test('what was typed is kept sealed, and for an hour: people type passwords into the wrong field', async () => {
+test('is stored sealed and for one hour, since people type passwords into the wrong field', async () => {
   const browser = new Browser(gate);
   await browser.submit(await browser.authorize(request), { identifier: 'hunter2 in the wrong field' });
   const keys = await redis.keys(`${gate.redisPrefix}auth:page:*`);
@@ -206,7 +209,7 @@ describe('a link for a new password', () => {
     return { sent, link: linkIn((await until('the mail', async () => (await mailsTo(email))[before]))!) };
   };
 
-  test('that was used, has expired or is wrong says so in the reader’s language, and has a new one sent', async () => {
+  test('that was used, has expired or is wrong says so in the reader’s language, and offers a new one', async () => {
     const browser = new Browser(gate);
     const { link } = await passwordLink(alice.email, browser);
     const form = await browser.get(link);
@@ -246,7 +249,7 @@ describe('a link for a new password', () => {
     expect(texts[1]!.replaceAll('nobody@', 'bob@')).toBe(texts[0]);
   });
 
-  test('is sent again a few times, and the same for nobody’s address', async () => {
+  test('can be sent again a few times, and looks the same for an unknown address', async () => {
     for (const email of [dave.email, 'nobody@example.com']) {
       const browser = new Browser(gate);
       const first = await browser.authorize(request);
@@ -262,7 +265,7 @@ describe('a link for a new password', () => {
     expect(await mailsTo(dave.email)).toHaveLength(6);
   });
 
-  test('ends the pause after too many wrong passwords, where it was used', async () => {
+  test('ends the pause after too many wrong passwords, on the network where it was used', async () => {
     const browser = new Browser(gate);
     let page = await browser.submit(await browser.authorize(request), { identifier: dave.email });
     const form = page;
@@ -280,7 +283,7 @@ describe('a link for a new password', () => {
   });
 });
 
-test('the pages of a device’s code: a reload enters nothing again, and each answer has an address of its own', async () => {
+test('the device code pages have an address for each answer, and a reload enters nothing again', async () => {
   const browser = new Browser(gate);
   const addressOf = ({ url }: Page) => new URL(url).pathname + new URL(url).search;
   const entry = await browser.get('activate');
@@ -307,7 +310,7 @@ test('the pages of a device’s code: a reload enters nothing again, and each an
   expect([addressOf(denied), denied.html.includes('Device not connected')]).toEqual(['/activate?step=denied', true]);
 });
 
-test('consent: not you? lets somebody else log in, and asks them', async () => {
+test('"Not you?" on the consent page lets another person log in, and asks them for consent', async () => {
   const browser = new Browser(gate);
   const asked = await browser.logIn(await browser.authorize(consented));
   expect(asked.html).toContain('alice@example.com');

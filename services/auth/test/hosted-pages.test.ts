@@ -11,7 +11,7 @@ afterAll(() => stack.disposeAsync());
 const gate = stack.use(await openGate(seed));
 const request = { client_id: 'third', redirect_uri: 'https://app.example/cb', response_type: 'code', scope: 'openid' };
 
-test('a browser that asks for what nobody has gets a page, a program a bare 404', async () => {
+test('a browser that opens an unknown address gets a page, and a program a bare 404', async () => {
   const page = await new Browser(gate).get('nothing-here');
   expect(page.status).toBe(404);
   expect(page.html).toContain('Page not found');
@@ -21,7 +21,7 @@ test('a browser that asks for what nobody has gets a page, a program a bare 404'
   expect(answer.headers.get('content-type')).not.toContain('html');
 });
 
-test('who opens the issuer itself in a browser reads what it is, what answers, and where to go on', async () => {
+test('a browser that opens the issuer itself sees what it is, which endpoints answer, and where to go on', async () => {
   const page = await new Browser(gate).get('');
   expect(page.status).toBe(200);
   expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
@@ -40,7 +40,7 @@ test('sec-034-ext: ext- parameters reach a page escaped, and only where a templa
   expect(page.html).not.toContain('alert(1)');
 });
 
-test('sec-077-consent: the client is named as text, with where the answer goes and each scope in words', async () => {
+test('sec-077-consent: the consent page names the client as text, the redirect target, and each scope in words', async () => {
   const browser = new Browser(gate);
   const page = await browser.logIn(await browser.authorize({ ...request, scope: 'openid email', ...pkce() }));
   expect(page.html).toContain('Third &#60;b&#62;Party&#60;/b&#62;');
@@ -50,7 +50,7 @@ test('sec-077-consent: the client is named as text, with where the answer goes a
   expect(page.html).not.toContain('<img');
 });
 
-test('speaks the language of the request, then that of the browser', async () => {
+test('hosted pages use the language of the request, then that of the browser', async () => {
   const browser = new Browser(gate);
   const german = await browser.authorize({ ...request, ...pkce(), ui_locales: 'it de' });
   expect(german.html).toContain('<html lang="de"');

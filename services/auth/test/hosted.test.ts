@@ -32,7 +32,7 @@ async function messageTo(to: string, seen = 0): Promise<string> {
 const codeIn = (message: string) => /code is (\d{6})/.exec(message)![1]!;
 
 describe('one-time codes', () => {
-  test('in place of the password, with the code from the mail', async () => {
+  test('replace the password, with the code from the mail', async () => {
     const browser = new Browser(gate);
     const password = await browser.submit(await browser.authorize(request), { identifier: 'alice@example.com' });
     const code = await browser.submit(password, { action: 'code' });
@@ -41,7 +41,7 @@ describe('one-time codes', () => {
     expect(claimsOf(done)).toMatchObject({ sub: 'auth0|alice', amr: ['otp'] });
   });
 
-  test('`connection` starts one directly and does not reuse the session', async () => {
+  test('are started directly by `connection`, which does not reuse the session', async () => {
     const browser = new Browser(gate);
     await browser.logIn(await browser.authorize(request));
     expect((await browser.authorize(request)).status).toBe(302);
@@ -54,7 +54,7 @@ describe('one-time codes', () => {
     expect(silent.location!.hash).toContain('login_required');
   });
 
-  test('`connection` is ignored while identifier-first is off: one page asks for both', async () => {
+  test('are not used for `connection` while identifier-first is off, where one page asks for both', async () => {
     const browser = new Browser(classic);
     const page = await browser.authorize({ ...request, connection: 'email' });
     expect(page.html).toMatch(/name="identifier"[\s\S]*name="password"/);
@@ -62,7 +62,7 @@ describe('one-time codes', () => {
     expect((await browser.authorize({ ...request, connection: 'email' })).status).toBe(302);
   });
 
-  test('a new code replaces the old one, and three wrong tries spend it', async () => {
+  test('are replaced by a newer code, and spent by three wrong tries', async () => {
     const browser = new Browser(gate);
     const page = await browser.submit(await browser.authorize({ ...request, connection: 'email' }), {
       identifier: 'fresh@example.com',
@@ -77,7 +77,7 @@ describe('one-time codes', () => {
 });
 
 describe('sign-up', () => {
-  test('makes an account and logs it in; the same address again is refused in words that tell nothing', async () => {
+  test('creates an account and logs it in, and refuses a taken address in words that reveal nothing', async () => {
     const browser = new Browser(gate);
     const first = await browser.authorize(request);
     const form = await browser.get(`${new URL(first.url).pathname}/signup`);
@@ -94,7 +94,7 @@ describe('sign-up', () => {
     expect(api).toMatchObject({ status: 400, json: { code: 'invalid_signup' } });
   });
 
-  test('dbconnections/signup answers in Auth0’s shape, and not limited below 30 a minute', async () => {
+  test('dbconnections/signup answers in Auth0’s shape, with a limit of 30 a minute', async () => {
     const signups = await Promise.all(
       Array.from({ length: 30 }, (_, index) =>
         gate.post('dbconnections/signup', {
@@ -110,7 +110,7 @@ describe('sign-up', () => {
   });
 });
 
-test('a lost password: the mailed link sets a new one, once, and ends sessions and tokens', async () => {
+test('a mailed link sets a new password once, and ends sessions and tokens', async () => {
   const browser = new Browser(gate);
   await browser.logIn(await browser.authorize(request), 'bob@example.com');
   const known = await gate.post('dbconnections/change_password', {
@@ -152,7 +152,7 @@ describe('logout', () => {
   const isLoggedIn = async (browser: Browser) =>
     !(await browser.authorize({ ...request, prompt: 'none' })).location!.hash.includes('login_required');
 
-  test('v2/logout ends the session and goes to a registered address only', async () => {
+  test('v2/logout ends the session and redirects to a registered address only', async () => {
     const { browser } = await loggedIn();
     const foreign = await browser.get(
       `v2/logout?client_id=spa&returnTo=${encodeURIComponent('https://evil.example/')}`,
@@ -173,7 +173,7 @@ describe('logout', () => {
     },
   );
 
-  test('sec-079-logout-confirmation: with the session’s ID token at once, without it only after a yes', async () => {
+  test('sec-079-logout-confirmation: happens at once with the session’s ID token, and without it only after confirmation', async () => {
     const { browser, id_token_hint } = await loggedIn();
     const asked = await browser.get('oidc/logout?client_id=spa');
     expect(asked.html).toContain('logout');
@@ -190,7 +190,7 @@ describe('logout', () => {
   });
 });
 
-test('logout by POST does what it does by GET', async () => {
+test('by POST does the same as by GET', async () => {
   const browser = new Browser(gate);
   const page = await browser.logIn(await browser.authorize(request));
   const id_token_hint = new URLSearchParams(page.location!.hash.slice(1)).get('id_token')!;

@@ -36,7 +36,7 @@ async function follow(url: string, browser = new Browser(gate)) {
 }
 const answerOf = ({ location }: { location?: URL | undefined }) => Object.fromEntries(location?.searchParams ?? []);
 
-test('a newcomer gets a mail, signs up by its link and is a member, with roles and metadata, whose tokens say so', async () => {
+test('an invited newcomer signs up through the mailed link and becomes a member, with roles and metadata that tokens name', async () => {
   const made = await invite('Maria@Example.com', { roles: [role], user_metadata: { colour: 'green' } });
   expect(made).toMatchObject({
     id: expect.stringMatching(/^uinv_/),
@@ -64,7 +64,7 @@ test('a newcomer gets a mail, signs up by its link and is a member, with roles a
   expect(answerOf((await follow(made.invitation_url!)).page)).toMatchObject({ error: 'invalid_request' });
 });
 
-test('who has an account signs in by it; the link is shown once, and taken back', async () => {
+test('an invited person with an account signs in through the link, which is shown once and can be revoked', async () => {
   const { id = '', invitation_url } = await invite('bob@example.com', { send_invitation_email: false });
   expect(await invitations.get(orchard, id)).not.toHaveProperty('invitation_url');
   const { browser, page } = await follow(invitation_url!);
@@ -78,7 +78,7 @@ test('who has an account signs in by it; the link is shown once, and taken back'
   await expect(invitations.get(orchard, other)).rejects.toEqual(refusal(404));
 });
 
-test('somebody else who has the link is refused, also in a session of theirs, and the invitation stays', async () => {
+test('another person with the invitation link is refused, also in their own session, and the invitation stays open', async () => {
   const { invitation_url } = await invite('carol@example.com');
   const browser = new Browser(gate);
   await browser.logIn(
@@ -96,7 +96,7 @@ test('somebody else who has the link is refused, also in a session of theirs, an
   expect(answerOf(await own.logIn(hers, 'carol@example.com'))).toHaveProperty('code');
 });
 
-test('an invitation needs an application that signs people in to organizations, and an address of its login', async () => {
+test('an invitation needs an application for organizations, and its login address', async () => {
   const spa = (change: object) => ask('PATCH', 'clients/spa', change);
   await spa({ initiate_login_uri: null });
   await expect(invite('x@example.com')).rejects.toEqual(refusal(400, 'invalid_body'));
@@ -106,7 +106,7 @@ test('an invitation needs an application that signs people in to organizations, 
   await expect(invite('x@example.com', { roles: ['rol_none'] })).rejects.toEqual(refusal(404, 'inexistent_role'));
 });
 
-test('its mail looks like the organization, in words of ours or of the tenant', async () => {
+test('an invitation mail shows the organization’s branding, in our text or the tenant’s', async () => {
   const branding = {
     logo_url: 'https://cdn.example/guild.png',
     colors: { primary: '#0a5c2f', page_background: '#ffffff' },

@@ -21,7 +21,7 @@ const gate = stack.use(await openGate(seed, { ISSUER: issuer, AUTH_PORT: String(
 
 const { json: metadata } = await gate.get('.well-known/openid-configuration');
 
-test('it is announced to the letter, and everything lies below it', () => {
+test('an issuer without a trailing slash is announced as configured, and every endpoint lies below it', () => {
   expect(metadata).toMatchObject({
     issuer,
     userinfo_endpoint: `${issuer}/userinfo`,
@@ -30,7 +30,7 @@ test('it is announced to the letter, and everything lies below it', () => {
 });
 
 // openid-client compares `iss` with it, in the answer and in the ID token.
-test('openid-client signs in and reads userinfo with the token of an API', async () => {
+test('openid-client signs in at an issuer without a slash, and reads userinfo with the token of an API', async () => {
   const config = await client.discovery(new URL(issuer), 'web', undefined, client.ClientSecretPost('web-secret'), {
     execute: [client.allowInsecureRequests],
   });
@@ -48,7 +48,7 @@ test('openid-client signs in and reads userinfo with the token of an API', async
   expect(await client.tokenIntrospection(config, tokens.access_token)).toMatchObject({ active: true, iss: issuer });
 });
 
-test('the management API is below it as well', async () => {
+test('the management API lies below an issuer without a slash as well', async () => {
   const form = { grant_type: 'client_credentials', client_id: 'manager', client_secret: 'manager-secret' };
   const { json } = await gate.post('oauth/token', { ...form, audience: `${issuer}/api/v2/` });
   const keys = createRemoteJWKSet(new URL(metadata.jwks_uri as string));

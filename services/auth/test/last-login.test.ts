@@ -8,7 +8,7 @@ import { alice, apis, machine, web } from './seeds.ts';
 
 const redirect_uri = web.callbacks[0]!;
 
-test('logins are counted and dated, each once', async () => {
+test('each login is counted and dated once', async () => {
   await using gate = await openGate((issuer: string) => ({
     apis,
     clients: [{ ...machine, client_grants: [{ audience: `${issuer}api/v2/`, scope: ['read:users'] }] }, web],

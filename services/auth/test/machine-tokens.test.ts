@@ -69,7 +69,7 @@ test('a JWT access token has the claims of RFC 9068 and ours, and verifies offli
   });
 });
 
-test('scope narrows; a scope that was not granted is invalid_scope', async () => {
+test('`scope` narrows a token, and a scope that was not granted is invalid_scope', async () => {
   expect((await token({ scope: 'read:x' })).json.scope).toBe('read:x');
   const answer = await token({ scope: 'read:x admin:x' });
   expect(answer).toMatchObject({ status: 400, json: { error: 'invalid_scope' } });
@@ -103,7 +103,7 @@ test('sec-056-audience: an unknown audience and one without a client grant are e
   });
 });
 
-test('`resource` is `audience`', async () => {
+test('`resource` means the same as `audience`', async () => {
   const answer = await gate.post('oauth/token', {
     grant_type: 'client_credentials',
     client_id: 'machine',
@@ -113,7 +113,7 @@ test('`resource` is `audience`', async () => {
   expect((await jwtVerify(answer.json.access_token as string, jwks)).payload.aud).toBe(api);
 });
 
-test('without an audience and a default one there is no token, and the refusal says what is missing', async () => {
+test('without an audience and without a default one there is no token, and the refusal says what is missing', async () => {
   const { status, json } = await gate.post('oauth/token', {
     grant_type: 'client_credentials',
     client_id: 'machine',
@@ -126,7 +126,7 @@ test('without an audience and a default one there is no token, and the refusal s
   });
 });
 
-test('the token endpoint takes JSON, as Auth0 does', async () => {
+test('the token endpoint accepts JSON, as Auth0’s does', async () => {
   const response = await fetch(`${issuer}oauth/token`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -156,14 +156,14 @@ test.each([
   expect(await response.json()).toMatchObject({ error: 'invalid_request' });
 });
 
-test('a wrong secret and an unknown client look the same', async () => {
+test('a wrong secret and an unknown client get the same answer', async () => {
   const wrong = await token({ client_secret: 'wrong' });
   const unknown = await token({ client_id: 'nobody' });
   expect(wrong).toMatchObject({ status: 401, json: { error: 'invalid_client' } });
   expect(unknown.json).toEqual(wrong.json);
 });
 
-test('secret basic and secret post serve any client with a secret, and a client with one never gets by without', async () => {
+test('a client with a secret may use Basic or the body, and never authenticates without the secret', async () => {
   const basic = await gate.post(
     'oauth/token',
     { grant_type: 'client_credentials', audience: api },
@@ -187,7 +187,7 @@ test('sec-045-two-methods: two authentication methods in one request are refused
   expect(answer).toMatchObject({ status: 400, json: { error: 'invalid_request' } });
 });
 
-test('private_key_jwt authenticates with the key of the seed, and each assertion once', async () => {
+test('private_key_jwt authenticates with the key of the seed, and accepts each assertion once', async () => {
   const assertion = await new SignJWT({})
     .setProtectedHeader({ alg: 'ES256', kid: 'k1' })
     .setIssuer('key-client')
@@ -208,7 +208,7 @@ test('private_key_jwt authenticates with the key of the seed, and each assertion
   expect(replay.json.error).toBe('invalid_client');
 });
 
-test('a grant type the client may not use is unauthorized_client', async () => {
+test('a grant type that the client may not use is unauthorized_client', async () => {
   const answer = await gate.post('oauth/token', {
     grant_type: 'client_credentials',
     client_id: 'web',
@@ -272,7 +272,7 @@ test('two gates that start at once on an empty database agree on keys and seed',
   expect(kids[2]).toEqual(kids[0]);
 });
 
-test('a gate is ready, counts its tokens and says so in metrics', async () => {
+test('a started gate is ready, and counts its tokens in metrics', async () => {
   const ready = await fetch(`${gate.opsUrl}/readyz`);
   expect(await ready.json()).toEqual({ status: 'ready' });
   const metrics = await (await fetch(`${gate.opsUrl}/metrics`)).text();

@@ -79,7 +79,7 @@ const addresses = (html = '') =>
   [...html.matchAll(/(?:src|href|url|background)\s*[=(]\s*["']?([^"')\s>]+)/gi)].map(([, url]) => url!);
 
 describe('a mail', () => {
-  test('is HTML and text, names the application and shows its logo, and loads nothing else', async () => {
+  test('has an HTML and a text part, names the application with its logo, and loads nothing else', async () => {
     const browser = new Browser(gate);
     await browser.submit(await browser.authorize({ ...request, connection: 'email' }), {
       identifier: 'alice@example.com',
@@ -97,7 +97,7 @@ describe('a mail', () => {
   test.each([
     ['of the page', { ui_locales: 'de' }, 'fr', 'Ihr Code für'],
     ['of the browser', {}, 'fr-CA,en;q=0.5', 'Votre code'],
-  ])('speaks the language %s', async (_, params, acceptLanguage, words) => {
+  ])('is written in the language %s', async (_, params, acceptLanguage, words) => {
     const email = `${acceptLanguage.slice(0, 2)}-${Object.keys(params).length}@example.com`;
     const browser = new Browser(gate);
     const page = await browser.authorize({ ...request, ...params, connection: 'email' });
@@ -111,7 +111,7 @@ describe('a mail', () => {
     for (const part of [subject, text, html]) expect(part).toContain(words);
   });
 
-  test('of an API call speaks the language of the page behind it, else the one of the account', async () => {
+  test('sent by an API call is in the language of the page behind it, else of the account', async () => {
     const email = 'emil@example.com';
     await manage('POST', 'users', { connection, email, password: 'four words of his', user_metadata: { lang: 'es' } });
     const ask = (headers: Record<string, string>) =>
@@ -126,7 +126,7 @@ describe('a mail', () => {
   });
 });
 
-test('the link of a text message or a mail is in one piece', async () => {
+test('the link in a text message or a mail stays in one piece', async () => {
   await gate.post('passwordless/start', {
     client_id: 'web',
     connection: 'email',
@@ -138,7 +138,7 @@ test('the link of a text message or a mail is in one piece', async () => {
   expect(html).toContain(`href="${link}"`);
 });
 
-test('a code by text message goes to the provider, in the language of the request, and its secret into no log', async () => {
+test('a code by text message goes to the provider in the language of the request, and to no log', async () => {
   const sms = { client_id: 'web', connection: 'sms', phone_number: '+15555550100' };
   expect((await gate.post('passwordless/start', sms, { 'x-request-language': 'de' })).status).toBe(200);
   const { authorization, form } = await until('the text message', () => texts.posted[0]);

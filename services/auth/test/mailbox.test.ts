@@ -15,7 +15,7 @@ const get = async (path: string, from = gate) => {
   return { status: answer.status, html: await answer.text(), policy: answer.headers.get('content-security-policy') };
 };
 
-test('lists what was sent, shows each as text and as HTML, and its link works', async () => {
+test('the mailbox lists sent mails, shows each as text and as HTML, and its links work', async () => {
   expect((await get('/mailbox')).html).toContain('Nothing has been sent yet');
   const connection = 'Username-Password-Authentication';
   await gate.post('dbconnections/change_password', { client_id: 'web', connection, email: 'alice@example.com' });
@@ -34,7 +34,7 @@ test('lists what was sent, shows each as text and as HTML, and its link works', 
   await until('the text message', async () => (await get('/mailbox')).html.includes('+15555550100'));
 });
 
-test('is no other site’s: not under a name that leads here, and not by any other method', async () => {
+test('the mailbox is closed to other sites: under another host name and for methods other than GET', async () => {
   const ask = (headers: Record<string, string>, method = 'GET') =>
     new Promise<number>((resolve, reject) => {
       httpRequest(`${gate.opsUrl}/mailbox`, { method, headers }, (answer) => {
@@ -49,7 +49,7 @@ test('is no other site’s: not under a name that leads here, and not by any oth
   expect(await ask({}, 'POST')).toBe(404);
 });
 
-test('is not there where mail is really sent', async () => {
+test('the mailbox does not exist where mail is really sent', async () => {
   await using smtp = await openSmtpReceiver();
   await using sending = await openGate(fullSeed, { MAIL_URL: smtp.url });
   expect((await get('/mailbox', sending)).status).toBe(404);
@@ -62,7 +62,7 @@ test.each([
   ['a mail server', { MAIL_URL: 'smtp://mail.example.com' }, false],
   ['an issuer that others reach', { ISSUER: 'https://login.example.com/' }, false],
   ['a listener that others reach', { HOST: '0.0.0.0' }, false],
-])('for %p: %p', (_, change, expected) => {
+])('whether the mailbox exists for %p: %p', (_, change, expected) => {
   const env = {
     NODE_ENV: 'development',
     HOST: '127.0.0.1',
@@ -72,7 +72,7 @@ test.each([
   expect(hasMailbox({ ...env, ...change })).toBe(expected);
 });
 
-test('keeps the last hundred, and says of each in one line, its link whole', async () => {
+test('the mailbox keeps the last hundred messages, and lists each on one line with its whole link', async () => {
   const lines: string[] = [];
   const mailbox = openMailbox((line) => lines.push(line));
   const none = async () => {};

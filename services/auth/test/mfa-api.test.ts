@@ -97,8 +97,8 @@ async function enrol(name: string) {
   return { ...app, mfaToken, code, answer };
 }
 
-describe('the password grant', () => {
-  test('says mfa_required; an app is set up by its first code, and the tokens are those that were asked for', async () => {
+describe('the password grant with a second factor', () => {
+  test('answers mfa_required, sets up an app by its first code, and then gives the tokens that were requested', async () => {
     const refused = await logIn('ann', { scope: 'openid read:x', audience: api });
     expect([refused.status, refused.json]).toEqual([
       403,
@@ -131,7 +131,7 @@ describe('the password grant', () => {
     expect(again.json).toEqual({ error: 'invalid_grant', error_description: 'mfa_token was used already' });
   });
 
-  test('of an app that is there asks for its code; a code that was taken is refused, and a recovery code works once', async () => {
+  test('asks for the code of an existing app, refuses a used code, and accepts a recovery code once', async () => {
     const { secret, code, recoveryCodes } = await enrol('ben');
     const mfaToken = await mfaTokenOf('ben');
     expect(await auth0.challengeAuthenticator({ mfaToken, challengeType: 'otp' })).toEqual({ challengeType: 'otp' });
@@ -166,7 +166,7 @@ describe('the password grant', () => {
   });
 });
 
-test('with the password alone nothing is added to what protects an account, and nothing removed; after the second factor both are possible', async () => {
+test('lets nobody add or remove a factor with the password alone, but with the second factor as well', async () => {
   const { mfaToken: proven } = await enrol('dan');
   const mfaToken = await mfaTokenOf('dan');
   const [codes, app] = await auth0.listAuthenticators({ mfaToken });
@@ -196,7 +196,7 @@ test('with the password alone nothing is added to what protects an account, and 
   expect((await db.query(`SELECT FROM remembered_browsers WHERE user_id = 'auth0|dan'`)).rowCount).toBe(0);
 });
 
-describe('whoever has the password too, before its owner has a second factor,', () => {
+describe('a thief of the password, before its owner has a second factor,', () => {
   const begin = async (name: string) => {
     const mfaToken = await mfaTokenOf(name);
     const app = (await auth0.enrollAuthenticator({ mfaToken, authenticatorTypes: ['otp'] })) as {
@@ -206,7 +206,7 @@ describe('whoever has the password too, before its owner has a second factor,', 
     return { mfaToken, ...app };
   };
 
-  test('has no recovery codes of what he did not confirm, and cannot go on with it', async () => {
+  test('gets no recovery codes for an unconfirmed factor, and cannot go on with it', async () => {
     const stranger = await begin('eve');
     const { recoveryCodes, answer } = await enrol('eve');
     expect([recoveryCodes.length, answer.status]).toEqual([10, 200]);
@@ -222,7 +222,7 @@ describe('whoever has the password too, before its owner has a second factor,', 
     expect(await recover(recoveryCodes[0]!)).toBe(200);
   });
 
-  test('is out once the password has changed, whatever was begun', async () => {
+  test('is locked out once the password has changed, whatever was begun', async () => {
     const changePassword = (name: string) =>
       db.query("UPDATE accounts SET password_hash = password_hash || ' ' WHERE user_id = $1", [`auth0|${name}`]);
     const begun = await begin('finn');
@@ -263,7 +263,7 @@ test('an mfa_token ends a quarter of an hour after the password, however often i
   expect(await endOfKey()).toBe(until);
 });
 
-test('of two hundred tries at once at one challenge, with the right code, one gets tokens', async () => {
+test('of two hundred concurrent tries at one challenge with the right code one gets tokens', async () => {
   const mfa_token = await mfaTokenOf('hal');
   const associated = await fetch(`${gate.issuer}mfa/associate`, {
     method: 'POST',
@@ -296,7 +296,7 @@ describe('an access token for the MFA API', () => {
   };
   const otp = { authenticator_types: ['otp'] };
 
-  test('sets up, shows and removes factors; what is there already it changes with the second factor proven alone', async () => {
+  test('adds, shows and removes factors, and changes existing ones only after the second factor', async () => {
     const first = await tokenOf('ivy');
     expect([first.scope, decodeJwt(String(first.access_token))]).toMatchObject([
       all,
@@ -327,7 +327,7 @@ describe('an access token for the MFA API', () => {
       await until(subject, async () => (await mailsTo('ivy@example.com')).includes(subject));
   });
 
-  test('counts by its scope and audience, while its login is fresh and its grant stands', async () => {
+  test('needs the right scope and audience, a fresh login and an existing grant', async () => {
     const { access_token: narrow } = await tokenOf('joe', { scope: 'read:authenticators' });
     expect((await ask(narrow, 'GET', 'authenticators')).status).toBe(200);
     for (const [method, path] of [

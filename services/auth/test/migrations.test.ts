@@ -27,7 +27,7 @@ async function databaseOf(last: string): Promise<{ url: string; client: pg.Clien
   return { url, client };
 }
 
-test('usernames in the form of an address or number are set aside with a log row, grants find their accounts', async () => {
+test('a migration sets aside usernames that look like addresses or numbers with a log row, and grants find their accounts', async () => {
   const { url, client } = await databaseOf('20261121010000');
   await client.query(`
     INSERT INTO accounts (user_id, connection, email, username, phone_number, app_metadata) VALUES
@@ -68,7 +68,7 @@ test('usernames in the form of an address or number are set aside with a log row
     });
 });
 
-test('keys of other algorithms stay published for as long as a token may live that they have signed', async () => {
+test('after a migration keys of other algorithms stay published for the lifetime of the tokens that they signed', async () => {
   const { url, client } = await databaseOf('20261122101100');
   await client.query(`
     INSERT INTO signing_keys (kid, alg, public_jwk, sealed) VALUES ('r', 'RS256', '{}', ''), ('e', 'ES256', '{}', '');
@@ -80,7 +80,7 @@ test('keys of other algorithms stay published for as long as a token may live th
   expect(rows).toEqual([{ alg: 'ES256', ok: true }]);
 });
 
-test('a client that registered itself for the scope address goes on without it', async () => {
+test('a migration removes the scope address from a client that registered itself for it', async () => {
   const { url, client } = await databaseOf('20261122120900');
   await client.query(`
     INSERT INTO clients (client_id, oidc_metadata) VALUES

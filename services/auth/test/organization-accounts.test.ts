@@ -65,7 +65,7 @@ async function ask(method: string, path: string, body?: object) {
   return text ? JSON.parse(text) : undefined;
 }
 
-test('an organization that is an account is announced with its members, their roles, and its end', async () => {
+test('an organization that is an account is announced with its members, their roles, and its deletion', async () => {
   const keys = createRemoteJWKSet(new URL(`${gate.issuer}.well-known/jwks.json`));
   const told: unknown[] = [];
   const { audience, typ } = organizationStatement;

@@ -64,17 +64,20 @@ const refresh = (refresh_token: string) => redeem({ grant_type: 'refresh_token',
 test.each([
   ['its id', () => orchard],
   ['its name, in any case', () => 'Orchard'],
-])('a member signs in to an organization by %s: tokens name it, and say what the member may there', async (_, name) => {
-  const { access, id, refresh: token } = await signIn({ organization: name() });
-  const claims = { org_id: orchard, org_name: 'orchard' };
-  expect(id).toMatchObject(claims);
-  expect(access).toMatchObject({ ...claims, scope: 'openid read:x write:x offline_access' });
-  const next = await refresh(token);
-  expect(next.access).toMatchObject({ ...claims, scope: 'openid read:x write:x offline_access' });
-  expect(next.id).toMatchObject(claims);
-});
+])(
+  'a member signs in to an organization by %s, and tokens name it with the member’s permissions there',
+  async (_, name) => {
+    const { access, id, refresh: token } = await signIn({ organization: name() });
+    const claims = { org_id: orchard, org_name: 'orchard' };
+    expect(id).toMatchObject(claims);
+    expect(access).toMatchObject({ ...claims, scope: 'openid read:x write:x offline_access' });
+    const next = await refresh(token);
+    expect(next.access).toMatchObject({ ...claims, scope: 'openid read:x write:x offline_access' });
+    expect(next.id).toMatchObject(claims);
+  },
+);
 
-test('one session signs in to several organizations and to none, each with tokens of its own', async () => {
+test('one session signs in to several organizations and to none, with separate tokens for each', async () => {
   const browser = new Browser(gate);
   const first = await signIn({ organization: orchard }, browser);
   const second = await signIn({ organization: 'mill' }, browser);
@@ -86,7 +89,7 @@ test('one session signs in to several organizations and to none, each with token
   expect((await refresh(third.refresh)).access).not.toHaveProperty('org_id');
 });
 
-test('who is no member is sent back with Auth0’s error; somebody else’s session leads to the login page', async () => {
+test('somebody who is not a member gets Auth0’s error, and another person’s session leads to the login page', async () => {
   const browser = new Browser(gate);
   await signIn({}, browser, 'bob@example.com');
   const { answer, asked } = await authorize({ organization: orchard }, browser, 'bob@example.com');
@@ -99,7 +102,7 @@ test('who is no member is sent back with Auth0’s error; somebody else’s sess
   expect(silent.answer).toMatchObject({ error: 'login_required' });
 });
 
-test('a member who leaves has no token of the organization any more', async () => {
+test('a member who leaves an organization gets no more tokens of it', async () => {
   await auth0.organizations.members.create(mill, { members: ['auth0|bob'] });
   const browser = new Browser(gate);
   const { refresh: token } = await signIn({ organization: mill }, browser, 'bob@example.com');
@@ -109,7 +112,7 @@ test('a member who leaves has no token of the organization any more', async () =
   expect((await refresh(own.refresh)).status).toBe(200);
 });
 
-describe('an application says whether its people sign in to organizations', () => {
+describe('an application’s organization setting', () => {
   const usage = (organization_usage: string | null) => ask('PATCH', 'clients/spa', { organization_usage });
 
   test.each([
@@ -117,7 +120,7 @@ describe('an application says whether its people sign in to organizations', () =
     [null, { organization: 'orchard' }, 'parameter organization is not allowed for this client'],
     ['require', {}, 'parameter organization is required for this client'],
     ['allow', { organization: 'none-such' }, 'parameter organization is invalid'],
-  ])('%s with %j is refused', async (value, given, error_description) => {
+  ])('the setting %s refuses a request with %j', async (value, given, error_description) => {
     await usage(value);
     const { answer } = await authorize(given as Form, new Browser(gate));
     expect(answer).toMatchObject({ error: 'invalid_request', error_description });
@@ -125,7 +128,7 @@ describe('an application says whether its people sign in to organizations', () =
   });
 });
 
-describe('an application that requires one and names none', () => {
+describe('an application that requires an organization when the request names none', () => {
   const behavior = (organization_require_behavior: string) =>
     ask('PATCH', 'clients/spa', { organization_usage: 'require', organization_require_behavior });
   afterAll(() => ask('PATCH', 'clients/spa', { organization_usage: 'allow', organization_require_behavior: null }));
@@ -147,7 +150,7 @@ describe('an application that requires one and names none', () => {
     return (await redeem(form)).id;
   };
 
-  test('asks for its name before the login, as often as it takes, in a session too', async () => {
+  test('asks for the organization’s name before the login, again after a wrong one, and in a session too', async () => {
     await behavior('pre_login_prompt');
     const browser = new Browser(gate);
     const { page, code_verifier } = await begin(browser);
@@ -168,7 +171,7 @@ describe('an application that requires one and names none', () => {
     expect(refused.location?.searchParams.get('error')).toBe('access_denied');
   });
 
-  test('offers one’s own after the login, and no others; one alone is taken', async () => {
+  test('offers the person’s own organizations after the login, and chooses it if there is only one', async () => {
     await behavior('post_login_prompt');
     const browser = new Browser(gate);
     const { page, code_verifier } = await begin(browser);
@@ -190,7 +193,7 @@ describe('an application that requires one and names none', () => {
     expect(Object.fromEntries(refused.location!.searchParams)).toMatchObject({ error: 'access_denied' });
   });
 
-  test('asks nobody silently, nor where there is no page', async () => {
+  test('asks nothing with prompt=none, nor in a flow without pages', async () => {
     for (const value of ['pre_login_prompt', 'post_login_prompt']) {
       await behavior(value);
       const browser = new Browser(gate);
@@ -203,7 +206,7 @@ describe('an application that requires one and names none', () => {
     expect(device.status).toBeGreaterThanOrEqual(400);
   });
 
-  test('offers to go on without one where the application takes that too', async () => {
+  test('offers to go on without an organization where the application allows it', async () => {
     const allow = (organization_require_behavior: string) =>
       ask('PATCH', 'clients/spa', { organization_usage: 'allow', organization_require_behavior });
     const without = 'Continue without an organization';
@@ -241,7 +244,7 @@ describe('an application that requires one and names none', () => {
     expect((await browser.submit(held.page, { action: 'without' })).html).toContain('Choose an organization');
   });
 
-  test('a page of one organization is not a page of the other kind of step', async () => {
+  test('does not accept a form of one organization step at the other step', async () => {
     await behavior('pre_login_prompt');
     const browser = new Browser(gate);
     const { page } = await begin(browser);
@@ -251,7 +254,7 @@ describe('an application that requires one and names none', () => {
   });
 });
 
-test('the pages wear the organization’s logo and colours, and the tenant’s where it has none', async () => {
+test('the pages show the organization’s logo and colours, or the tenant’s where it has none', async () => {
   await ask('PATCH', 'branding', { logo_url: 'https://cdn.example/tenant.png', colors: { primary: '#112233' } });
   await ask('PATCH', `organizations/${orchard}`, {
     branding: {
@@ -281,7 +284,7 @@ test('the pages wear the organization’s logo and colours, and the tenant’s w
   await ask('DELETE', 'branding/templates/universal-login');
 });
 
-test('people of connections that an organization does not name stay outside; one of its connections may let everybody in', async () => {
+test('people of connections that an organization does not name are refused, and a connection may make everybody a member', async () => {
   const { id = '' } = await auth0.organizations.create({
     name: 'guild',
     enabled_connections: [{ connection_id: 'con_email' }],

@@ -57,7 +57,7 @@ async function inTab(
 const open = (page: Page, name: string, query = '') => page.goto(`${preview.url}${name}${query}`);
 
 describe('hosted pages', () => {
-  test('have nothing that axe-core finds fault with, light or dark', async () => {
+  test('pass axe-core in light and dark', async () => {
     // Else the colours of buttons are still on their way from light to dark.
     await inTab({ reducedMotion: 'reduce', colorScheme: 'light' }, async (page) => {
       const found: string[] = [];
@@ -82,7 +82,7 @@ describe('hosted pages', () => {
     ['#1a1a2e', '#ff4f40', 'dark'],
     ['#fff', '#fff', 'light'],
     ['#888888', '#777', 'dark'],
-  ] as const)('can be read in any colours: %s on %s, %s', async (primary, pageBackground, colorScheme) => {
+  ] as const)('have enough contrast in any colours: %s on %s, %s', async (primary, pageBackground, colorScheme) => {
     await inTab({ colorScheme }, async (page) => {
       const found: string[] = [];
       const looked = ['login-problem', 'code-problem', 'consent', 'password-changed'];
@@ -95,7 +95,7 @@ describe('hosted pages', () => {
     });
   });
 
-  test('show nothing in the place of a logo that does not load', async () => {
+  test('show nothing in place of a logo that does not load', async () => {
     await using host = await serve((_, response) => response.writeHead(404).end());
     await inTab({ javaScriptEnabled: false }, async (page) => {
       const sizeOf = async (logoUrl: string) => {
@@ -191,7 +191,7 @@ describe('hosted pages', () => {
     });
   });
 
-  test('are walked through by keyboard in reading order, the cursor in the first field to fill', async () => {
+  test('are used by keyboard in reading order, with the focus in the first field to fill', async () => {
     await inTab({}, async (page) => {
       const walk = async (name: string, steps: number) => {
         await open(page, name);
@@ -218,7 +218,7 @@ describe('hosted pages', () => {
     });
   });
 
-  test('tie a problem to its field', async () => {
+  test('tie an error to its field', async () => {
     await inTab({}, async (page) => {
       await open(page, 'login-problem');
       const field = page.getByLabel('Password', { exact: true });
@@ -242,7 +242,7 @@ describe('hosted pages', () => {
     });
   });
 
-  test('let a form of ours lead to the application, and on to wherever its callback goes', async () => {
+  test('let a form of ours lead to the application, and on to wherever its callback redirects', async () => {
     // Chromium holds the whole chain of redirects against form-action: `'self'` alone locks everybody out.
     await using elsewhere = await serve((_, response) => response.end('arrived'));
     await using application = await serve((_, response) => redirect(response, 302, elsewhere.url));

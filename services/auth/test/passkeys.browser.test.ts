@@ -77,7 +77,7 @@ async function logIn(page: Page, email: string): Promise<void> {
   await page.click('.gp-main');
 }
 
-test('a passkey is made after a login by password, and signs in by itself from then on', async () => {
+test('a passkey is created after a login by password, and then signs in by itself', async () => {
   await db.query(
     `UPDATE connections SET options = '{"authentication_methods":{"passkey":{"enabled":true}}}' WHERE strategy = 'auth0'`,
   );
@@ -111,7 +111,7 @@ test('a passkey is made after a login by password, and signs in by itself from t
   });
 });
 
-test('"not now" goes on, and is not asked again in that browser; without JavaScript as well', async () => {
+test('"not now" skips the passkey and is remembered in that browser, with and without JavaScript', async () => {
   const context = await browser.newContext({ javaScriptEnabled: false, ignoreHTTPSErrors: true });
   context.setDefaultTimeout(patienceMs);
   try {

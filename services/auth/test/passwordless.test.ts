@@ -55,7 +55,7 @@ const subjectOf = async (code: string) => {
   return userinfo.json.sub;
 };
 
-test('send link: the mail’s link leads to a form, and the form to the application, with its state', async () => {
+test('a mailed login link leads to a form, and the form to the application with its state', async () => {
   const browser = new Browser(gate);
   const link = await linkTo('alice@example.com');
   const page = await browser.get(link);
@@ -83,7 +83,7 @@ test('send link: the mail’s link leads to a form, and the form to the applicat
   expect(renewed.location?.searchParams.get('state')).toBe('the state');
 });
 
-test('a link that no longer works says so in the reader’s language, and leads back to the application', async () => {
+test('a login link that no longer works says so in the reader’s language, and leads back to the application', async () => {
   const german = { 'accept-language': 'de' };
   const browser = new Browser(gate);
   const unknown = await browser.get('passwordless/link?ticket=made-up', german);
@@ -94,7 +94,7 @@ test('a link that no longer works says so in the reader’s language, and leads 
   expect((await browser.get('passwordless/link?ticket=made-up')).html).toContain('href="https://app.example/"');
 });
 
-test('a mail is sent again a few times, and then no more', async () => {
+test('a login mail can be sent again only a few times', async () => {
   const browser = new Browser(gate);
   const link = await linkTo('bob@example.com');
   await browser.submit(await browser.get(link));
@@ -123,7 +123,7 @@ test('sec-068-scanner: opening a link, however often, spends nothing and logs no
   expect((await person.submit(page)).location?.searchParams.get('code')).toBeTruthy();
 });
 
-test('sec-068-other-device: whoever asked for the link is not logged in by somebody else’s opening it', async () => {
+test('sec-068-other-device: a link opened in another browser does not log in the person who asked for it', async () => {
   const asker = new Browser(gate);
   const owner = new Browser(gate);
   const link = await linkTo('bob@example.com', { ...authParams, state: 'of the asker' });
@@ -133,7 +133,7 @@ test('sec-068-other-device: whoever asked for the link is not logged in by someb
   expect((await asker.authorize(asked)).location?.searchParams.get('error')).toBe('login_required');
 });
 
-test('sec-075-link: a form that was shown to somebody else logs nobody in', async () => {
+test('sec-075-link: a form that was shown to another browser logs nobody in', async () => {
   const attacker = new Browser(gate);
   const page = await attacker.get(await linkTo('bob@example.com'));
   const victim = new Browser(gate);
@@ -163,13 +163,13 @@ test.each([
     'bad.redirect_uri',
   ],
   ['a heap of authParams', { send: 'link', authParams: { state: 'x'.repeat(3_000) } }, 'bad.authParams'],
-])('refuses %s, and sends nothing', async (_what, body, code) => {
+])('passwordless/start refuses %s, and sends nothing', async (_what, body, code) => {
   const email = `refused-${code}@example.com`;
   expect(await start({ email, ...body })).toMatchObject({ status: 400, body: { code } });
   expect((await gate.outbox()).join('')).not.toContain(email);
 });
 
-test('verify_redirect: the right code logs in whoever says that it is his, a wrong one leads to the login page', async () => {
+test('verify_redirect logs in with the right code, and leads to the login page with a wrong one', async () => {
   const code = /code is (\d{6})/.exec(await mailOf('alice@example.com', 'code'))![1]!;
   const redirect = (verification_code: string, browser = new Browser(gate)) => {
     const query = { client_id: 'web', connection: 'email', email: 'alice@example.com', verification_code };
@@ -184,13 +184,13 @@ test('verify_redirect: the right code logs in whoever says that it is his, a wro
   expect(await subjectOf(done.location!.searchParams.get('code')!)).toBe('auth0|alice');
 });
 
-test('a link says no more of who has an account than a code: same answer, and mail only to whom it can log in', async () => {
+test('a link reveals no more than a code about who has an account, and is mailed only to people who can log in', async () => {
   const known = await start({ send: 'link', email: 'alice@example.com', authParams });
   const unknown = await start({ send: 'link', email: 'stranger@example.com', authParams });
   expect(JSON.stringify(unknown)).toBe(JSON.stringify(known).replace('alice', 'stranger'));
 });
 
-test('whom an action refuses an account reads its words: at a link, for a code, and the application too', async () => {
+test('a person whose account an action refuses sees its text, at a link and for a code, and the application gets it too', async () => {
   const email = 'eve@blocked.example';
   const words = 'Use your own address.';
   const codeOf = async (ask: Promise<string>) => /code is (\d{6})/.exec(await ask)![1]!;

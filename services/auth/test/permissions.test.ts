@@ -99,7 +99,7 @@ async function manage(method: string, path: string, body?: object) {
   expect(answer.status).toBeLessThan(300);
 }
 
-test('a token has those of the requested scopes that the person may have, and says so; permissions are all that they may', async () => {
+test('a token has those requested scopes that the person may have, and its permissions list all of them', async () => {
   const asked = { audience: api, scope: 'openid read:x admin:x' };
   const alice = await signIn(asked);
   expect(alice).toMatchObject({ scope: 'openid read:x' });
@@ -109,19 +109,19 @@ test('a token has those of the requested scopes that the person may have, and sa
   expect(bob.claims).toMatchObject({ scope: 'openid', permissions: [], rbac: true });
 });
 
-test('a role that everybody has needs no giving, and without a dialect for it permissions are not in the token', async () => {
+test('a role for everybody needs no assignment, and permissions are in the token only if the API’s dialect says so', async () => {
   const bob = await signIn({ audience: quiet, scope: 'read:x write:x' }, 'bob@example.com');
   expect(bob.claims).toMatchObject({ scope: 'read:x', rbac: true });
   expect(bob.claims).not.toHaveProperty('permissions');
 });
 
-test('where an API does not enforce anything, everybody gets what they ask for, as before', async () => {
+test('an API that does not enforce policies grants everybody the scopes that they request', async () => {
   const { claims } = await signIn({ audience: open, scope: 'read:x admin:x' }, 'bob@example.com');
   expect(claims).toMatchObject({ scope: 'read:x admin:x' });
   expect(claims).not.toHaveProperty('rbac');
 });
 
-test('where an API does not enforce anything, no statement asks what people may', async () => {
+test('an API that does not enforce policies costs no statement about permissions', async () => {
   const tokens = await signIn({ audience: open, scope: 'openid read:x offline_access' }); // what is remembered is known from here on
   const from = statements.length;
   await refresh(tokens);
@@ -141,7 +141,7 @@ test('where an API does not enforce anything, no statement asks what people may'
   expect(more.map((text) => text.slice(0, 17))).toEqual(Array(2).fill('SELECT permission'));
 });
 
-test('a machine has what its grant says, whatever people may', async () => {
+test('a machine has the scopes of its client grant, whatever people may do', async () => {
   const form = { grant_type: 'client_credentials', client_id: 'manager', client_secret: 'manager-secret' };
   const { json } = await gate.post('oauth/token', { ...form, audience: api });
   const claims = decodeJwt(json.access_token as string);
@@ -149,7 +149,7 @@ test('a machine has what its grant says, whatever people may', async () => {
   expect(claims).not.toHaveProperty('rbac');
 });
 
-test('what is given or taken away counts with the next token: a refresh has more, then less', async () => {
+test('a changed permission takes effect with the next refresh', async () => {
   const asked = { audience: api, scope: 'read:x admin:x offline_access' };
   let tokens = await signIn(asked);
   expect(tokens.claims.scope).toBe('read:x offline_access');
@@ -209,7 +209,7 @@ test.each([
       return json as Form;
     },
   ],
-] as [string, () => Promise<Form>][])('%s gives no more', async (_, get) => {
+] as [string, () => Promise<Form>][])('%s gives no scope that the person may not have', async (_, get) => {
   const { scope, access_token } = await get();
   expect(scope).toBe('openid read:x');
   expect(decodeJwt(access_token!)).toMatchObject({ scope, rbac: true });
@@ -224,7 +224,7 @@ describe('the management API', () => {
       ...(body && { body: JSON.stringify(body) }),
     });
 
-  test('opens to a person what they may, through an application of ours, and names them in the log', async () => {
+  test('gives a person their permissions through an application of ours, and names them in the log', async () => {
     const alice = await signIn({ audience: management, scope: 'openid read:clients read:users update:users' });
     expect(alice.claims).toMatchObject({ sub: 'auth0|alice', scope: 'openid read:clients update:users' });
     const token = alice.access_token;
@@ -234,7 +234,7 @@ describe('the management API', () => {
     expect((await ask('users/auth0%7Cbob', token, 'PATCH', { nickname: 'bobby' })).status).toBe(200);
   });
 
-  test('gives whoever has no permission a token that opens nothing', async () => {
+  test('gives a person without permissions a token that opens nothing', async () => {
     const bob = await signIn({ audience: management, scope: 'openid read:clients' }, 'bob@example.com');
     expect(bob.claims.scope).toBe('openid');
     expect((await ask('clients', bob.access_token)).status).toBe(403);

@@ -20,7 +20,7 @@ const secretOf = (client_id: string) => ({ client_id, client_secret: `${client_i
 const machineToken = () =>
   gate.post('oauth/token', { grant_type: 'client_credentials', ...secretOf('machine'), audience: api });
 
-test('somebody logs in, and the code becomes tokens that can be refreshed', async () => {
+test('somebody logs in through PgBouncer, and the code becomes tokens that can be refreshed', async () => {
   const redirect_uri = 'https://app.example/cb';
   const browser = new Browser(gate);
   const scope = 'openid offline_access';
@@ -43,7 +43,7 @@ test('somebody logs in, and the code becomes tokens that can be refreshed', asyn
   expect(refreshed.status).toBe(200);
 });
 
-test('many tokens are issued at once, and a client grant that is deleted counts no more', async () => {
+test('many tokens are issued at once through PgBouncer, and a deleted client grant stops working', async () => {
   const answers = await Promise.all(Array.from({ length: 60 }, machineToken));
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
   await using other = openDatabase({ url: bouncer.url, isPooled: true }, 30_000, openLog('test', 'silent'));
@@ -53,7 +53,7 @@ test('many tokens are issued at once, and a client grant that is deleted counts 
   expect(bouncer.log()).not.toMatch(/ERROR|unsupported/);
 });
 
-test('a pooler without DATABASE_DIRECT_URL beside it is said in one line', async () => {
+test('a pooler without a DATABASE_DIRECT_URL is reported in one line', async () => {
   const refused = await openGate(fullSeed, { DATABASE_URL: bouncer.url }).catch((error: unknown) => error);
   expect(refusalOf(refused)).toMatch(/^DATABASE_URL: leads through a pooler; set DATABASE_DIRECT_URL .*$/);
 });

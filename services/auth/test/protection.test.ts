@@ -35,7 +35,7 @@ const back = (name: keyof typeof usual) => protect(name, usual[name]);
 describe('brute-force-protection', () => {
   const name = 'brute-force-protection';
 
-  test('begins with what the gate always did, and changes field by field', async () => {
+  test('starts with the gate’s defaults, and changes field by field', async () => {
     expect(usual[name]).toEqual({
       enabled: true,
       shields: ['block'],
@@ -55,7 +55,7 @@ describe('brute-force-protection', () => {
     await back(name);
   });
 
-  test('pauses after as many failures as it says, and tells the person by mail', async () => {
+  test('pauses after the configured number of failures, and tells the person by mail', async () => {
     await protect(name, { max_attempts: 2, shields: ['block', 'user_notification'] });
     const wrong = () => grant('192.0.2.1', 'alice@example.com', 'wrong');
     expect(await statuses(3, wrong)).toEqual([400, 400, 429]);
@@ -68,7 +68,7 @@ describe('brute-force-protection', () => {
     await back(name);
   });
 
-  test('counts an account over all addresses where it says so', async () => {
+  test('counts an account over all addresses in that mode', async () => {
     await protect(name, { max_attempts: 2, mode: 'count_per_identifier' });
     const answers = await statuses(3, (index) => grant(`192.0.2.${10 + index}`, 'bob@example.com', 'wrong'));
     expect(answers).toEqual([400, 400, 429]);
@@ -77,7 +77,7 @@ describe('brute-force-protection', () => {
     expect((await grant('192.0.2.14', 'bob@example.com')).status).toBe(200);
   });
 
-  test('leaves listed addresses alone, and everybody while it is off or does not block', async () => {
+  test('exempts listed addresses, and everybody while it is off or does not block', async () => {
     await protect(name, { max_attempts: 1, allowlist: ['192.0.2.20', '2001:db8:5::/48'] });
     const wrong = (address: string) => () => grant(address, 'carol@example.com', 'wrong');
     expect(await statuses(3, wrong('192.0.2.20'))).toEqual([400, 400, 400]);
@@ -95,7 +95,7 @@ describe('brute-force-protection', () => {
 describe('suspicious-ip-throttling', () => {
   const name = 'suspicious-ip-throttling';
 
-  test('is off at first, and lets an address try as often as its stage says', async () => {
+  test('is off at first, and then limits an address as its stage is configured', async () => {
     expect(usual[name]).toMatchObject({ enabled: false, stage: { 'pre-login': { max_attempts: 100, rate: 864_000 } } });
     await protect(name, {
       enabled: true,
@@ -127,7 +127,7 @@ describe('suspicious-ip-throttling', () => {
     expect(paused.html).not.toContain('forgot-password');
   });
 
-  test('grants one more for each interval, and limits sign-ups too', async () => {
+  test('allows one more try for each interval, and limits sign-ups too', async () => {
     await protect(name, { stage: { 'pre-user-registration': { max_attempts: 2, rate: 300 } } });
     let refusals = 0;
     const sign = (index: number) => signup('192.0.2.40', `new${index}@example.com`);
@@ -145,7 +145,7 @@ describe('suspicious-ip-throttling', () => {
 describe('the usual limit on sign-ups', () => {
   const name = 'suspicious-ip-throttling';
 
-  test('stays where throttling only tells, or leaves the address alone', async () => {
+  test('still applies where throttling only reports, or exempts the address', async () => {
     const stage = { 'pre-user-registration': { max_attempts: 1_000, rate: 1 } };
     const tries = (address: string) => statuses(61, () => signup(address, 'no address'));
     await protect(name, { enabled: true, shields: ['admin_notification'], stage });
@@ -167,7 +167,7 @@ describe('a sign-up with an address that is taken', () => {
     return browser.submit(page, { email: 'bob@example.com', password: 'a fresh and long one' });
   };
 
-  test('is refused in general words, unless the tenant wants them told', async () => {
+  test('is refused in general words, unless the tenant wants people told', async () => {
     const asked = () => signup('192.0.2.44', 'bob@example.com');
     expect(await asked()).toMatchObject({ status: 400, json: { code: 'invalid_signup' } });
     expect((await onThePage()).html).toContain('An account with these details cannot be created');
@@ -187,7 +187,7 @@ describe('breached-password-detection', () => {
   const name = 'breached-password-detection';
   const leaked = 'this one was seen elsewhere';
 
-  test('is off at first: nothing is asked', async () => {
+  test('is off at first, and asks no service', async () => {
     pwned.add(alice.password);
     expect(usual[name]).toMatchObject({ enabled: false, shields: [], method: 'standard' });
     expect((await grant('192.0.2.50', 'bob@example.com')).status).toBe(200);
@@ -195,7 +195,7 @@ describe('breached-password-detection', () => {
     expect((await ask('PATCH', `attack-protection/${name}`, { method: 'enhanced' })).status).toBe(404);
   });
 
-  test('a login is refused, told to the person by mail and to administrators, as the shields say', async () => {
+  test('refuses a login, and mails the person and the administrators, as the shields are set', async () => {
     await protect(name, { enabled: true, shields: ['user_notification', 'admin_notification'] });
     expect((await grant('192.0.2.51', 'bob@example.com')).status).toBe(200);
     expect((await logged('pwd_leak', '192.0.2.51')).details).toEqual({ reason: 'password_leaked', blocked: false });
@@ -221,7 +221,7 @@ describe('breached-password-detection', () => {
     await back(name);
   });
 
-  test('nobody signs up with one, nor chooses one, where the stage says so; five characters leave the gate', async () => {
+  test('refuses a breached password at sign-up and at a change where its stage says so, and sends five characters out', async () => {
     pwned.add(leaked);
     const stage = { 'pre-user-registration': { shields: ['block'] }, 'pre-change-password': { shields: ['block'] } };
     await protect(name, { enabled: true, stage });
@@ -259,7 +259,7 @@ describe('breached-password-detection', () => {
     await back(name);
   });
 
-  test('while the list is away logins go on, and a line in the log says so', async () => {
+  test('lets logins pass while the list is away, and logs one line', async () => {
     await protect(name, { enabled: true, shields: ['block'] });
     pwned.answer = () => ({ status: 503, body: '' });
     expect((await grant('192.0.2.56', 'bob@example.com')).status).toBe(200);
@@ -268,7 +268,7 @@ describe('breached-password-detection', () => {
   });
 });
 
-test('a login costs no statement more, be it all off or on', async () => {
+test('protection adds no statement to a login, whether on or off', async () => {
   const statementsOf = async (login: () => Promise<{ status: number }>) => {
     await login();
     const ofEach: string[][] = [];

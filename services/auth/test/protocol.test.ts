@@ -42,7 +42,7 @@ const discover = (id: string, secret?: string) =>
   });
 
 describe('pushed authorization requests', () => {
-  test('sec-098-par: single use, bound to their client, and nothing beside them counts', async () => {
+  test('sec-098-par: work once, for their own client, and ignore parameters beside them', async () => {
     const push = await gate.post('oauth/par', {
       client_id: 'web',
       client_secret: 'web-secret',
@@ -90,7 +90,7 @@ describe('request objects', () => {
       .setExpirationTime('1m')
       .sign(key);
 
-  test('signed ones are taken, ext- parameters among them', async () => {
+  test('that are signed are accepted, with ext- parameters', async () => {
     const browser = new Browser(gate);
     const request = await object({ 'ext-a': 'inside' });
     const done = await browser.logIn(await browser.authorize({ client_id: 'signed', request, 'ext-b': 'outside' }));
@@ -110,7 +110,7 @@ describe('request objects', () => {
 });
 
 describe('DPoP', () => {
-  test('sec-093-dpop: tokens bound to a key work with it alone, at the token endpoint and at userinfo', async () => {
+  test('sec-093-dpop: tokens bound to a key work only with it, at the token endpoint and at userinfo', async () => {
     const config = await discover('spa');
     const handle = client.getDPoPHandle(config, await client.randomDPoPKeyPair('ES256'));
     const browser = new Browser(gate);
@@ -214,7 +214,7 @@ describe('CORS', () => {
       expect((await tokenFrom(origin)).headers.get('access-control-allow-origin')).toBeNull();
   });
 
-  test('the passwordless API does the same, preflight included', async () => {
+  test('applies to the passwordless API too, with its preflight', async () => {
     const url = `${gate.issuer}passwordless/start`;
     const preflight = await fetch(url, {
       method: 'OPTIONS',
@@ -232,7 +232,7 @@ describe('CORS', () => {
   });
 });
 
-test('JARM: the response comes as one signed JWT', async () => {
+test('with JARM the response is one signed JWT', async () => {
   const browser = new Browser(gate);
   const { code_challenge } = pkce();
   const page = await browser.logIn(
@@ -269,7 +269,7 @@ test('native applications may use any loopback port and their own scheme', async
     expect((await new Browser(gate).authorize({ ...request, redirect_uri: uri })).status).toBe(400);
 });
 
-test('the response of the token endpoint is never cached and tells nothing of the inside', async () => {
+test('responses of the token endpoint are never cached and reveal nothing internal', async () => {
   const { headers, text } = await gate.post('oauth/token', {
     grant_type: 'authorization_code',
     client_id: 'spa',
@@ -310,7 +310,7 @@ describe('sec-031, sec-033: malformed requests', () => {
     'change-password',
   ];
 
-  test.each(paths)('%s never answers 5xx and never redirects away', async (path) => {
+  test.each(paths)('at %s never get a 5xx or a redirect to elsewhere', async (path) => {
     for (const [, text] of bad) {
       const requests = [
         text.length < 8_000 ? fetch(`${gate.issuer}${path}?${text}`, { redirect: 'manual' }) : undefined,

@@ -102,7 +102,7 @@ async function signIn(connection: string, answer: Form = {}, more: Form = {}) {
   return { asked, browser, left, given };
 }
 
-test('bare oidc-provider: its people sign in, and are asked for there what the ID token lacks', async () => {
+test('a plain OpenID provider signs people in, and its userinfo supplies what the ID token lacks', async () => {
   const browser = new Browser(gate);
   const asked = request({ connection: 'bare' });
   const { code_verifier: _, ...params } = asked;
@@ -121,7 +121,7 @@ test('bare oidc-provider: its people sign in, and are asked for there what the I
 });
 
 describe('GitHub', () => {
-  test('its person with the primary address, proven; two round trips', async () => {
+  test('signs in its person with the primary address and its verification, in two round trips', async () => {
     const { asked, browser, left, given } = await signIn('github', {}, { login_hint: 'octocat' });
     expect(Object.fromEntries(left.searchParams)).toMatchObject({
       scope: 'read:user user:email',
@@ -151,7 +151,7 @@ describe('GitHub', () => {
     expect(body.identities).toEqual([{ connection: 'github', provider: 'github', user_id: '583231', isSocial: true }]);
   });
 
-  test('an unproven address stays unproven; none is none', async () => {
+  test('leaves an unverified address unverified, and a missing one missing', async () => {
     github.state.emails = [{ email: 'new@example.com', primary: true, verified: false }];
     const first = await signIn('github');
     const done = await first.browser.get(`${gate.callback}?${new URLSearchParams(first.given)}`);
@@ -163,7 +163,7 @@ describe('GitHub', () => {
     expect([claims.sub, claims.email]).toEqual(['github|583231', undefined]);
   });
 
-  test('says with status 200 what went wrong, and is understood', async () => {
+  test('reports errors with status 200, which are understood', async () => {
     github.state.error = 'bad_verification_code';
     const { browser, given } = await signIn('github');
     const done = await browser.get(`${gate.callback}?${new URLSearchParams(given)}`);
@@ -174,7 +174,7 @@ describe('GitHub', () => {
     });
   });
 
-  test('lets nobody new in while nobody may sign up; a company’s directory does', async () => {
+  test('creates no account where sign-up is closed, while a company’s directory does', async () => {
     await using closed = await openOurs(
       () => [
         {
@@ -203,14 +203,14 @@ describe('GitHub', () => {
   });
 });
 
-test('a plain OAuth 2 server: fields by the map, constants and the request’s own parameters in its address', async () => {
+test('a plain OAuth 2 server is supported with a field map, and constant or passed-on parameters in its address', async () => {
   const { asked, browser, left, given } = await signIn('plain', {}, { acr_values: 'high' });
   expect(Object.fromEntries(left.searchParams)).toMatchObject({ scope: 'who', audience: 'people', acr_values: 'high' });
   const done = await browser.get(`${gate.callback}?${new URLSearchParams(given)}`);
   expect(await claimsFor(gate, asked, done)).toMatchObject({ sub: 'oauth2|plain|octocat', nickname: 'octocat' });
 });
 
-test('Apple: a secret made of the key, an answer that is posted from its own site, a name that is told once', async () => {
+test('Apple needs a secret made of a key, posts its answer from its own site, and sends a name only once', async () => {
   const { asked, browser, left, given } = await signIn('apple');
   expect(Object.fromEntries(left.searchParams)).toMatchObject({
     response_mode: 'form_post',
@@ -236,7 +236,7 @@ test('Apple: a secret made of the key, an answer that is posted from its own sit
   expect(payload).toMatchObject({ iss: 'TEAM', sub: 'ours', aud: named.issuer });
 });
 
-test('claims go where the connection’s map puts them, at the first sign-in if it says so', async () => {
+test('claims are stored where the connection’s map says, for the first sign-in only if it is set so', async () => {
   const first = await signIn('mapped');
   named.lie({ claims: { sub: 'm', family: 'Doe', given: 'Jo' }, userinfo: { sub: 'm', mail: 'Jo@Example.com' } });
   const done = await first.browser.get(`${gate.callback}?${new URLSearchParams(first.given)}`);
@@ -252,7 +252,7 @@ test('claims go where the connection’s map puts them, at the first sign-in if 
   expect(await claimsFor(gate, second.asked, later)).toMatchObject({ name: 'Doe Jo' });
 });
 
-test('a login asks a provider that is known twice at most, and reads its metadata and keys not at all', async () => {
+test('a login at a known provider makes at most two requests, and fetches no metadata or keys', async () => {
   for (const claims of [{}, { name: undefined }]) {
     const { browser, given } = await signIn('apple');
     named.lie({ claims });
@@ -263,8 +263,8 @@ test('a login asks a provider that is known twice at most, and reads its metadat
   }
 });
 
-describe('of a sign-in at another gate', () => {
-  test('the tokens are kept where its connection asks for it, sealed, for those who may read them', async () => {
+describe('after a sign-in at another gate', () => {
+  test('the provider’s tokens are stored sealed if the connection wants it, for those who may read them', async () => {
     await signInAt(acme, new Browser(gate), request({ connection: 'acme' }));
     const { body } = await manage(gate, 'GET', 'users/oidc%7Cacme%7Cauth0%7Calice');
     const [identity] = body.identities;
@@ -285,7 +285,7 @@ describe('of a sign-in at another gate', () => {
     expect((await manage(gate, 'GET', 'users/oidc%7Cacme%7Cauth0%7Calice')).body.identities[0]).toEqual(identity);
   });
 
-  test.each(['v2/logout', 'oidc/logout'])('the logout ends both sessions if it is to: %s', async (path) => {
+  test.each(['v2/logout', 'oidc/logout'])('a federated logout ends both sessions: %s', async (path) => {
     const browser = new Browser(gate);
     const { there } = await signInAt(acme, browser, request({ connection: 'acme' }));
     const bye = 'https://app.example/bye';
@@ -312,7 +312,7 @@ describe('of a sign-in at another gate', () => {
     expect((await browser.get(away.location!.href)).location).toBeUndefined();
   });
 
-  test('the logout ends one session if nothing else is asked for', async () => {
+  test('a plain logout ends only the session here', async () => {
     const browser = new Browser(gate);
     await signInAt(acme, browser, request({ connection: 'acme' }));
     const page = await browser.get('v2/logout?client_id=web&returnTo=https://app.example/bye');

@@ -47,7 +47,7 @@ async function manage(method: string, path: string, body?: object) {
 }
 
 // omniauth-auth0 and auth0-PHP read the key from `x5c` alone; auth0-python takes every key for an RSA key.
-test('where all is RS256 the JWKS holds keys of RS256 alone, each with its certificate, by which our tokens verify', async () => {
+test('with RS256 everywhere the JWKS holds only RS256 keys, with certificates that verify our tokens', async () => {
   const { headers } = await gate.get('.well-known/jwks.json');
   expect(headers.get('content-type')).toBe('application/jwk-set+json; charset=utf-8');
   const [key, ...others] = await jwks();
@@ -77,7 +77,7 @@ test('where all is RS256 the JWKS holds keys of RS256 alone, each with its certi
   expect(protectedHeader.kid).toBe(key!.kid);
 });
 
-test('a certificate is the same in every process and after a restart, and is what the management API shows', async () => {
+test('a certificate is the same in every process and after a restart, and in the management API', async () => {
   const [key] = await jwks();
   const again = { DATABASE_URL: gate.databaseUrl, SECRETS_KEY: gate.env.SECRETS_KEY! };
   await using other = await openGate(seed, again);
@@ -91,7 +91,7 @@ test('a certificate is the same in every process and after a restart, and is wha
   });
 });
 
-test('keys from before there were certificates get one at a start, and all processes show it', async () => {
+test('keys without a certificate get one at the start, and all processes show it', async () => {
   const [before] = await jwks();
   await sql.query('UPDATE signing_keys SET certificate = NULL');
   await using _other = await openGate(seed, {
@@ -105,7 +105,7 @@ test('keys from before there were certificates get one at a start, and all proce
   expect(after).toMatchObject({ kid: before!.kid, n: before!.n });
 });
 
-test('a key of another algorithm is published while an API uses it, and until the last token it signed is dead', async () => {
+test('a key of another algorithm is published while an API uses it, and until the last token it signed has expired', async () => {
   const identifier = 'urn:other';
   const { json } = await manage('POST', 'resource-servers', {
     identifier,
@@ -124,7 +124,7 @@ test('a key of another algorithm is published while an API uses it, and until th
   expect(await algs()).toEqual(['RS256']);
 });
 
-test('a client whose ID tokens are signed by another algorithm brings its key, for ten hours beyond its end', async () => {
+test('a client with another algorithm for ID tokens has its key published, until ten hours after it stops', async () => {
   await sql.query(
     `INSERT INTO clients (client_id, oidc_metadata) VALUES ('es', '{"id_token_signed_response_alg": "EdDSA"}'), ('fapi', '{"compliance_level": "fapi2_sp_pkj_mtls"}')`,
   );

@@ -87,7 +87,8 @@ async function goesOn(open: () => Promise<ReplicatedRedis>): Promise<void> {
   await useAll(gate, 'after');
 }
 
-test('Sentinels name the primary: everything works as with one Redis, and goes on after a failover', () =>
+test('with Sentinels everything works as with one Redis, and goes on after a failover', () =>
   goesOn(openRedisWithSentinels));
 
-test('a Redis Cluster: the same', () => goesOn(openRedisCluster));
+test('with a Redis Cluster everything works as with one Redis, and goes on after a failover', () =>
+  goesOn(openRedisCluster));

@@ -83,7 +83,7 @@ const byKeys = {
   jwks_uri,
 };
 
-test('keys at jwks_uri authenticate, a new one at once when they are exchanged, the old one no more', async () => {
+test('keys at a jwks_uri authenticate, and a rotation counts at once for the new and the old key', async () => {
   const [first, second, strange] = await Promise.all(['k1', 'k2', 'k3'].map(newKey));
   published = [first!.publicJwk];
   const { status, json } = await register(byKeys);
@@ -98,7 +98,7 @@ test('keys at jwks_uri authenticate, a new one at once when they are exchanged, 
   expect(reads).toBeLessThanOrEqual(5);
 });
 
-test('sec-099-jwks-uri: no address of our own network is read, unless it is listed', async () => {
+test('sec-099-jwks-uri: a jwks_uri in our own network is not fetched, unless it is listed', async () => {
   await using guarded = await openGate(seed);
   const key = await newKey('k1');
   published = [key.publicJwk];
@@ -113,12 +113,12 @@ test.each([
   ['keys here and there', { ...byKeys, jwks: { keys: [] } }],
   ['sectors', { sector_identifier_uri: 'https://registered.example/sector' }],
   ['userinfo signed with a shared key', { userinfo_signed_response_alg: 'HS256' }],
-])('%s are refused', async (_what, metadata) => {
+])('a registration with %s is refused', async (_what, metadata) => {
   const { status, json } = await register(metadata);
   expect([status, json.error]).toEqual([400, 'invalid_client_metadata']);
 });
 
-test.each(['RS256', 'ES256'])('openid-client reads userinfo that is signed with %s, as registered', async (alg) => {
+test.each(['RS256', 'ES256'])('openid-client reads userinfo signed with %s as registered', async (alg) => {
   const { json } = await register({ userinfo_signed_response_alg: alg });
   const metadata = { userinfo_signed_response_alg: alg, client_secret: json.client_secret! };
   const config = await client.discovery(new URL(gate.issuer), json.client_id!, metadata, undefined, {

@@ -75,7 +75,7 @@ const options = (more: object = {}) => ({
 type Spa = Record<string, (...args: unknown[]) => Promise<unknown>>;
 declare const auth0: { createAuth0Client(options: object): Promise<Spa> };
 
-test('auth0-spa-js: redirect login, silent renewal through web_message, logout', async () => {
+test('auth0-spa-js: redirect login, silent renewal by web_message, and logout', async () => {
   const page = await open();
   await page
     .evaluate(async (given) => (await auth0.createAuth0Client(given)).loginWithRedirect!(), options())
@@ -108,7 +108,7 @@ test('auth0-spa-js: redirect login, silent renewal through web_message, logout',
 test.each([
   ['https', app],
   ['http', plainApp],
-])('auth0-spa-js: refresh tokens rotate, for a page by %s', async (_, from) => {
+])('auth0-spa-js: refresh tokens rotate for a page over %s', async (_, from) => {
   const page = await open(from);
   const authorizationParams = { ...options().authorizationParams, redirect_uri: from };
   const given = options({ useRefreshTokens: true, authorizationParams });
@@ -144,7 +144,7 @@ test('auth0-spa-js: popup login', async () => {
   expect(await login).toMatchObject({ sub: 'auth0|alice' });
 });
 
-test('web_message: another origin’s client gets nothing posted', async () => {
+test('auth0-spa-js: nothing is posted to an origin of another client', async () => {
   const page = await open();
   const outcome = await page.evaluate(
     ([issuer, target]) =>
@@ -161,7 +161,7 @@ test('web_message: another origin’s client gets nothing posted', async () => {
 });
 
 // The last one: from here on alice has a second factor.
-test('auth0-spa-js: step-up asks a session for the second factor alone, and tokens say that it was given', async () => {
+test('auth0-spa-js: step-up asks a session only for the second factor, and tokens say that it was used', async () => {
   const page = await open();
   const given = options();
   const opened = page.context().waitForEvent('page');

@@ -73,7 +73,7 @@ async function logInAt(location: string | null): Promise<Page> {
   return browser.logIn(await browser.get(location!));
 }
 
-test('express-openid-connect: its default, an ID token by form_post, and logout', async () => {
+test('express-openid-connect: its default flow, an ID token by form_post, and logout', async () => {
   const site = express();
   site.use(
     openid.auth({
@@ -168,7 +168,7 @@ test('passport-auth0: login and profile, with the access token in userinfo’s q
   });
 });
 
-test('express-oauth2-jwt-bearer: takes our access tokens offline, strictly too', async () => {
+test('express-oauth2-jwt-bearer: accepts our access tokens offline, also in strict mode', async () => {
   for (const strict of [false, true]) {
     const site = express();
     const audience = strict ? strictApi.identifier : api;

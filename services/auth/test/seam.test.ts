@@ -50,11 +50,11 @@ const provider = new Provider('http://localhost/', {
 });
 const state = instance(provider);
 
-test('the version is the one that was read', () => {
+test('the installed version of the library is the one that these overrides were written for', () => {
   expect(packageJson.version).toBe('9.13.3');
 });
 
-test('the state behind a provider has what we change', () => {
+test('the state behind a provider has the parts that we override', () => {
   expect(state.configuration.responseTypes).toBeInstanceOf(Array);
   expect(state.configuration.grantTypes).toBeInstanceOf(Set);
   expect([...state.responseModes.keys()]).toEqual(expect.arrayContaining(['query', 'fragment', 'form_post']));
@@ -68,7 +68,7 @@ test('the state behind a provider has what we change', () => {
   expect(state.dynamicClients).toBeInstanceOf(LRU);
 });
 
-test('the prototypes have the methods that we replace', () => {
+test('the library’s prototypes have the methods that we override', () => {
   const client = provider.Client.prototype as unknown as Record<string, unknown>;
   for (const method of [
     'compareClientSecret',
@@ -98,14 +98,14 @@ test('the prototypes have the methods that we replace', () => {
   expect(session.prototype.loginAccount).toBeInstanceOf(Function);
 });
 
-test('the kit for grants has what ours use', () => {
+test('the library’s grant helpers have what our grants use', () => {
   const used = ['validateDpop', 'checkDpopRequired', 'checkDpopReplay', 'resolveRequestedResources', 'findAccount'];
   expect(Object.keys(kit)).toEqual(
     expect.arrayContaining([...used, 'applyRefreshTokenBindings', 'buildTokenResponse']),
   );
 });
 
-describe('the library alone, without what library/ changes', () => {
+describe('the library alone, without the overrides in library/,', () => {
   const server = createServer(provider.callback());
   const ask = async (path: string, form?: Record<string, string>) => {
     const { port } = server.address() as AddressInfo;
@@ -126,7 +126,7 @@ describe('the library alone, without what library/ changes', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  test('takes a body that was read before, as http/well-formed.ts does, and with our patch (patches/) says nothing of it', async () => {
+  test('accepts a body that was read before, as http/well-formed.ts does, and logs nothing with our patch (patches/)', async () => {
     const warn = jest.spyOn(console, 'warn').mockImplementation(() => {});
     const reading = createServer(async (request, response) => {
       Object.assign(request, { body: Object.fromEntries(new URLSearchParams(await text(request))) });
@@ -142,7 +142,7 @@ describe('the library alone, without what library/ changes', () => {
     expect([status, warn.mock.calls]).toEqual([200, []]);
   });
 
-  test('makes the JSON of a client’s metadata with each request, and keeps a hundred clients', async () => {
+  test('parses a client’s metadata for each request, and caches a hundred clients', async () => {
     const metadata = { client_id: 'app', client_secret: 'secret', redirect_uris: ['https://app.example/cb'] };
     const toJSON = jest.fn(() => ({ ...metadata }));
     const found = await find(Object.defineProperty({ ...metadata }, 'toJSON', { value: toJSON }));
@@ -156,29 +156,29 @@ describe('the library alone, without what library/ changes', () => {
     expect(kept.size).toBeLessThanOrEqual(100);
   });
 
-  test('compares a client’s one secret in the clear', () => {
+  test('compares a client’s only secret in plain text', () => {
     const { compareClientSecret } = provider.Client.prototype as unknown as {
       compareClientSecret(this: object, actual: string): boolean;
     };
     expect(compareClientSecret.call({ clientSecret: 'secret' }, 'secret')).toBe(true);
   });
 
-  test('calls a grant type that is not the client’s an invalid request', async () => {
+  test('answers a grant type that the client may not use with invalid_request', async () => {
     const { status, text } = await ask('/token', { ...machine, grant_type: 'authorization_code', code: 'x' });
     expect([status, JSON.parse(text).error]).toEqual([400, 'invalid_request']);
   });
 
-  test('calls a response type that is not the client’s an invalid request', async () => {
+  test('answers a response type that the client may not use with invalid_request', async () => {
     const asked = '/auth?client_id=web&response_type=id_token&redirect_uri=https://app.example/cb&scope=openid&nonce=n';
     const { headers } = await ask(asked);
     expect(headers.get('location')).toContain('error=invalid_request&');
   });
 
-  test('has no response type `token` alone', () => {
+  test('does not support the response type `token` alone', () => {
     expect(() => new Provider('http://localhost/', { responseTypes: ['token' as never] })).toThrow(/token/);
   });
 
-  test('refuses implicit clients on localhost and in the clear', async () => {
+  test('refuses implicit clients on localhost and over http', async () => {
     const implicit = {
       client_id: 'i',
       token_endpoint_auth_method: 'none',
@@ -198,13 +198,13 @@ describe('the library alone, without what library/ changes', () => {
     expect(client.includeSid()).toBeFalsy();
   });
 
-  test('keeps its own response modes when one of their name is registered', () => {
+  test('keeps its own response mode when another of the same name is registered', () => {
     const own = state.responseModes.get('query');
     provider.registerResponseMode('query', () => {});
     expect(state.responseModes.get('query')).toBe(own);
   });
 
-  test('keeps of a session, a grant and a login only what it knows', () => {
+  test('stores only known fields of a session, a grant and an interaction', () => {
     const session = provider.Session as unknown as {
       IN_PAYLOAD: string[];
       prototype: { loginAccount(details: object): void };
@@ -217,7 +217,7 @@ describe('the library alone, without what library/ changes', () => {
     expect(loggedIn).not.toHaveProperty('incarnation');
   });
 
-  test('looks at no JWT at introspection and revocation', async () => {
+  test('ignores JWTs at introspection and revocation', async () => {
     const token = `${Buffer.from('{"alg":"RS256"}').toString('base64url')}.e30.c2ln`;
     for (const path of ['/token/introspection', '/token/revocation']) {
       const { status, text } = await ask(path, { ...machine, token });
@@ -225,7 +225,7 @@ describe('the library alone, without what library/ changes', () => {
     }
   });
 
-  test('leaves a code unspent that was tried with a wrong redirect URI', async () => {
+  test('does not spend a code that was tried with a wrong redirect URI', async () => {
     const client = (await provider.Client.find('web'))!;
     const grantId = await new provider.Grant({ clientId: 'web', accountId: 'a' }).save();
     const redirectUri = 'https://app.example/cb';
@@ -242,7 +242,7 @@ describe('the library alone, without what library/ changes', () => {
     expect(status).toBe(200);
   });
 
-  test('names no interval to devices, and lets them poll as fast as they like', async () => {
+  test('sends devices no interval, and lets them poll without limit', async () => {
     const { text } = await ask('/device/auth', { client_id: 'public', scope: 'openid' });
     const { device_code, interval } = JSON.parse(text);
     expect(interval).toBeUndefined();
@@ -251,14 +251,14 @@ describe('the library alone, without what library/ changes', () => {
       expect(JSON.parse(answer.text).error).toBe('authorization_pending');
   });
 
-  test('sends a form of its own at a logout, which anybody may frame', async () => {
+  test('sends a logout form of its own, which any page may frame', async () => {
     const { status, headers, text } = await ask('/session/end');
     expect(status).toBe(200);
     expect(text).toContain('<form');
     expect(headers.get('content-security-policy')).toBeNull();
   });
 
-  test('answers a GET by 303', async () => {
+  test('answers a GET with 303', async () => {
     const { status, headers } = await ask(
       '/auth?client_id=web&response_type=code&redirect_uri=https://app.example/cb&scope=openid&prompt=none',
     );
@@ -266,7 +266,7 @@ describe('the library alone, without what library/ changes', () => {
     expect(headers.get('location')).toContain('error=login_required');
   });
 
-  test('does not know web_message', async () => {
+  test('does not support web_message', async () => {
     const { text } = await ask('/.well-known/openid-configuration');
     expect(JSON.parse(text).response_modes_supported).not.toContain('web_message');
   });

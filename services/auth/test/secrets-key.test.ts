@@ -43,7 +43,7 @@ async function manage({ issuer, post }: TestGate, method: string, path: string, 
   return { status: response.status, json: response.status === 204 ? undefined : await response.json() };
 }
 
-test('what one key has sealed is read beside the other, sealed under that by `keys/encryption/rekey`, and then not read without it', async () => {
+test('a secret sealed under the old key stays readable, until `keys/encryption/rekey` seals it under the new one', async () => {
   const [before, after] = [randomBytes(32), randomBytes(32)];
   const written = (key: Buffer) => key.toString('base64');
   const first = stack.use(await openGate(seed, { SECRETS_KEY: written(before) }));

@@ -21,7 +21,7 @@ test('a seed with an unknown key is refused with its path, before anything is op
   });
 });
 
-test('a grant for an API or a scope that there is not, and a grant type that nobody serves, are refused with their paths', async () => {
+test('a seed with an unknown API, scope or grant type is refused with the paths of its mistakes', async () => {
   const grants = [
     { audience: api, scope: ['read:x', 'write:nothing'] },
     { audience: 'https://nobody.example/', scope: [] },
@@ -40,7 +40,7 @@ test('a grant for an API or a scope that there is not, and a grant type that nob
   });
 });
 
-test('a client with the id of the one that people sign in to at /account is refused', async () => {
+test('a seed with a client that has the id of the /account client is refused', async () => {
   const client = { ...machine, client_id: 'gatepost-account' };
   await expect(openGate({ apis, clients: [client] })).rejects.toMatchObject({
     name: 'Misconfigured',
@@ -48,7 +48,7 @@ test('a client with the id of the one that people sign in to at /account is refu
   });
 });
 
-test('organizations of a seed have their members with roles; a second start changes nothing, and who is not there is named', async () => {
+test('a seed gives organizations their members with roles, changes nothing when repeated, and names missing people', async () => {
   const people = ['auth0|ann', 'auth0|ben'].map((user_id) => ({ user_id, email: `${user_id.slice(6)}@example.com` }));
   const organization = {
     name: 'orchard',
@@ -105,7 +105,7 @@ test('organizations of a seed have their members with roles; a second start chan
   });
 });
 
-test('every bad variable is named at once', async () => {
+test('all invalid environment variables are named at once', async () => {
   const env = { ISSUER: 'http://localhost:4400/tenant', SECRETS_KEY: 'short', AUTH_PORT: 'x' };
   await expect(openGate({}, env)).rejects.toMatchObject({
     name: 'Misconfigured',
@@ -117,7 +117,7 @@ test('every bad variable is named at once', async () => {
   });
 });
 
-test('a seed applied again changes what it names, deletes nothing and keeps secrets at rest as hashes', async () => {
+test('a seed applied again changes what it names, deletes nothing, and keeps secrets as hashes', async () => {
   const first = stack.use(await openGate({ apis, clients: [machine, { client_id: 'gone', grant_types: [] }] }));
   const second = stack.use(
     await openGate(
@@ -144,7 +144,7 @@ test('a seed applied again changes what it names, deletes nothing and keeps secr
   }
 });
 
-test('a gate that must not migrate starts once its migrations have run, by a URL in a file, and beside those of a newer version', async () => {
+test('a gate that must not migrate starts once its migrations have run, with a URL from a file, also beside newer ones', async () => {
   const { url } = stack.use(await freshDatabase());
   const start = () => openGate({ apis, clients: [machine] }, { DATABASE_URL: url, MIGRATE_AT_START: 'off' });
   await expect(start()).rejects.toMatchObject({

@@ -64,7 +64,7 @@ const refusedAs = ({ status, location }: Page) =>
   status === 503 ? 'temporarily_unavailable' : location?.searchParams.get('error');
 const signIn = { client_id: 'web', redirect_uri: 'https://app.example/cb', response_type: 'code', scope: 'openid' };
 
-test('without Redis the gate says temporarily_unavailable and is ready again when it is back; refresh tokens survive', async () => {
+test('without Redis the gate says temporarily_unavailable, and is ready again with valid refresh tokens when Redis is back', async () => {
   const { json } = await gate.post('oauth/token', password);
   await stopRedis();
   const away = await gate.post('oauth/token', password);
@@ -97,7 +97,7 @@ test('without Redis the gate says temporarily_unavailable and is ready again whe
   expect(refreshed.status).toBe(200);
 });
 
-test('without PostgreSQL the same, for pages and tokens; nothing is answered that was not kept', async () => {
+test('without PostgreSQL pages and tokens are temporarily_unavailable, and nothing is answered that was not stored', async () => {
   const target = new URL(process.env.TEST_DATABASE_URL!);
   const proxyPort = await freePort();
   const sockets = new Set<Socket>();
@@ -140,28 +140,25 @@ test('without PostgreSQL the same, for pages and tokens; nothing is answered tha
 test.each([
   ['PostgreSQL', false],
   ['a pooler', true],
-])(
-  'whoever waits for an answer when the connection to %s breaks is told to try again, too',
-  async (_where, isPooled) => {
-    const fresh = stack.use(await freshDatabase());
-    await using relay = await openCuttable(fresh.url);
-    await using through = openDatabase({ url: relay.url, isPooled }, 30_000, openLog('test', 'silent'));
-    await using direct = openDatabase({ url: fresh.url, isPooled: false }, 30_000, openLog('test', 'silent'));
-    const asked = Promise.allSettled([
-      through.pool.query('SELECT pg_sleep(20)'),
-      through.db.$queryRaw`SELECT 1 FROM pg_sleep(20)`,
-    ]);
-    const sleeping = "SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()";
-    await until('all are under way', async () => (await direct.pool.query(sleeping)).rowCount === 2);
-    await relay.cut();
-    for (const answer of await asked) {
-      expect(answer).toMatchObject({ status: 'rejected', reason: expect.any(TemporarilyUnavailable) });
-      expect(isAway((answer as PromiseRejectedResult).reason)).toBe(true);
-    }
-  },
-);
+])('a request that waits when the connection to %s breaks is told to try again too', async (_where, isPooled) => {
+  const fresh = stack.use(await freshDatabase());
+  await using relay = await openCuttable(fresh.url);
+  await using through = openDatabase({ url: relay.url, isPooled }, 30_000, openLog('test', 'silent'));
+  await using direct = openDatabase({ url: fresh.url, isPooled: false }, 30_000, openLog('test', 'silent'));
+  const asked = Promise.allSettled([
+    through.pool.query('SELECT pg_sleep(20)'),
+    through.db.$queryRaw`SELECT 1 FROM pg_sleep(20)`,
+  ]);
+  const sleeping = "SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()";
+  await until('all are under way', async () => (await direct.pool.query(sleeping)).rowCount === 2);
+  await relay.cut();
+  for (const answer of await asked) {
+    expect(answer).toMatchObject({ status: 'rejected', reason: expect.any(TemporarilyUnavailable) });
+    expect(isAway((answer as PromiseRejectedResult).reason)).toBe(true);
+  }
+});
 
-test('a PostgreSQL that keeps its connections and answers nothing holds nobody for longer than five seconds', async () => {
+test('a PostgreSQL that keeps its connections but answers nothing delays nobody for longer than five seconds', async () => {
   const database = stack.use(await freshDatabase());
   await using frozen = await openCuttable(database.url);
   await using own = await openGate(fullSeed, { DATABASE_URL: frozen.url, ...asInProduction });
@@ -185,7 +182,7 @@ test('a PostgreSQL that keeps its connections and answers nothing holds nobody f
   expect((await own.post('oauth/token', password)).status).toBe(200);
 });
 
-test('a Redis that keeps its connection and answers nothing neither, and machines get their tokens as ever', async () => {
+test('a Redis that keeps its connection but answers nothing delays nobody for long, and machines still get tokens', async () => {
   await using frozen = await openCuttable(redisUrl());
   await using own = await openGate(fullSeed, { REDIS_URL: frozen.url, ...asInProduction });
   const machine = {
@@ -219,7 +216,7 @@ test('a Redis that keeps its connection and answers nothing neither, and machine
   await until('logins', async () => (await own.post('oauth/token', password)).status === 200);
 });
 
-test('a Redis that becomes a replica is left: temporarily_unavailable at every door until the new primary is there', async () => {
+test('a Redis that becomes a replica is temporarily_unavailable at every entry point until the new primary is there', async () => {
   await using first = await openRedisServer();
   await using second = await openRedisServer();
   await using relay = await openCuttable(first.url);
@@ -257,7 +254,7 @@ test('a Redis that becomes a replica is left: temporarily_unavailable at every d
   expect(await second.call('KEYS', `${own.redisPrefix}*`)).not.toEqual([]);
 });
 
-test('a Redis that is full refuses what must be kept, as temporarily_unavailable', async () => {
+test('a Redis that is full refuses writes that must be kept as temporarily_unavailable', async () => {
   await using full = await openRedisServer();
   await using own = await openGate(fullSeed, { REDIS_URL: full.url, ...asInProduction });
   await full.call('CONFIG', 'SET', 'maxmemory', '1');

@@ -28,7 +28,7 @@ async function tokenAt(base: string, form: Record<string, string>): Promise<stri
 }
 const ofManager = { grant_type: 'client_credentials', client_id: 'manager', client_secret: 'manager-secret' };
 
-test('each port names its own issuer: in discovery, in tokens, and in every address', async () => {
+test('each port uses its own issuer in discovery, in tokens, and in every address', async () => {
   for (const base of [issuer, tlsIssuer]) {
     const discovery = await (await fetch(`${base}.well-known/openid-configuration`)).json();
     expect(discovery).toMatchObject({
@@ -45,7 +45,7 @@ test('each port names its own issuer: in discovery, in tokens, and in every addr
   );
 });
 
-test('auth0 for Node by its domain alone: machine tokens, and the management API with the audience it makes of the domain', async () => {
+test('auth0 for Node works with its domain alone: machine tokens, and the management API with the domain’s audience', async () => {
   const credentials = { domain, clientId: 'manager', clientSecret: 'manager-secret' };
   const management = new ManagementClient({ ...credentials, maxRetries: 0 });
   expect((await management.clients.get('web')).client_id).toBe('web');
@@ -78,7 +78,7 @@ test('a token of one issuer opens the management API, userinfo and introspection
   }
 });
 
-test('a browser has a session at each, for cookies know no port; no page binds localhost to https', async () => {
+test('a browser has a separate session at each port, although cookies ignore ports, and no page forces localhost to https', async () => {
   const request = { client_id: 'web', redirect_uri: 'https://app.example/cb', response_type: 'code', ...pkce() };
   const browser = new Browser({ issuer: tlsIssuer });
   const form = await browser.authorize({ ...request, scope: 'openid' });
@@ -98,7 +98,7 @@ test('a browser has a session at each, for cookies know no port; no page binds l
   expect(again.location?.searchParams.get('code')).toEqual(expect.any(String));
 });
 
-test('a TLS port without a certificate, or with what is none, is refused by name and never shown', async () => {
+test('a TLS port without a valid certificate is refused by name, without showing its value', async () => {
   await expect(openGate({}, { AUTH_TLS_PORT: '1' })).rejects.toMatchObject({
     problems: ['AUTH_TLS_PORT is set: it needs TLS_CERT_FILE and TLS_KEY_FILE too'],
   });

@@ -64,7 +64,7 @@ async function login(client_id: string, params: Record<string, string> = {}): Pr
 }
 
 describe('authorization code', () => {
-  test('sec-035-code-replay: a second use is refused and revokes what the first issued', async () => {
+  test('sec-035-code-replay: a second use is refused and revokes the tokens of the first', async () => {
     const given = await codeFor('spa', { audience: api });
     const first = tokensOf(await redeem('spa', given));
     expect((await userinfo(first.access_token)).status).toBe(200);
@@ -81,7 +81,7 @@ describe('authorization code', () => {
     }
   });
 
-  test('sec-037-foreign-code: another client gets nothing and does not spend it', async () => {
+  test('sec-037-foreign-code: another client gets nothing and does not spend the code', async () => {
     const given = await codeFor('spa');
     expect((await redeem('tabs', given)).json.error).toBe('invalid_grant');
     expect((await redeem('spa', given)).status).toBe(200);
@@ -96,7 +96,7 @@ describe('authorization code', () => {
     expect((await redeem('spa', given)).json.error).toBe('invalid_grant');
   });
 
-  test('sec-039-no-verifier and sec-040-downgrade: verifier and challenge come together', async () => {
+  test('sec-039-no-verifier and sec-040-downgrade: a verifier without a challenge, or the reverse, is refused', async () => {
     const { code, redirect_uri: uri } = await codeFor('spa');
     expect((await redeem('spa', { code, redirect_uri: uri })).json.error).toBe('invalid_grant');
     const browser = new Browser(gate);
@@ -106,7 +106,7 @@ describe('authorization code', () => {
     expect((await redeem('web', { ...plain, code_verifier: 'x'.repeat(43) })).json.error).toBe('invalid_grant');
   });
 
-  test('a refresh token comes without prompt=consent, if the API allows it', async () => {
+  test('gives a refresh token without prompt=consent, if the API allows it', async () => {
     expect((await login('spa', { audience: api })).refresh_token).toBeDefined();
     const without = await login('spa', { audience: 'urn:es' });
     expect(without.refresh_token).toBeUndefined();
@@ -115,7 +115,7 @@ describe('authorization code', () => {
 });
 
 describe('refresh tokens', () => {
-  test('sec-083-refresh-replay: rotate for public clients; reuse revokes the family and says so in Auth0’s words', async () => {
+  test('sec-083-refresh-replay: rotate for public clients, and reuse revokes the family with Auth0’s message', async () => {
     const first = await login('spa', { audience: api });
     const second = tokensOf(await refresh('spa', first.refresh_token));
     expect(second.refresh_token).not.toBe(first.refresh_token);
@@ -144,7 +144,7 @@ describe('refresh tokens', () => {
     expect((await refresh('tabs', third.refresh_token)).status).toBe(400);
   });
 
-  test('do not rotate for confidential clients that did not ask', async () => {
+  test('do not rotate for confidential clients unless they ask for it', async () => {
     const given = await codeFor('web');
     const first = tokensOf(await redeem('web', { ...given, client_secret: 'web-secret' }));
     const second = tokensOf(await refresh('web', first.refresh_token, { client_secret: 'web-secret' }));
@@ -157,7 +157,7 @@ describe('refresh tokens', () => {
     expect((await refresh('tabs', refresh_token, { scope: 'openid read:x write:x' })).json.error).toBe('invalid_scope');
   });
 
-  test('get tokens for the further APIs that the client’s policies name, each with the scopes that it names there', async () => {
+  test('give tokens for further APIs in the client’s policies, with the scopes named there', async () => {
     const first = await login('many', { audience: api, scope: 'openid offline_access read:x delete:x' });
     const other = tokensOf(await refresh('many', first.refresh_token, { audience: 'urn:es' }));
     expect(decodeJwt(other.access_token)).toMatchObject({
@@ -180,7 +180,7 @@ describe('refresh tokens', () => {
     expect((await userinfo(other.access_token)).status).toBe(401);
   });
 
-  test('get none for an API that no policy names, that asks people, or of somebody else’s application', async () => {
+  test('give none for an API without a policy, with consent, or of a third-party application', async () => {
     const target = { status: 400, json: { error: 'invalid_target' } };
     const { refresh_token } = await login('many', { audience: api });
     for (const audience of ['plain name', 'urn:asks', 'urn:nobody'])
@@ -224,7 +224,7 @@ describe('userinfo, introspection, revocation', () => {
     expect([401, 403]).toContain((await userinfo(access_token)).status);
   });
 
-  test('sec-089-introspection: for the client that got the token and for the API it is for; anybody else reads inactive', async () => {
+  test('sec-089-introspection: is for the token’s client and its API, and for anybody else the token is inactive', async () => {
     const browser = new Browser(gate);
     const given = await codeFor('web', { audience: api, scope: 'openid read:x' }, browser);
     const { access_token } = tokensOf(await redeem('web', { ...given, client_secret: 'web-secret' }));
@@ -242,7 +242,7 @@ describe('userinfo, introspection, revocation', () => {
     expect((await introspect('made.up.token', 'web', 'web-secret')).json).toEqual({ active: false });
   });
 
-  test('sec-088-revocation: a revoked JWT is dead to introspection and userinfo; a foreign one is left alone', async () => {
+  test('sec-088-revocation: a revoked JWT is refused at introspection and userinfo, and another client’s token is left alone', async () => {
     const given = await codeFor('web', { audience: api, scope: 'openid read:x' });
     const { access_token } = tokensOf(await redeem('web', { ...given, client_secret: 'web-secret' }));
     const foreign = await gate.post('oauth/revoke', {
@@ -259,7 +259,7 @@ describe('userinfo, introspection, revocation', () => {
     expect((await introspect(access_token, 'web', 'web-secret')).json).toEqual({ active: false });
   });
 
-  test('revoking a refresh token ends its access tokens too, JWTs included', async () => {
+  test('revoking a refresh token revokes its access tokens too, JWTs included', async () => {
     const { access_token, refresh_token } = await login('spa', { audience: api });
     expect((await gate.post('oauth/revoke', { token: refresh_token, client_id: 'spa' })).status).toBe(200);
     expect((await userinfo(access_token)).status).toBe(401);
@@ -280,7 +280,7 @@ describe('token exchange', () => {
     });
   const person = () => login('spa', { audience: api, scope: 'openid read:x' });
 
-  test('impersonation: the API gets a token for the person, narrowed to what it may have', async () => {
+  test('impersonation: the API gets a token for the person, narrowed to the scopes that it may have', async () => {
     const { access_token } = await person();
     const answer = await exchange({ subject_token: access_token, audience: 'urn:es' });
     expect(answer).toMatchObject({ status: 200, json: { issued_token_type: type, token_type: 'Bearer' } });
@@ -292,7 +292,7 @@ describe('token exchange', () => {
     );
   });
 
-  test('delegation: with an actor token the new one says who acts, and again who acted before', async () => {
+  test('delegation: with an actor token the new token names the actor and earlier actors', async () => {
     const { access_token } = await person();
     const machine = await gate.post('oauth/token', {
       grant_type: 'client_credentials',

@@ -65,7 +65,7 @@ test('one trace leads from the authorization request over login and consent to t
   expect(traced.map(({ message }) => message)).toEqual(expect.arrayContaining(['somebody logged in', 'tokens issued']));
 });
 
-test('a trace that a client began goes on', async () => {
+test('a trace that a client began is continued', async () => {
   const traceId = randomBytes(16).toString('hex');
   const traceparent = `00-${traceId}-00f067aa0ba902b7-01`;
   await gate.post('oauth/token', { grant_type: 'nonsense' }, { traceparent });

@@ -22,7 +22,7 @@ const machineToken = () =>
   });
 
 // What used to happen: a deleted client grant was still honoured 23 s later, and the gate was ready all the while.
-test('a client grant that is deleted meanwhile counts no more, and the gate says that it is not ready until it hears again', async () => {
+test('a client grant deleted while the gate cannot hear of changes stops working, and the gate is not ready until it hears again', async () => {
   expect((await machineToken()).status).toBe(200);
   expect(await isReady()).toBe(true);
   direct.hold(true);

@@ -27,8 +27,8 @@ const gate = stack.use(
   }),
 );
 
-describe('a provider', () => {
-  test('that the application names signs people in; their account is made of what it says of them', async () => {
+describe('sign-in at a provider', () => {
+  test('a provider named by the application signs people in, and supplies their profile', async () => {
     const browser = new Browser(gate);
     const asked = request({ connection: 'acme', login_hint: 'alice@example.com' });
     const { left, done } = await signInAt(acme, browser, asked);
@@ -57,7 +57,7 @@ describe('a provider', () => {
     expect(body).toMatchObject({ logins_count: expect.any(Number), email: 'alice@example.com' });
   });
 
-  test('has a button on the sign-in page, which leads there', async () => {
+  test('a provider has a button on the sign-in page, which leads there', async () => {
     const browser = new Browser(gate);
     const page = await browser.authorize(request());
     expect(page.html).toContain('Continue with Acme &lt;Inc&gt;');
@@ -66,7 +66,7 @@ describe('a provider', () => {
     expect((await browser.get(path)).location?.origin).toBe(new URL(acme.issuer).origin);
   });
 
-  test('is not asked again while the session that was begun there lasts', async () => {
+  test('a provider is not asked again while the session from it lasts', async () => {
     const browser = new Browser(gate);
     await signInAt(acme, browser, request({ connection: 'acme' }));
     const again = await browser.authorize(request({ connection: 'acme', prompt: 'none' }));
@@ -76,7 +76,7 @@ describe('a provider', () => {
     expect(other.location?.searchParams.get('error')).toBe('login_required');
   });
 
-  test('that somebody’s address belongs to is asked instead of a password, and told the address', async () => {
+  test('the provider for the domain of a typed address is asked instead of a password, and told the address', async () => {
     const browser = new Browser(gate);
     const page = await browser.authorize(request());
     const left = await browser.submit(page, { identifier: 'Bob@Partner.example' });
@@ -84,7 +84,7 @@ describe('a provider', () => {
     expect(left.location?.searchParams.get('redirect_uri')).toBe(`${gate.callback}/partner`);
   });
 
-  test('says something new of somebody, who is the same', async () => {
+  test('a provider updates a person’s profile with its new claims', async () => {
     const asked = request({ connection: 'partner' });
     const { done } = await signInAt(acme, new Browser(gate), asked, 'bob@example.com');
     const before = await claimsFor(gate, asked, done);
@@ -95,7 +95,7 @@ describe('a provider', () => {
     expect(await claimsFor(gate, again, later)).toMatchObject({ sub: before.sub, name: 'Robert' });
   });
 
-  test('where somebody changes their mind is left for the application, with an error; the log says what it is', async () => {
+  test('a sign-in that a person cancels at the provider returns an error to the application, and the log names it', async () => {
     const browser = new Browser(gate);
     const { location: left } = await browser.authorize(request({ connection: 'acme' }));
     const answer = { error: 'access_denied', state: left!.searchParams.get('state')!, iss: acme.issuer };
@@ -128,7 +128,7 @@ describe('an identity of a provider', () => {
   const path = 'users/auth0%7Cbob/identities';
   const theirs = { provider: 'oidc', user_id: 'acme|auth0|alice' };
 
-  test('is linked to an account of ours only on request, signs in to it, and is unlinked again', async () => {
+  test('is linked to an account only on request, then signs in to it, and can be unlinked', async () => {
     const signIn = async () => {
       const asked = request({ connection: 'acme' });
       const { done } = await signInAt(acme, new Browser(gate), asked);
@@ -149,7 +149,7 @@ describe('an identity of a provider', () => {
     expect(await signIn()).toBe('oidc|acme|auth0|alice');
   });
 
-  test('is linked by the person, who is signed in here and signs in there, in the same browser', async () => {
+  test('can be linked by a person who signs in on both sides in the same browser', async () => {
     const browser = new Browser(gate);
     const asked = request();
     const { code_verifier: _, ...params } = asked;
@@ -189,7 +189,7 @@ describe('an identity of a provider', () => {
     await manage(gate, 'DELETE', `${path}/oidc/${encodeURIComponent(theirs.user_id)}`);
   });
 
-  test('goes with the person, who is somebody new when they come again', async () => {
+  test('is deleted with its account, and makes a new account when the person returns', async () => {
     const { body: before } = await manage(gate, 'GET', 'users/oidc%7Cacme%7Cauth0%7Calice');
     await manage(gate, 'DELETE', 'users/oidc%7Cacme%7Cauth0%7Calice');
     await signInAt(acme, new Browser(gate), request({ connection: 'acme' }));
@@ -197,7 +197,7 @@ describe('an identity of a provider', () => {
     expect(after.created_at).not.toBe(before.created_at);
   });
 
-  test('is made by nobody but its provider', async () => {
+  test('can be created by its provider only', async () => {
     const made = await manage(gate, 'POST', 'users', { connection: 'acme', email: 'x@example.com', user_id: 'x' });
     expect(made).toMatchObject({ status: 400, body: { message: expect.stringContaining('when they sign in there') } });
   });

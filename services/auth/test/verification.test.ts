@@ -31,8 +31,8 @@ const confirm = async (link: string) => {
   return browser.submit(await browser.get(link));
 };
 
-describe('at sign-up', () => {
-  test('a mail asks, its page confirms by a form, says so and leads on, all in the language of the sign-up', async () => {
+describe('verification at sign-up', () => {
+  test('sends a mail whose page confirms by a form and leads on, in the language of the sign-up', async () => {
     const browser = new Browser(gate);
     const first = await browser.authorize({ ...request, ui_locales: 'de' });
     const form = await browser.get(`${new URL(first.url).pathname}/signup`);
@@ -59,7 +59,7 @@ describe('at sign-up', () => {
     expect(again.html).not.toContain('carla@example.com');
   });
 
-  test('by the API too; not for an address that is taken', async () => {
+  test('is sent for a sign-up by the API too, but not for a taken address', async () => {
     const form = { client_id: 'spa', connection, email: 'dora@example.com', password };
     expect((await gate.post('dbconnections/signup', form, { 'accept-language': 'fr' })).status).toBe(200);
     expect((await mailTo('dora@example.com')).subject).toBe('Confirmez votre adresse e-mail');
@@ -69,7 +69,7 @@ describe('at sign-up', () => {
     expect(await mailsTo('dora@example.com')).toHaveLength(1);
   });
 
-  test('an expired link says so and sends another; a wrong one leads nowhere', async () => {
+  test('an expired link says so and sends another one, and a wrong one leads nowhere', async () => {
     const { email, user_id } = await somebody();
     const { ticket } = await auth0.tickets.verifyEmail({ user_id, ttl_sec: 1 });
     const browser = browserAt(ticket);
@@ -86,8 +86,8 @@ describe('at sign-up', () => {
   });
 });
 
-describe('a template', () => {
-  test('says how long the link works and where it ends; the reader is welcomed if there is a template for that', async () => {
+describe('a verification template', () => {
+  test('sets how long the link works and where it ends, and a welcome template greets the person', async () => {
     await auth0.emailTemplates.create({
       template: 'verify_email',
       resultUrl: '{{ application.callback_domain }}/done?a=b#c',
@@ -120,7 +120,7 @@ describe('a template', () => {
   });
 });
 
-describe('the management API', () => {
+describe('verification by the management API', () => {
   test('sends a verification mail as a job, in the language of the account', async () => {
     const { email, user_id } = await somebody({ user_metadata: { lang: 'pt-BR' } });
     const job = await auth0.jobs.verificationEmail.create({ user_id, client_id: 'web' });
@@ -142,7 +142,7 @@ describe('the management API', () => {
     expect(linkIn((await mailTo(made.email)).text)).toContain('/email-verification?ticket=');
   });
 
-  test('makes links that confirm an address, and end where it says', async () => {
+  test('creates links that confirm an address, and return where the ticket says', async () => {
     const { email, user_id } = await somebody();
     const { ticket } = await auth0.tickets.verifyEmail({
       user_id,
@@ -169,7 +169,7 @@ describe('the management API', () => {
     );
   });
 
-  test('makes links for a new password, by user or by address and connection', async () => {
+  test('creates links for a new password, by user or by address and connection', async () => {
     const { email, user_id } = await somebody();
     const change = async (link: string) => {
       const browser = browserAt(link);
