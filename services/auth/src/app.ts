@@ -81,8 +81,8 @@ function makeApp(parts: AppParts): Express {
   app.use('/oidc/logout', boundParameters);
   app.post(formEndpoints, formAsQuery);
   app.get('/activate', givenOnce);
-  app.post('/activate', startAnewWithoutSession(parts.provider));
-  app.get('/activate/:uid', startAnewWithoutSession(parts.provider));
+  app.post('/activate', restartWithoutSession(parts.provider));
+  app.get('/activate/:uid', restartWithoutSession(parts.provider));
   for (const router of parts.routers) app.use(router);
   app.use(parts.provider.callback()); // answers everything else, 404s included
   app.use('/api/v2', makeProblemHandler(parts.log));
@@ -138,7 +138,7 @@ const givenOnce: RequestHandler = (request, _response, next) => {
  * If a device code is posted, or a login for one ends, without the session in which its form was shown, shows the form again, where the
  * library would fail.
  */
-function startAnewWithoutSession(provider: Provider): RequestHandler {
+function restartWithoutSession(provider: Provider): RequestHandler {
   return async (request, response, next) => {
     const session = await provider.Session.get(provider.createContext(request, response));
     // A forged cookie, or one whose session is gone, counts as none: only a stored session has an expiry.

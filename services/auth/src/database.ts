@@ -5,7 +5,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import type pg from 'pg';
 import { PrismaClient } from './generated/client.ts';
 import { makeWriteWatch } from './own-writes.ts';
-import { heard } from './stores-away.ts';
+import { toStoreError } from './stores-away.ts';
 
 export { Prisma } from './generated/client.ts';
 export type Database = PrismaClient;
@@ -51,7 +51,7 @@ export function openDatabase(
     );
     // An idle connection broke; the next query gets a new one, or an error of its own.
     pool.on('error', (error) => log.warn({ error }, 'lost an idle connection to PostgreSQL'));
-    hearOutages(pool, whenWritten);
+    translateErrors(pool, whenWritten);
     return pool;
   };
   const pool = open(16, { statement_timeout: timeoutMs }, written);
@@ -74,36 +74,36 @@ export function openDatabase(
  * statements pass through one of these functions, including Prisma’s, which passes on errors that do not come from the database. Also
  * reports writes (own-writes.ts).
  */
-function hearOutages(pool: Pool, written: () => void): void {
-  pool.connect = hearing(pool.connect.bind(pool));
+function translateErrors(pool: Pool, written: () => void): void {
+  pool.connect = translatingErrors(pool.connect.bind(pool));
   // If the connection breaks during a statement, the pool rejects before the connection does.
-  pool.query = hearing(pool.query.bind(pool));
+  pool.query = translatingErrors(pool.query.bind(pool));
   pool.on('connect', (client) => {
-    client.query = hearing(client.query.bind(client), makeWriteWatch(written));
+    client.query = translatingErrors(client.query.bind(client), makeWriteWatch(written));
   });
 }
 
 /** Wraps a function of the driver, which answers by callback if it is given one and by promise otherwise. */
-function hearing<F>(ask: F, after: (asked: unknown) => void = () => {}): F {
-  const hear = (...given: unknown[]): unknown => {
+function translatingErrors<F>(ask: F, after: (asked: unknown) => void = () => {}): F {
+  const wrapped = (...given: unknown[]): unknown => {
     const done = given.at(-1);
     if (typeof done === 'function') {
-      const told = (error: unknown, ...rest: unknown[]) => {
+      const callback = (error: unknown, ...rest: unknown[]) => {
         after(given[0]);
-        done(error && heard(error), ...rest);
+        done(error && toStoreError(error), ...rest);
       };
-      return (ask as Ask)(...given.slice(0, -1), told);
+      return (ask as Ask)(...given.slice(0, -1), callback);
     }
     const answer = (ask as Ask)(...given);
     // A query object made by the caller (a cursor) reports errors itself.
     if (typeof answer?.catch !== 'function') return answer;
     return answer
       .catch((error: unknown) => {
-        throw heard(error);
+        throw toStoreError(error);
       })
       .finally(() => after(given[0]));
   };
-  return hear as F;
+  return wrapped as F;
 }
 
 type Ask = (...given: unknown[]) => Promise<unknown> | undefined;

@@ -34,9 +34,9 @@ import { makeSendFactorCode } from './factors/send-code.ts';
 import type { Front } from './fronts.ts';
 import { makeFastPath } from './grants/fast-path.ts';
 import { loadGrantPlugins, registerGrants } from './grants/index.ts';
-import { type Ground, openGround } from './ground.ts';
 import { makeStartPage } from './http/start-page.ts';
 import { type Imports, openImports } from './imports/imports.ts';
+import { type Infrastructure, openInfrastructure } from './infrastructure.ts';
 import { makeCommonContextMaker } from './interaction/common-context.ts';
 import { makeContinueRoutes } from './interaction/continue.ts';
 import { makeInteractionRoutes } from './interaction/routes.ts';
@@ -48,12 +48,12 @@ import { loadSigningKeys } from './keys/signing-keys.ts';
 import { throttleClientAuthentication } from './library/client-authentication.ts';
 import { discoverLanguages } from './library/discovered-languages.ts';
 import { publishUsedKeys } from './library/published-keys.ts';
-import { shareSuccessors } from './library/tokens/refresh.ts';
+import { shareRefreshSuccessors } from './library/tokens/refresh.ts';
 import { detectReplays } from './library/tokens/replay-detection.ts';
 import { endWithSources } from './library/tokens/sources.ts';
 import { findStructuredTokens, makeVerifier } from './library/tokens/structured.ts';
 import { makeV2LogoutRoutes } from './logout/v2-logout.ts';
-import { makeTellOfChange } from './mail/change-notice.ts';
+import { makeNotifyOfChange } from './mail/change-notice.ts';
 import { makeLetters } from './mail/letters.ts';
 import { makeManagement } from './management/management.ts';
 import { makePreviewRoute } from './management/previews.ts';
@@ -87,19 +87,24 @@ import { makeUpstream } from './upstream/sign-in.ts';
 export type Gate = { listening: { issuer: string; port: number }[]; opsPort: number };
 
 export async function startGate(start: Start<Env>): Promise<Gate> {
-  const ground = await openGround(start);
-  const outlets = await openOutlets(ground);
-  const stores = { ...makeStores(ground), ...openActions({ ...ground, ...outlets }) };
-  const imports = ground.stack.use(openImports({ ...ground, ...stores, log: logOfModule(ground.log, 'imports') }));
+  const infrastructure = await openInfrastructure(start);
+  const outlets = await openOutlets(infrastructure);
+  const stores = { ...makeStores(infrastructure), ...openActions({ ...infrastructure, ...outlets }) };
+  const imports = infrastructure.stack.use(
+    openImports({ ...infrastructure, ...stores, log: logOfModule(infrastructure.log, 'imports') }),
+  );
   const listening: Gate['listening'] = [];
-  for (const front of ground.fronts)
+  for (const front of infrastructure.fronts)
     listening.push({
       issuer: front.issuer,
-      port: await openFront({ ...ground, ...outlets, ...stores, imports, ...front }),
+      port: await openFront({ ...infrastructure, ...outlets, ...stores, imports, ...front }),
     });
-  if (ground.env.ORGANIZATION_ACCOUNTS === 'on') ground.stack.use(await openAnnouncements(ground));
-  ground.stack.use(startPurge(ground.pool, logOfModule(ground.log, 'stores'), ground.registry));
-  return { listening, opsPort: await serveOps({ ...ground, ...outlets }, start.stopping) };
+  if (infrastructure.env.ORGANIZATION_ACCOUNTS === 'on')
+    infrastructure.stack.use(await openAnnouncements(infrastructure));
+  infrastructure.stack.use(
+    startPurge(infrastructure.pool, logOfModule(infrastructure.log, 'stores'), infrastructure.registry),
+  );
+  return { listening, opsPort: await serveOps({ ...infrastructure, ...outlets }, start.stopping) };
 }
 
 /** Opens one issuer: everything that carries its name (tokens, links, cookies) is made for it; the stores are shared. */
@@ -112,7 +117,7 @@ async function openFront(shared: Shared): Promise<number> {
   return serve(parts, provider, routers, tokensIssued);
 }
 
-type Shared = Ground & Outlets & Stores & ReturnType<typeof openActions> & { imports: Imports } & Front;
+type Shared = Infrastructure & Outlets & Stores & ReturnType<typeof openActions> & { imports: Imports } & Front;
 type Parts = Shared & ReturnType<typeof makeSteps>;
 
 /** Steps that several grants and pages share. */
@@ -133,7 +138,7 @@ function makeSteps(parts: Shared) {
   const upstream = makeUpstream(parts);
   const factorEvents = makeFactorEvents({ ...parts, log: logOfModule(parts.log, 'sign-in') });
   const people = makePeopleActions(parts);
-  const tellOfChange = makeTellOfChange(sending);
+  const notifyOfChange = makeNotifyOfChange(sending);
   return {
     letters: sending.letters,
     people,
@@ -149,7 +154,7 @@ function makeSteps(parts: Shared) {
     sendPasswordMail: makeSendPasswordMail(sending),
     verificationMails,
     sendInvitation: makeSendInvitation(sending),
-    tellOfChange,
+    notifyOfChange,
     sendMessage,
     sendCode: makeSendCode({ codes, sendMessage }),
     prove: makeProve(parts),
@@ -163,7 +168,7 @@ function makeSteps(parts: Shared) {
       ...parts,
       management: managementApi(parts.env.ISSUER).identifier,
       upstream,
-      tellOfChange,
+      notifyOfChange,
     }),
     federated: makeFederatedLogout({ ...parts, log: logOfModule(parts.log, 'sign-in') }),
   };
@@ -183,7 +188,7 @@ async function makeGateProvider(parts: Parts) {
   });
   discoverLanguages(provider, parts.settings);
   publishUsedKeys(provider, makePublishedAlgs(parts.pool));
-  shareSuccessors(provider, keyFor('refresh tokens'));
+  shareRefreshSuccessors(provider, keyFor('refresh tokens'));
   findStructuredTokens(provider, parts.issuers, revokedTokens);
   detectReplays(provider, redis, prefix);
   endWithSources(provider, { redis, prefix, revoked: revokedTokens });
@@ -261,7 +266,7 @@ const storesOf = ({
   redis,
   prefix,
   changes,
-}: Pick<Ground, 'pool' | 'redis' | 'prefix' | 'changes'>): Record<string, ReadyCheck> => ({
+}: Pick<Infrastructure, 'pool' | 'redis' | 'prefix' | 'changes'>): Record<string, ReadyCheck> => ({
   postgresql: () => pool.query('SELECT 1'),
   changes() {
     if (!changes.isConnected()) throw new Error('nothing is heard of changes in PostgreSQL');
@@ -269,8 +274,11 @@ const storesOf = ({
   redis: () => checkRedisWrites(redis, prefix),
 });
 
-async function serveOps(ground: Ground & Pick<Outlets, 'mailbox'>, stopping: AbortSignal | undefined): Promise<number> {
-  const { env, log, stack, registry, mailbox } = ground;
+async function serveOps(
+  infrastructure: Infrastructure & Pick<Outlets, 'mailbox'>,
+  stopping: AbortSignal | undefined,
+): Promise<number> {
+  const { env, log, stack, registry, mailbox } = infrastructure;
   const ops = stack.use(
     await openOps({
       host: env.HOST,
@@ -278,7 +286,7 @@ async function serveOps(ground: Ground & Pick<Outlets, 'mailbox'>, stopping: Abo
       registry,
       log,
       token: env.OPS_TOKEN,
-      ready: storesOf(ground),
+      ready: storesOf(infrastructure),
       stopping,
       more: mailbox?.answer,
     }),

@@ -7,7 +7,7 @@ import { isAway } from '@gatepost/runtime/store-errors';
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import { isReported } from './actions/refusal.ts';
 import type { Audit } from './audit.ts';
-import { describeRefused } from './authorization/refused-request.ts';
+import { describeRefusedRequest } from './authorization/refused-request.ts';
 import { type Counters, refusalCodes } from './counters.ts';
 import { addressOf } from './http/head.ts';
 import { routeOf, setRoute } from './http/route.ts';
@@ -67,7 +67,7 @@ const refusedTypes: Record<string, LogType> = {
   'http://auth0.com/oauth/grant-type/mfa-recovery-code': 'fercft',
 };
 /** Not refusals: answers to a polling device, and outages of ours. */
-const notRefused = new Set(['authorization_pending', 'slow_down', 'temporarily_unavailable']);
+const expectedErrors = new Set(['authorization_pending', 'slow_down', 'temporarily_unavailable']);
 
 /** Reports a successful token request, exactly once, where its outcome is known. */
 export type TokensIssued = (
@@ -112,7 +112,7 @@ function observeTokens(provider: Provider, { log, audit, counters: { tokens } }:
     const clientId = ctx.oidc.client?.clientId;
     log.info({ 'client.id': clientId, error_code: error.message, detail: detailOf(error) }, 'tokens refused');
     const type = refusedTypes[String(ctx.oidc.params?.grant_type)];
-    if (type && clientId && !notRefused.has(error.message) && !isReported(error)) {
+    if (type && clientId && !expectedErrors.has(error.message) && !isReported(error)) {
       const description = detailOf(error) ?? (error as { error_description?: string }).error_description;
       const details = {
         error: error.message,
@@ -135,7 +135,7 @@ function observeAuthorizations(provider: Provider, { log, audit, counters }: Obs
     interactions.inc({ prompt: interaction?.prompt?.name ?? 'unknown', result });
   });
   const requestRefused = (ctx: KoaContextWithOIDC, error: Error) => {
-    const refused = describeRefused(ctx, error);
+    const refused = describeRefusedRequest(ctx, error);
     if (!refused) return;
     const { clientId, details } = refused;
     log.info({ 'client.id': clientId, ...details }, 'an authorization request was refused');

@@ -17,8 +17,8 @@ import { openBackground } from './background.ts';
 import { type Env, outboxFolder } from './config.ts';
 import { openCounters } from './counters.ts';
 import { type EventSink, noEvents, openEventSink } from './event-sink.ts';
-import type { Ground } from './ground.ts';
 import { makeOutsideFetch } from './http/outside-fetch.ts';
+import type { Infrastructure } from './infrastructure.ts';
 import { announceToDeveloper, hasMailbox, openMailbox } from './mail/mailbox.ts';
 import { openPostBox } from './mail/post-box.ts';
 import { makeTextSender } from './mail/text-sender.ts';
@@ -27,7 +27,7 @@ import { makeIsBreached } from './protection/breached/source.ts';
 
 export type Outlets = Awaited<ReturnType<typeof openOutlets>>;
 
-export async function openOutlets({ env, log, stack, registry, pool }: Ground) {
+export async function openOutlets({ env, log, stack, registry, pool }: Infrastructure) {
   const audit = stack.use(openAudit(pool, logOfModule(log, 'stores')));
   const lastLogins = stack.use(openLastLogins(pool, logOfModule(log, 'stores')));
   const sink = stack.use(await openSink(env, logOfModule(log, 'events'), registry));
@@ -66,7 +66,7 @@ function textSender({ SMS_URL: url, SMS_FROM: from, SMS_FORMAT: format, OUTBOUND
 }
 
 /** The tenant’s own code; no process is started before any of it runs. */
-export function openActions(parts: Ground & Pick<Outlets, 'audit'>) {
+export function openActions(parts: Infrastructure & Pick<Outlets, 'audit'>) {
   const { env, stack, registry, redis, prefix, actionPackages } = parts;
   const log = logOfModule(parts.log, 'actions');
   const actionPool = stack.use(

@@ -12,7 +12,7 @@ import Provider, {
 } from 'oidc-provider';
 import type { AccountStore } from './accounts/store.ts';
 import type { PostLogin } from './actions/post-login.ts';
-import { bringAccount, type KnownGrants } from './adapter/known-grants.ts';
+import { type KnownGrants, presetAccount } from './adapter/known-grants.ts';
 import type { Audit } from './audit.ts';
 import type { ConsentStore } from './authorization/consents.ts';
 import { makeLoadExistingGrant } from './authorization/existing-grant.ts';
@@ -47,7 +47,7 @@ import { keepActionOutcomes } from './library/action-outcomes.ts';
 import { applyAuthorizationDefaults } from './library/authorization-defaults.ts';
 import { changeAnswers } from './library/middleware.ts';
 import { dressOwnForms } from './library/own-forms.ts';
-import { answerGetsWithFound, registerResponseModes } from './library/response-modes.ts';
+import { redirectGetsWith302, registerResponseModes } from './library/response-modes.ts';
 import {
   allowBareToken,
   allowLocalImplicit,
@@ -107,7 +107,7 @@ export function makeProvider(parts: ProviderParts): Provider {
   alwaysIncludeSid(provider);
   checkResponseModes(provider, refuseForeignWebMessage);
   registerResponseModes(provider);
-  answerGetsWithFound(provider);
+  redirectGetsWith302(provider);
   bindSessions(provider);
   keepProperty(provider.Grant, 'organization');
   keepActionOutcomes(provider);
@@ -266,7 +266,7 @@ async function findAccount(
   parts: ProviderParts,
   ...[ctx, sub, token]: Parameters<NonNullable<Configuration['findAccount']>>
 ): Promise<Account | undefined> {
-  if (token) await bringAccount(parts.knownGrants, token);
+  if (token) await presetAccount(parts.knownGrants, token);
   const session = token ? undefined : ctx.oidc?.session;
   const { clientId } = ctx.oidc?.client ?? {};
   const grantId = clientId === undefined ? undefined : session?.grantIdFor(clientId);

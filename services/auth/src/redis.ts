@@ -3,7 +3,7 @@ import type { Log } from '@gatepost/runtime/log';
 import { connectRedis, makeRedis } from '@gatepost/runtime/redis';
 import { isAway, isRedisReply } from '@gatepost/runtime/store-errors';
 import type { Redis } from 'ioredis';
-import { heard } from './stores-away.ts';
+import { toStoreError } from './stores-away.ts';
 
 const connectTimeoutMs = 3_000;
 
@@ -19,7 +19,7 @@ export async function openRedis(urls: string, timeoutMs: number, log: Log): Prom
     retryStrategy: (tries) => Math.min(tries * 100, 2_000),
     log,
   });
-  hearAll(redis);
+  translateErrors(redis);
   redis.on('error', (error) => log.warn({ error }, 'Redis is away'));
   try {
     await connectRedis(redis, 2 * connectTimeoutMs);
@@ -34,13 +34,13 @@ export async function openRedis(urls: string, timeoutMs: number, log: Log): Prom
  * All commands, including those of scripts and pipelines, reject with `temporarily_unavailable` while Redis is down. A transaction refused
  * as a whole (EXECABORT) reveals its reason only later; the gate uses scripts instead.
  */
-function hearAll(redis: Redis): void {
+function translateErrors(redis: Redis): void {
   const send = redis.sendCommand.bind(redis);
   redis.sendCommand = (...args) => {
     const [command] = args;
     const { reject } = command;
     // ioredis’s own errors have neither codes nor classes, but all of them are about the connection.
-    command.reject = (error) => reject(heard(error, !isRedisReply(error) || isAway(error)) as Error);
+    command.reject = (error) => reject(toStoreError(error, !isRedisReply(error) || isAway(error)) as Error);
     return send(...args);
   };
 }

@@ -59,6 +59,6 @@ export const tooMany = {
 };
 
 /** The error for callers of a store: if the store is down, `temporarily_unavailable`, which the library knows how to answer. */
-export function heard(error: unknown, away = isAway(error)): unknown {
+export function toStoreError(error: unknown, away = isAway(error)): unknown {
   return away && !(error instanceof TemporarilyUnavailable) ? new TemporarilyUnavailable(error) : error;
 }

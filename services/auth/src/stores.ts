@@ -15,8 +15,8 @@ import { makeClientStore } from './clients/store.ts';
 import { makeClientThrottle } from './clients/throttle.ts';
 import { makePendingStore } from './factors/pending.ts';
 import { makeFactorStore } from './factors/store.ts';
-import type { Ground } from './ground.ts';
 import { makeImportProgress } from './imports/progress.ts';
+import type { Infrastructure } from './infrastructure.ts';
 import { makePageMemory } from './interaction/page-memory.ts';
 import { makeRevokedTokens } from './library/tokens/structured.ts';
 import { makeJobStore } from './management/job-store.ts';
@@ -38,7 +38,18 @@ import { makeUpstreamTokens } from './upstream/tokens.ts';
 
 export type Stores = ReturnType<typeof makeStores>;
 
-export function makeStores({ env, issuers, keysFor, seal, pool, db, redis, prefix, changes, onOwnWrite }: Ground) {
+export function makeStores({
+  env,
+  issuers,
+  keysFor,
+  seal,
+  pool,
+  db,
+  redis,
+  prefix,
+  changes,
+  onOwnWrite,
+}: Infrastructure) {
   const connections = makeConnectionStore(db, changes);
   const accounts = makeAccountStore(db, pool);
   const knownGrants = makeKnownGrants({ pool, changes, onOwnWrite });

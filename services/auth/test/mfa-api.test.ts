@@ -254,12 +254,12 @@ test('an mfa_token ends a quarter of an hour after the password, however often i
     isReported: true,
   } as const;
   const endOfKey = async () => redis.expiretime((await redis.keys(`${prefix}*`))[0]!);
-  await store.keep('a token', { ...begun, amr: [...begun.amr], types: [] });
+  await store.save('a token', { ...begun, amr: [...begun.amr], types: [] });
   const found = (await store.find('a token'))!;
   expect(found.until).toBe(await endOfKey());
   const until = found.until! - 60;
-  await store.keep('a token', { ...found, until });
-  await store.keep('a token', { ...(await store.take('a token'))!, due: 'proven' });
+  await store.save('a token', { ...found, until });
+  await store.save('a token', { ...(await store.take('a token'))!, due: 'proven' });
   expect(await endOfKey()).toBe(until);
 });
 

@@ -11,7 +11,7 @@ import { makePastLinks } from './past-links.ts';
 import { type AccountState, type AccountStore, stateOf, stateText } from './store.ts';
 
 /** What is revealed even for a link that no longer works. */
-type Kept = {
+type TicketData = {
   /** The account’s address, and where we sent the link, if we did; empty if there is none. */
   email: string;
   /** The application that requested it. */
@@ -23,7 +23,7 @@ type Kept = {
   includeEmail?: boolean;
 };
 
-export type AccountTicket = Kept & {
+export type AccountTicket = TicketData & {
   account: AccountState;
   /** We did not mail it, so holding it does not prove access to the mailbox. */
   unproven?: boolean;
@@ -31,7 +31,7 @@ export type AccountTicket = Kept & {
 
 /** A valid ticket, with the current account. */
 export type LiveTicket = AccountTicket & { account: AccountModel };
-export type PastTicket = Kept & { userId: string; isUsed: boolean };
+export type PastTicket = TicketData & { userId: string; isUsed: boolean };
 
 export type AccountTickets = {
   issue(ticket: AccountTicket, ttlSeconds: number): Promise<string>;
@@ -47,7 +47,7 @@ export function makeAccountTickets(
   { redis, prefix, accounts }: { redis: Redis; prefix: string; accounts: AccountStore },
 ): AccountTickets {
   const key = (value: string) => `${prefix}${kind}:${hashId(value)}`;
-  const past = makePastLinks<Kept & { userId: string }>(redis, prefix, kind);
+  const past = makePastLinks<TicketData & { userId: string }>(redis, prefix, kind);
   const live = async (stored: string | null): Promise<LiveTicket | undefined> => {
     if (!stored) return undefined;
     const ticket = JSON.parse(stored) as AccountTicket;

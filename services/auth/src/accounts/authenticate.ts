@@ -1,11 +1,11 @@
 /** Checks a login and its password, for the hosted page and the password grant alike. */
 import type { AccountModel } from '../generated/models.ts';
 import { networkOf } from '../http/network.ts';
+import type { AttemptLimits, Closed } from '../protection/attempt-limits.ts';
 import type { BreachedPasswords } from '../protection/breached/breached-passwords.ts';
-import type { Closed, Tries } from '../protection/tries.ts';
 import { parseIdentifier } from './identifier.ts';
 import { hashPassword, isOurs, passwordMatches } from './password.ts';
-import { holdBack, makeShare } from './share.ts';
+import { delayRefusal, makeShare } from './share.ts';
 import type { AccountStore } from './store.ts';
 import { type Subject, subjectOf } from './subject.ts';
 import { type Asker, TooBusy } from './turns.ts';
@@ -35,11 +35,11 @@ export type Authenticate = (given: {
 
 export function makeAuthenticate({
   accounts,
-  tries,
+  attemptLimits,
   breached,
 }: {
   accounts: AccountStore;
-  tries: Tries;
+  attemptLimits: AttemptLimits;
   breached: Pick<BreachedPasswords, 'refusesLogin'>;
 }): Authenticate {
   const share = makeShare(networkMax);
@@ -48,13 +48,13 @@ export function makeAuthenticate({
     // Checked before any store is asked, so that requests beyond a network’s share cost next to nothing.
     using slot = share.take(network);
     if (!slot) {
-      await holdBack();
+      await delayRefusal();
       return { kind: 'busy', excess: true };
     }
     const identifier = parseIdentifier(login);
     const account = identifier && (await accounts.findByLogin(connection, identifier.value));
     const subject = subjectOf(connection, login, account);
-    const attempt = await tries.begin(subject, { ip: address, clientId });
+    const attempt = await attemptLimits.begin(subject, { ip: address, clientId });
     if (attempt.kind === 'closed') return { kind: 'locked', seconds: attempt.seconds, reason: attempt.reason, subject };
     if (attempt.kind === 'busy') return { kind: 'busy', excess: true };
     let matches: boolean;
@@ -74,12 +74,12 @@ export function makeAuthenticate({
     await attempt.succeeded();
     if (await breached.refusesLogin(password, owner.userId, { ip: address, network, clientId }))
       return { kind: 'leaked', account: owner, subject };
-    const found = await withOurHash(account!, password, { network, account: subject.key });
+    const found = await rehash(account!, password, { network, account: subject.key });
     return { kind: 'right', account: found.userId === owner.userId ? found : owner };
   };
 
   /** Replaces an imported hash with our own at the first login, or at a later one if we are busy now. */
-  async function withOurHash(account: AccountModel, password: string, asker: Asker): Promise<AccountModel> {
+  async function rehash(account: AccountModel, password: string, asker: Asker): Promise<AccountModel> {
     if (isOurs(account.passwordHash!)) return account;
     try {
       const changed = await accounts.updateState(account, { passwordHash: await hashPassword(password, asker) });

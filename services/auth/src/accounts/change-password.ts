@@ -8,16 +8,16 @@ import { seeOther, sendPage } from '../http/page.ts';
 import { setRoute } from '../http/route.ts';
 import { type Asker, type DeadLinkParts, type DeadLinks, makeDeadLinks } from '../interaction/dead-link.ts';
 import { linkBack, rememberedClient } from '../interaction/way-back.ts';
-import type { TellOfChange } from '../mail/change-notice.ts';
+import type { NotifyOfChange } from '../mail/change-notice.ts';
 import type { ProblemName } from '../pages/strings/en.ts';
+import type { AttemptLimits } from '../protection/attempt-limits.ts';
 import type { BreachedPasswords } from '../protection/breached/breached-passwords.ts';
-import type { Tries } from '../protection/tries.ts';
 import type { Report } from '../report.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import { busy } from '../stores-away.ts';
 import type { AccountTickets } from './account-ticket.ts';
 import { type EndAccess, sessionsEnd, sessionsEnded } from './end-access.ts';
-import { endUnprovenWays, type FirstProofParts } from './first-proof.ts';
+import { type FirstProofParts, removeUnverifiedSignIns } from './first-proof.ts';
 import { hashPassword, TooBusy } from './password.ts';
 import type { SendPasswordMail } from './password-mail.ts';
 import { withResult } from './result-url.ts';
@@ -29,11 +29,11 @@ export type ChangePasswordParts = DeadLinkParts & {
   accounts: AccountStore;
   connections: ConnectionStore;
   passwordTickets: AccountTickets;
-  tries: Tries;
+  attemptLimits: AttemptLimits;
   breached: Pick<BreachedPasswords, 'refusesChange'>;
   sendPasswordMail: SendPasswordMail;
   endAccess: EndAccess;
-  tellOfChange: TellOfChange;
+  notifyOfChange: NotifyOfChange;
   report: Report;
   people: PeopleActions;
 } & FirstProofParts;
@@ -88,26 +88,26 @@ async function changePassword(parts: ChangePasswordParts, request: Request, resp
   const { passwordTickets, pageMemory, csrf } = parts;
   setRoute(response, path);
   const { ticket: value = '', password, csrf: token } = fieldsOf(request);
-  const again = async (problem?: ProblemName) => {
+  const redisplay = async (problem?: ProblemName) => {
     if (problem) await pageMemory.note(ownerOf(value), {}, { step: path, problems: [problem] });
     seeOther(response, addressOfLink(value));
   };
   const ticket = await passwordTickets.find(value);
-  if (!ticket) return again();
-  if (!csrf.matches(value, token)) return again('refused');
+  if (!ticket) return redisplay();
+  if (!csrf.matches(value, token)) return redisplay('refused');
   const problem = passwordProblem(password, ticket.email);
-  if (problem) return again(problem);
+  if (problem) return redisplay(problem);
   const ip = addressOf(request);
   const network = networkOf(ip);
   const { userId } = ticket.account;
   if (await parts.breached.refusesChange(password!, userId, { ip, network, clientId: ticket.clientId }))
-    return again('password_leaked');
+    return redisplay('password_leaked');
   const passwordHash = await hashPassword(password!, { network, account: userId }).catch((error) => {
     throw error instanceof TooBusy ? busy(error.excess) : error;
   });
   // The ticket is spent only now, so that a refused password can be replaced by another.
   const redeemed = await passwordTickets.redeem(value);
-  if (!redeemed) return again();
+  if (!redeemed) return redisplay();
   // Ends everything that somebody with the old password may hold.
   const mark = sessionsEnd();
   const proven = {
@@ -117,18 +117,18 @@ async function changePassword(parts: ChangePasswordParts, request: Request, resp
   };
   // The write succeeds only for the exact account that the link was made for.
   const changed = await parts.accounts.updateState(redeemed.account, { passwordHash, ...proven });
-  if (!changed) return again();
+  if (!changed) return redisplay();
   const ownerId = changed.linkedTo ?? changed.userId;
   const isFirstProof = !redeemed.unproven && !redeemed.account.emailVerified;
-  if (isFirstProof && changed.linkedTo === null) await endUnprovenWays(parts, changed, { ip });
+  if (isFirstProof && changed.linkedTo === null) await removeUnverifiedSignIns(parts, changed, { ip });
   if (changed.linkedTo !== null) await parts.accounts.update(ownerId, { sessionsNotBefore: mark });
   await parts.endAccess(ownerId);
   await sessionsEnded(mark);
   // Somebody locked out for guessing at the old password may use the new one (as at Auth0).
-  await parts.tries.clear(subjectOf(changed.connection, ticket.email, changed).key, ip);
+  await parts.attemptLimits.clear(subjectOf(changed.connection, ticket.email, changed).key, ip);
   parts.report.passwordChanged(ownerId, ip);
   // Anybody who reads the owner's mail gets such a link too, so the owner is told that it was used.
-  parts.tellOfChange({ name: 'password_changed' }, changed, { ip });
+  parts.notifyOfChange({ name: 'password_changed' }, changed, { ip });
   await parts.people.afterPasswordChange(changed, { ip });
   const { resultUrl } = redeemed;
   seeOther(

@@ -3,7 +3,7 @@
  * together with wrong passwords for the same account. A right code, typed where it was asked for, works even during a lockout: its
  * own tries are bounded (one-time-code.ts), and a stranger’s failures must not keep out the person who received the mail.
  */
-import type { Closed, Tries } from '../protection/tries.ts';
+import type { AttemptLimits, Closed } from '../protection/attempt-limits.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import type { CodeRequest, OneTimeCodes } from './one-time-code.ts';
 import type { AccountStore } from './store.ts';
@@ -28,9 +28,9 @@ export function makeCheckCode(parts: {
   accounts: AccountStore;
   connections: ConnectionStore;
   codes: OneTimeCodes;
-  tries: Tries;
+  attemptLimits: AttemptLimits;
 }): CheckCode {
-  const { accounts, codes, tries } = parts;
+  const { accounts, codes, attemptLimits } = parts;
   /** The account that the code would open, or else the subject for which a wrong password would count. */
   const find = async (channel: 'email' | 'sms', { connection, recipient }: CodeRequest): Promise<Subject> => {
     const database = (await parts.connections.database())?.name ?? connection;
@@ -44,12 +44,12 @@ export function makeCheckCode(parts: {
 
   return async ({ channel, asked, code, ip, keep = false }) => {
     const subject = await find(channel, asked);
-    const attempt = await tries.begin(subject, { ip });
+    const attempt = await attemptLimits.begin(subject, { ip });
     if (attempt.kind === 'busy') return { kind: 'busy' };
     if (attempt.kind === 'closed') {
       if ((await codes.check(asked, code, keep)) !== 'right')
         return { kind: 'locked', seconds: attempt.seconds, reason: attempt.reason, subject };
-      if (!keep) await tries.clear(subject.key, ip);
+      if (!keep) await attemptLimits.clear(subject.key, ip);
       return { kind: 'right', subject };
     }
     let answer: Awaited<ReturnType<OneTimeCodes['check']>>;

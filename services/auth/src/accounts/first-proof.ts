@@ -7,7 +7,7 @@ import type { Pool } from '../database.ts';
 import type { FactorEvents } from '../factors/events.ts';
 import type { FactorStore } from '../factors/store.ts';
 import type { AccountModel } from '../generated/models.ts';
-import type { TellOfChange } from '../mail/change-notice.ts';
+import type { NotifyOfChange } from '../mail/change-notice.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import { labelOf } from '../upstream/offered.ts';
 import { isUpstream } from '../upstream/strategies.ts';
@@ -17,12 +17,12 @@ export type FirstProofParts = {
   connections: Pick<ConnectionStore, 'list'>;
   factors: Pick<FactorStore, 'list' | 'removeAll'>;
   factorEvents: Pick<FactorEvents, 'removed'>;
-  tellOfChange: TellOfChange;
+  notifyOfChange: NotifyOfChange;
 };
 
 /** Removes them from an account whose address has just been proven for the first time, and tells the owner. Its sessions have already ended. */
-export async function endUnprovenWays(
-  { pool, connections, factors, factorEvents, tellOfChange }: FirstProofParts,
+export async function removeUnverifiedSignIns(
+  { pool, connections, factors, factorEvents, notifyOfChange }: FirstProofParts,
   account: AccountModel,
   from: { ip: string },
 ): Promise<void> {
@@ -36,7 +36,7 @@ export async function endUnprovenWays(
     factors.list(userId),
   ]);
   for (const { connection } of unlinked)
-    tellOfChange(
+    notifyOfChange(
       { name: 'factor_removed', provider: labelOf(providers.find(({ name }) => name === connection)!) },
       account,
       from,
@@ -44,5 +44,5 @@ export async function endUnprovenWays(
   if (!methods.some(({ type }) => type === 'passkey')) return;
   await factors.removeAll(userId, ['passkey']);
   factorEvents.removed({ userId, ...from }, 'passkey');
-  tellOfChange({ name: 'factor_removed', factor: 'passkey' }, account, from);
+  notifyOfChange({ name: 'factor_removed', factor: 'passkey' }, account, from);
 }

@@ -1,7 +1,14 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes, scryptSync } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { hash as argon2 } from '@node-rs/argon2';
-import { type CustomHash, customHash, importedMatches, keptHash, keptPhc, UnusableHash } from './imported-password.ts';
+import {
+  type CustomHash,
+  customHash,
+  importedMatches,
+  storedHash,
+  storedPhc,
+  UnusableHash,
+} from './imported-password.ts';
 
 const password = 'pässword of 8';
 const salt = randomBytes(16);
@@ -63,13 +70,13 @@ const forms: Record<string, CustomHash> = {
 
 describe('a password hash imported from another system', () => {
   test.each(Object.entries(forms))('in the form %s matches its password and no other', async (_, form) => {
-    const kept = keptHash(customHash.parse(form));
+    const kept = storedHash(customHash.parse(form));
     expect(await importedMatches(kept, password)).toBe(true);
     expect(await importedMatches(kept, 'another')).toBe(false);
   });
 
   test('in argon2 matches with cost parameters of its own', async () => {
-    const kept = keptPhc(await argon2(password, { memoryCost: 8_192, timeCost: 3 }));
+    const kept = storedPhc(await argon2(password, { memoryCost: 8_192, timeCost: 3 }));
     expect(await importedMatches(kept, password)).toBe(true);
     expect(await importedMatches(kept, 'another')).toBe(false);
   });
@@ -114,5 +121,5 @@ test.each<[string, CustomHash]>([
   ['an HMAC without its key', { algorithm: 'hmac', hash: { value: 'aa', encoding: 'hex', digest: 'sha256' } }],
   ['LDAP of an unknown scheme', { algorithm: 'ldap', hash: { value: '{CRYPT}xyz' } }],
 ])('is refused: %s', (_, form) => {
-  expect(() => keptHash(form)).toThrow(UnusableHash);
+  expect(() => storedHash(form)).toThrow(UnusableHash);
 });

@@ -45,7 +45,7 @@ const pbkdf2RoundsMax = 2_000_000;
 const derivedMinBytes = 16;
 
 /** What is stored of a hash that is not in bcrypt's or argon2's own text form. */
-type Kept = {
+type StoredHash = {
   /** The resulting hash, base64. */
   hash: string;
   salt: string;
@@ -61,7 +61,7 @@ type Kept = {
 export class UnusableHash extends Error {}
 
 /** The text to store for a hash in bcrypt's or argon2's own form. @throws UnusableHash */
-export function keptPhc(value: string): string {
+export function storedPhc(value: string): string {
   const bcrypt = /^\$2[abxy]\$(\d\d)\$[./A-Za-z0-9]{53}$/.exec(value);
   if (bcrypt) {
     const cost = Number(bcrypt[1]);
@@ -83,10 +83,10 @@ export function keptPhc(value: string): string {
 }
 
 /** The text to store for a custom hash. @throws UnusableHash */
-export function keptHash(given: CustomHash): string {
+export function storedHash(given: CustomHash): string {
   const { algorithm, hash } = given;
   if (algorithm === 'bcrypt' || algorithm === 'argon2') {
-    const kept = keptPhc(hash.value);
+    const kept = storedPhc(hash.value);
     if (!kept.startsWith(algorithm === 'bcrypt' ? '$2' : '$argon2'))
       throw new UnusableHash(`not the form of ${algorithm}`);
     return kept;
@@ -98,10 +98,10 @@ export function keptHash(given: CustomHash): string {
   return JSON.stringify(parsed);
 }
 
-const isDerived = (kept: Kept): kept is Extract<Kept, { kind: 'pbkdf2' | 'scrypt' }> =>
+const isDerived = (kept: StoredHash): kept is Extract<StoredHash, { kind: 'pbkdf2' | 'scrypt' }> =>
   kept.kind === 'pbkdf2' || kept.kind === 'scrypt';
 
-function parse({ algorithm, hash, salt, password, ...rest }: CustomHash): Kept {
+function parse({ algorithm, hash, salt, password, ...rest }: CustomHash): StoredHash {
   const encoded = password?.encoding ?? 'utf8';
   // The text of these two contains what the others have in separate fields.
   if (algorithm === 'pbkdf2') return { password: encoded, ...parsePbkdf2(hash.value) };
@@ -176,14 +176,14 @@ function decode({ value, encoding = 'utf8' }: z.infer<typeof bytes>): string {
 export async function importedMatches(kept: string, password: string): Promise<boolean> {
   if (kept.startsWith('$2')) return (await import('@node-rs/bcrypt')).verify(password, kept);
   if (kept.startsWith('$argon2')) return verifyArgon2(kept, password);
-  const parsed = JSON.parse(kept) as Kept;
+  const parsed = JSON.parse(kept) as StoredHash;
   const expected = Buffer.from(parsed.hash, 'base64');
   if (isDerived(parsed) && expected.length < derivedMinBytes) return false;
   const made = await compute(parsed, Buffer.from(password, parsed.password), expected.length);
   return made.length === expected.length && timingSafeEqual(made, expected);
 }
 
-async function compute(kept: Kept, password: Buffer, length: number): Promise<Buffer> {
+async function compute(kept: StoredHash, password: Buffer, length: number): Promise<Buffer> {
   const salt = Buffer.from(kept.salt, 'base64');
   switch (kept.kind) {
     case 'pbkdf2':

@@ -11,7 +11,7 @@ import type { MessageLimits } from './message-limits.ts';
 import type { Rate } from './rate.ts';
 import type { AccountStore } from './store.ts';
 
-type Asked = {
+type PasswordMailRequest = {
   connection: string;
   email: string;
   /** The application that requested it, if known: the page behind the link leads back there. */
@@ -25,7 +25,7 @@ type Asked = {
  * Nobody learns whether an address has an account: everything that depends on it, including the limit on mails to its owner,
  * happens after the answer. Only requests from the asker’s own network can be refused as too many.
  */
-export type SendPasswordMail = (asked: Asked) => Promise<'accepted' | 'too_many'>;
+export type SendPasswordMail = (asked: PasswordMailRequest) => Promise<'accepted' | 'too_many'>;
 
 /** The default for links whose template does not say. */
 export const passwordTtlSeconds = 3_600;
@@ -43,7 +43,7 @@ export function makeSendPasswordMail(parts: {
   postBox: PostBox;
   background: Background;
 }): SendPasswordMail {
-  const send = async ({ connection, email, clientId, ip, languages }: Asked): Promise<void> => {
+  const send = async ({ connection, email, clientId, ip, languages }: PasswordMailRequest): Promise<void> => {
     const account = await parts.accounts.findByLogin(connection, email);
     // Counted for unknown recipients as well, so that they cause the same work as known ones.
     const ownNetwork = account?.lastIp ? networkOf(account.lastIp) : undefined;

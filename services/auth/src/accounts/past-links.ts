@@ -5,17 +5,17 @@
 import type { Redis } from 'ioredis';
 import { hashId } from '../adapter/hashed.ts';
 
-export type PastLinks<Known> = {
+export type PastLinks<Data> = {
   /** @param lifeSeconds how long the link works, if longer than it is remembered anyway */
-  remember(value: string, known: Known, lifeSeconds?: number): Promise<void>;
+  remember(value: string, known: Data, lifeSeconds?: number): Promise<void>;
   markUsed(value: string): Promise<void>;
-  find(value: string): Promise<(Known & { isUsed: boolean }) | undefined>;
+  find(value: string): Promise<(Data & { isUsed: boolean }) | undefined>;
 };
 
 const ttlSeconds = 24 * 3_600;
 
 /** @param kind separates links of different kinds */
-export function makePastLinks<Known extends object>(redis: Redis, prefix: string, kind: string): PastLinks<Known> {
+export function makePastLinks<Data extends object>(redis: Redis, prefix: string, kind: string): PastLinks<Data> {
   // The hash tag keeps both keys on one node of a Cluster.
   const keyOf = (value: string, what: 'known' | 'used') => `${prefix}past-${kind}:${what}:{${hashId(value)}}`;
   // Two keys rather than a transaction: each write stands on its own.
@@ -28,7 +28,7 @@ export function makePastLinks<Known extends object>(redis: Redis, prefix: string
     },
     async find(value) {
       const [known, used] = await redis.mget(keyOf(value, 'known'), keyOf(value, 'used'));
-      return known ? { ...(JSON.parse(known) as Known), isUsed: used !== null } : undefined;
+      return known ? { ...(JSON.parse(known) as Data), isUsed: used !== null } : undefined;
     },
   };
 }

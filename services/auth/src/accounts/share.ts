@@ -29,7 +29,7 @@ const heldMax = 1_000;
 let held = 0;
 
 /** Delays a refusal a little: a crowd that retries at once would otherwise keep us busy refusing. */
-export async function holdBack(): Promise<void> {
+export async function delayRefusal(): Promise<void> {
   if (held >= heldMax) return;
   held += 1;
   await sleep(heldMs);

@@ -87,7 +87,7 @@ export function makeSignUp(parts: {
         ...profile,
         ...withMetadata(profile?.userMetadata, admitted),
       });
-      if (!account) return refused(tellsOfTaken(tenant) ? 'user_exists' : 'signup_refused');
+      if (!account) return refused(revealsTakenAddress(tenant) ? 'user_exists' : 'signup_refused');
       await actions.afterSignUp(account, { clientId, ip });
       await verificationMails.signedUp({ account, clientId, languages, ip });
       return { kind: 'created', account };
@@ -99,7 +99,7 @@ export function makeSignUp(parts: {
 }
 
 /** `flags` of `tenants/settings`, in Auth0's words: whether strangers may learn that an address is taken. */
-function tellsOfTaken({ inert }: Pick<SettingsModel, 'inert'>): boolean {
+function revealsTakenAddress({ inert }: Pick<SettingsModel, 'inert'>): boolean {
   const { flags } = inert as { flags?: { enable_public_signup_user_exists_error?: boolean } };
   return flags?.enable_public_signup_user_exists_error === true;
 }

@@ -21,7 +21,7 @@ export function stateText(state: AccountState | undefined): string {
 }
 
 /** Whether the account is open and unchanged since `state`. */
-export function isStill(
+export function isUnchanged(
   account: (AccountState & Pick<AccountModel, 'blocked'>) | undefined,
   state: AccountState,
 ): account is NonNullable<typeof account> {
@@ -86,7 +86,7 @@ export function makeAccountStore(db: Database, pool: Pool): AccountStore {
     async findForTokens(userId, session) {
       const account = await findForTokens(pool, userId, session?.grantId);
       if (!account || account.blocked || account.linkedTo !== null) return undefined;
-      if (session && isOver(session, account)) return undefined;
+      if (session && isSessionEnded(session, account)) return undefined;
       const { userId: accountId, incarnation, connection, factors } = account;
       const claims = async () => accountClaims(account);
       return { accountId, incarnation, connection, from: session?.from, factors, claims };
@@ -145,7 +145,7 @@ export function makeAccountStore(db: Database, pool: Pool): AccountStore {
 }
 
 /** Whether the account has ended this session, or the session belongs to an earlier account with that id. */
-export function isOver(
+export function isSessionEnded(
   session: { from: number | undefined; incarnation: string | undefined },
   account: Pick<AccountModel, 'sessionsNotBefore' | 'incarnation'>,
 ): boolean {

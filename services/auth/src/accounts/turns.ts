@@ -26,7 +26,7 @@ export type Turns = {
 
 type Waiting = { start(): void; refuse(error: TooBusy): void };
 /** Maps keep insertion order: the first entry is next, and moves to the end after its turn. */
-type Line = { size: number; accounts: Map<string, Waiting[]> };
+type NetworkQueue = { size: number; accounts: Map<string, Waiting[]> };
 
 type Limits = { running: number; perNetwork: number; waiting: number };
 
@@ -53,7 +53,7 @@ export function makeTurns(limits: Limits): Turns {
 }
 
 function makeQueue(limits: Omit<Limits, 'running'>) {
-  const lines = new Map<string, Line>();
+  const lines = new Map<string, NetworkQueue>();
   let size = 0;
 
   function add({ network, account }: Asker, waiting: Waiting): void {
@@ -84,7 +84,7 @@ function makeQueue(limits: Omit<Limits, 'running'>) {
   }
 
   /** Removes an account’s newest request; the account keeps its place in the order. */
-  function sendAway(line: Line, account: string): void {
+  function sendAway(line: NetworkQueue, account: string): void {
     const queue = line.accounts.get(account)!;
     const newest = queue.pop()!;
     if (queue.length === 0) line.accounts.delete(account);

@@ -13,7 +13,7 @@ import type { MessageLimits } from './message-limits.ts';
 import type { Rate } from './rate.ts';
 import type { AccountStore } from './store.ts';
 
-type About = { account: AccountModel; clientId: string | undefined; languages: Languages };
+type VerificationRequest = { account: AccountModel; clientId: string | undefined; languages: Languages };
 
 export type VerificationMails = {
   /**
@@ -21,12 +21,12 @@ export type VerificationMails = {
    * asks @param done is told the outcome
    */
   send(
-    asked: About & { ip?: string; done?: (outcome: 'completed' | 'failed') => Promise<void> },
+    asked: VerificationRequest & { ip?: string; done?: (outcome: 'completed' | 'failed') => Promise<void> },
   ): Promise<'accepted' | 'too_many' | 'disabled'>;
   /** For a newly created account. A mail that cannot be sent now can be requested later. */
-  signedUp(asked: About & { ip: string }): Promise<void>;
+  signedUp(asked: VerificationRequest & { ip: string }): Promise<void>;
   /** Sent once the address is confirmed, if the tenant has a template for it. */
-  welcome(about: About): Promise<void>;
+  welcome(about: VerificationRequest): Promise<void>;
 };
 
 /** Auth0's value, for links whose template does not say. */
@@ -88,7 +88,7 @@ async function send(
       ...(await letters.write({ name: 'verify_email', ...about, url, ttlSeconds })),
     });
   };
-  const told = () =>
+  const job = () =>
     work().then(
       () => done?.('completed'),
       async (error) => {
@@ -96,13 +96,13 @@ async function send(
         throw error;
       },
     );
-  if (!background.add('a verification mail', told)) throw busy();
+  if (!background.add('a verification mail', job)) throw busy();
   return 'accepted';
 }
 
 async function welcome(
   { letters, clients, postBox, background }: VerificationMailParts,
-  { account, clientId, languages }: About,
+  { account, clientId, languages }: VerificationRequest,
 ): Promise<void> {
   const { email, connection } = account;
   const { isSent, resultUrl } = await letters.linkRules('welcome_email', clientId);

@@ -1,11 +1,11 @@
 /** Applies what actions set on an access token: claims, and scopes among those its client may have at the API. */
-import type { KeptOutcome } from './outcomes.ts';
+import type { StoredOutcome } from './outcomes.ts';
 
 type Token = { scope?: string; scopes?: Set<string>; resourceServer?: { scopes: Set<string> } };
 
 /** @param isManagement a management API token gets its scopes from permissions, and none of an action’s own claims */
 export function applyToAccessToken(
-  { accessToken, scopes }: KeptOutcome,
+  { accessToken, scopes }: StoredOutcome,
   token: Token,
   payload: Record<string, unknown>,
   isManagement: boolean,

@@ -3,7 +3,7 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 import { addressOf } from '../http/head.ts';
 import { clientOf, requestOf, tenantOf, transactionOf } from './event.ts';
 import { setOutcome } from './outcomes.ts';
-import { checkMachineAllowed, told } from './refusal.ts';
+import { checkMachineAllowed, withPublicErrors } from './refusal.ts';
 import type { ActionRunner } from './runner.ts';
 
 export type CredentialsExchange = {
@@ -28,7 +28,7 @@ export function makeCredentialsExchange({
       const { client } = ctx.oidc;
       const { clientId } = client!;
       const params = (ctx.oidc.params ?? {}) as Record<string, unknown>;
-      const ran = await told(
+      const ran = await withPublicErrors(
         runner.run(trigger, { clientId, ip: addressOf(ctx.req) }, async () => ({
           tenant: tenantOf(issuer),
           request: requestOf(issuer, ctx.req, params),

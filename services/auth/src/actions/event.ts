@@ -23,7 +23,7 @@ export type EventParts = {
 type Params = Record<string, unknown>;
 
 /** Request parameters that are no secrets. */
-const told = [
+const publicParams = [
   'acr_values',
   'audience',
   'client_id',
@@ -45,15 +45,15 @@ const told = [
   'ui_locales',
 ];
 
-const toldOf = (params: Params): Params =>
+const publicParamsOf = (params: Params): Params =>
   Object.fromEntries(
     // Parameters the gate does not know are the application’s own, and may be meant for an action.
-    Object.entries(params).filter(([name, value]) => value !== undefined && told.includes(name)),
+    Object.entries(params).filter(([name, value]) => value !== undefined && publicParams.includes(name)),
   );
 
 export function requestOf(issuer: string, request: IncomingMessage, params: Params): object {
   const isToken = request.url?.startsWith('/oauth/token') || request.url?.startsWith('/dbconnections');
-  const given = toldOf(params);
+  const given = publicParamsOf(params);
   return {
     ip: addressOf(request),
     user_agent: String(request.headers['user-agent'] ?? '').slice(0, 1_000),

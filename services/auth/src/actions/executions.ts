@@ -11,7 +11,7 @@ export type Execution = {
 };
 
 export type ExecutionStore = {
-  keep(execution: Execution): Promise<void>;
+  save(execution: Execution): Promise<void>;
   find(id: string): Promise<Execution | undefined>;
 };
 
@@ -20,7 +20,7 @@ const seconds = 86_400;
 export function makeExecutionStore(redis: Redis, prefix: string): ExecutionStore {
   const keyOf = (id: string) => `${prefix}action-execution:${id}`;
   return {
-    async keep(execution) {
+    async save(execution) {
       await redis.set(keyOf(execution.id), JSON.stringify(execution), 'EX', seconds);
     },
     async find(id) {

@@ -9,11 +9,11 @@ const ways = [
 /** The command prefix for running there; empty if it is impossible. Determined once. */
 export async function findNetworkNamespace(): Promise<string[]> {
   for (const [command, ...args] of ways as [string, ...string[]][])
-    if (await works(command, [...args, process.execPath, '--version'])) return [command, ...args];
+    if (await succeeds(command, [...args, process.execPath, '--version'])) return [command, ...args];
   return [];
 }
 
-function works(command: string, args: string[]): Promise<boolean> {
+function succeeds(command: string, args: string[]): Promise<boolean> {
   return new Promise((resolve) => {
     execFile(command, args, { timeout: 10_000, env: {} }, (error) => resolve(error === null));
   });

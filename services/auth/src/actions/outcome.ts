@@ -56,11 +56,11 @@ const claimsMaxBytes = 100 * 1024;
 /** Per metadata object. */
 const metadataMaxBytes = 16 * 1024;
 
-export class TooMuch extends Error {
-  override name = 'TooMuch';
+export class OutcomeTooLarge extends Error {
+  override name = 'OutcomeTooLarge';
 }
 
-/** Adds the commands of one action. @throws TooMuch */
+/** Adds the commands of one action. @throws OutcomeTooLarge */
 export function addCommands(outcome: Outcome, commands: Command[]): Outcome {
   const after = structuredClone(outcome);
   for (const { name, args } of commands) apply(after, name, args);
@@ -109,7 +109,7 @@ function apply(outcome: Outcome, name: string, [first, second]: unknown[]): void
       return;
     }
     case 'session.setExpiresAt':
-      if (typeof first !== 'number' || !Number.isFinite(first)) throw new TooMuch('not a time in milliseconds');
+      if (typeof first !== 'number' || !Number.isFinite(first)) throw new OutcomeTooLarge('not a time in milliseconds');
       outcome.sessionEndsAt = Math.floor(first / 1000);
       return;
     case 'access.deny':
@@ -119,7 +119,7 @@ function apply(outcome: Outcome, name: string, [first, second]: unknown[]): void
       outcome.denied ??= { code: text(first), reason: text(first), userMessage: text(second) };
       return;
     default:
-      throw new TooMuch(`api.${name} is not known`);
+      throw new OutcomeTooLarge(`api.${name} is not known`);
   }
 }
 
@@ -133,11 +133,12 @@ function setClaim(claims: Values, name: unknown, value: unknown): void {
 /** The longest Location header that every browser and server accepts. */
 const addressMax = 8_192;
 
-/** @throws TooMuch */
+/** @throws OutcomeTooLarge */
 function addressOf(value: unknown): string {
   const address = typeof value === 'string' ? URL.parse(value) : null;
-  if (!address || !['https:', 'http:'].includes(address.protocol)) throw new TooMuch('not an http or https URL');
-  if (address.href.length > addressMax) throw new TooMuch(`a URL of more than ${addressMax} characters`);
+  if (!address || !['https:', 'http:'].includes(address.protocol))
+    throw new OutcomeTooLarge('not an http or https URL');
+  if (address.href.length > addressMax) throw new OutcomeTooLarge(`a URL of more than ${addressMax} characters`);
   return address.href;
 }
 
@@ -160,8 +161,9 @@ const text = (value: unknown) =>
 
 function checkSize(what: string, value: object, max: number): void {
   const json = JSON.stringify(value);
-  if (Buffer.byteLength(json) > max) throw new TooMuch(`${what} have more than ${max} bytes`);
-  if (json.includes('\\u0000') || /\\ud[89a-f]/i.test(json)) throw new TooMuch(`${what} have NUL or half a character`);
+  if (Buffer.byteLength(json) > max) throw new OutcomeTooLarge(`${what} have more than ${max} bytes`);
+  if (json.includes('\\u0000') || /\\ud[89a-f]/i.test(json))
+    throw new OutcomeTooLarge(`${what} have NUL or half a character`);
 }
 
 /** Metadata with the actions' changes. */

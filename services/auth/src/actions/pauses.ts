@@ -43,7 +43,7 @@ const answerSeconds = 300;
 
 export function makePauses(redis: Redis, prefix: string, seal: Seal): Pauses {
   const keyOf = (kind: string, name: string) => `${prefix}action-${kind}:${hashId(name)}`;
-  const keep = async (kind: string, name: string, value: unknown, seconds: number) => {
+  const save = async (kind: string, name: string, value: unknown, seconds: number) => {
     const key = keyOf(kind, name);
     await redis.set(key, seal.seal(JSON.stringify(value), key), 'EX', seconds);
   };
@@ -57,21 +57,21 @@ export function makePauses(redis: Redis, prefix: string, seal: Seal): Pauses {
     const key = keyOf(kind, name);
     return open<T>(key, await redis.getdelBuffer(key));
   };
-  const keepAnswer = async (answer: Answer) => {
+  const saveAnswer = async (answer: Answer) => {
     const name = randomName();
-    await keep('answer', name, answer, answerSeconds);
+    await save('answer', name, answer, answerSeconds);
     return name;
   };
   return {
     async begin(pause) {
       const id = randomName();
-      await keep('pause', id, { ...pause, state: randomName() }, ttlSeconds);
+      await save('pause', id, { ...pause, state: randomName() }, ttlSeconds);
       return id;
     },
     async addressOf(id, uid) {
       const pause = await find<Pause & { state: string }>('pause', id);
       if (!pause) return undefined;
-      await keep('state', pause.state, uid, ttlSeconds);
+      await save('state', pause.state, uid, ttlSeconds);
       const address = new URL(pause.url);
       // Replaces a `state` of the action's own, which could belong to another sign-in.
       address.searchParams.set('state', pause.state);
@@ -81,12 +81,12 @@ export function makePauses(redis: Redis, prefix: string, seal: Seal): Pauses {
     async keepAnswer(answer) {
       const key = keyOf('answers', answer.state);
       const counted = await redis.multi().incr(key).expire(key, ttlSeconds, 'NX').exec();
-      return Number(counted?.[0]?.[1]) > answersMax ? undefined : keepAnswer(answer);
+      return Number(counted?.[0]?.[1]) > answersMax ? undefined : saveAnswer(answer);
     },
     async acceptAnswer(name, uid) {
       const answer = await take<Answer>('answer', name);
       if (!answer || (await find<string>('state', answer.state)) !== uid) return undefined;
-      return (await take('state', answer.state)) === uid ? keepAnswer(answer) : undefined;
+      return (await take('state', answer.state)) === uid ? saveAnswer(answer) : undefined;
     },
     async resume(id, name) {
       const answer = await take<Answer>('answer', name);

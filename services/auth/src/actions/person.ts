@@ -8,13 +8,13 @@ export type PersonForActions = PresentedAccount & { roles: string[]; hasLinked: 
 
 /**
  * @param organization the id of the one they sign in to: their roles there count, as do those that everybody has
- * @param rolesToCome roles that they will have there once they are admitted
+ * @param rolesAfterJoining roles that they will have there once they are admitted
  */
 export async function findPerson(
   pool: Pool,
   userId: string,
   organization: string | undefined,
-  rolesToCome: readonly string[] = [],
+  rolesAfterJoining: readonly string[] = [],
 ): Promise<PersonForActions | undefined> {
   const { rows } = await pool.query<PersonForActions>({
     name: 'person for actions',
@@ -27,7 +27,7 @@ export async function findPerson(
                           UNION ALL SELECT role_id FROM organization_member_roles WHERE user_id = $1 AND organization_id = $2)
                         ORDER BY role.name) AS roles
              FROM accounts account WHERE account.user_id = $1`,
-    values: [userId, organization ?? null, rolesToCome],
+    values: [userId, organization ?? null, rolesAfterJoining],
   });
   return rows[0];
 }

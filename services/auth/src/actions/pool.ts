@@ -1,7 +1,7 @@
 /** The processes that run actions: one per version, started when first needed. */
 import { findNetworkNamespace } from './network-namespace.ts';
 import type { AskOutside } from './outside.ts';
-import { type ActionProcess, failed, type Limits, openActionProcess, type Program, type Ran } from './process.ts';
+import { type ActionProcess, failed, type Limits, openActionProcess, type Program, type RunResult } from './process.ts';
 import type { Call } from './worker/messages.ts';
 
 /** Each trial is a process. */
@@ -17,7 +17,7 @@ export type Runnable = {
 
 export type ActionPool = Disposable & {
   /** Never rejects. */
-  run(action: Runnable, call: Call): Promise<Ran>;
+  run(action: Runnable, call: Call): Promise<RunResult>;
   /** Runs the action once, in a process that ends with the run. Never rejects. */
   tryOut: ActionPool['run'];
   /** Ends the processes of all other versions, once their runs have had time to end. */

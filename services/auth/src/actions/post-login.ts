@@ -8,12 +8,12 @@ import { endSessionAndTokens } from '../accounts/end-access.ts';
 import type { AccountStore } from '../accounts/store.ts';
 import type { Sessions, StoredSession } from '../adapter/sessions.ts';
 import type { Audit } from '../audit.ts';
-import { type Refreshed, type RequireSecondFactor, SecondFactorImpossible } from '../factors/mfa-token.ts';
+import { type RefreshedGrant, type RequireSecondFactor, SecondFactorImpossible } from '../factors/mfa-token.ts';
 import { hasSecondFactors, isMultiFactor } from '../factors/policy.ts';
 import { mfaSettingsOf } from '../factors/types.ts';
 import { addressOf } from '../http/head.ts';
 import { revokeGrant } from '../library/seam.ts';
-import { rolesToCome } from '../organizations/admission.ts';
+import { rolesAfterJoining } from '../organizations/admission.ts';
 import { organizationOf } from '../organizations/of-grant.ts';
 import { audienceOf } from '../resources/audience.ts';
 import type { SettingsStore } from '../settings/store.ts';
@@ -22,8 +22,8 @@ import type { Outcome } from './outcome.ts';
 import { keepOutcome, outcomeBefore, outcomeNow, pauseBefore, pauseNow, setOutcome, setPause } from './outcomes.ts';
 import type { Answer, Pauses } from './pauses.ts';
 import { findPerson, type PersonForActions } from './person.ts';
-import { checkAllowed, DeniedByAction, redirectRequired, told } from './refusal.ts';
-import type { ActionRunner, Way } from './runner.ts';
+import { checkAllowed, DeniedByAction, redirectRequired, withPublicErrors } from './refusal.ts';
+import type { ActionRunner, RunOptions } from './runner.ts';
 
 export type PostLogin = {
   /** Whether any action would run. */
@@ -100,7 +100,7 @@ export function makePostLogin(parts: PostLoginParts): PostLogin {
     ctx: KoaContextWithOIDC,
     { accountId, amr = [] }: Pick<Proven, 'accountId' | 'amr'>,
     requireSecondFactor: RequireSecondFactor | undefined,
-    refreshed?: Refreshed | 'impossible',
+    refreshed?: RefreshedGrant | 'impossible',
   ): Promise<void> {
     if (isMultiFactor(amr)) return;
     if (!requireSecondFactor || refreshed === 'impossible') throw new SecondFactorImpossible();
@@ -127,7 +127,7 @@ type RefreshToken = {
 };
 
 /** Second-factor grants know no organization, and cannot bind a token to a key they have not seen. */
-function refreshedBy(ctx: KoaContextWithOIDC, organization: string | undefined): Refreshed | 'impossible' {
+function refreshedBy(ctx: KoaContextWithOIDC, organization: string | undefined): RefreshedGrant | 'impossible' {
   // The typings leave out what a token keeps.
   const token = ctx.oidc.entities.RefreshToken as unknown as RefreshToken;
   const isBound = token.jkt !== undefined || token['x5t#S256'] !== undefined;
@@ -148,9 +148,9 @@ async function continuedFrom(
   { pauses }: PostLoginParts,
   ctx: KoaContextWithOIDC,
   accountId: string,
-): Promise<Way['from']> {
+): Promise<RunOptions['from']> {
   const id = pauseBefore(ctx);
-  const { continued } = (ctx.oidc.result ?? {}) as Continued;
+  const { continued } = (ctx.oidc.result ?? {}) as ContinuedResult;
   if (id === undefined || continued === undefined || outcomeBefore(ctx, accountId)) return undefined;
   const resumed = await pauses.resume(id, continued);
   if (!resumed || resumed.pause.accountId !== accountId)
@@ -159,7 +159,7 @@ async function continuedFrom(
 }
 
 /** Passed on by the interaction’s page (../interaction/continue.ts): the name of the answer. */
-export type Continued = { continued?: string };
+export type ContinuedResult = { continued?: string };
 
 const requestOf = ({ method, query, body }: Answer) => ({ method, query, body });
 
@@ -168,16 +168,16 @@ async function run(
   parts: PostLoginParts,
   ctx: KoaContextWithOIDC,
   proven: Proven,
-  way: Way = {},
+  way: RunOptions = {},
 ): Promise<Outcome | undefined> {
   const { runner, pool } = parts;
   const { organization, authTime, hasSession = false } = proven;
-  const account = await findPerson(pool, proven.accountId, organization, await rolesToCome(ctx));
+  const account = await findPerson(pool, proven.accountId, organization, await rolesAfterJoining(ctx));
   if (!account) return undefined; // the next steps find nobody either
   const { clientId } = ctx.oidc.client as Client;
   const about = { clientId, userId: account.userId, ip: addressOf(ctx.req) };
   const makeEvent = () => postLoginEvent(parts, ctx, { ...proven, account, organization, authTime, hasSession });
-  const ran = await told(runner.run(trigger, about, makeEvent, way));
+  const ran = await withPublicErrors(runner.run(trigger, about, makeEvent, way));
   if (!ran) return undefined;
   const { outcome, paused } = ran;
   if (outcome.revoked) await revoke(parts, ctx, outcome.revoked, hasSession);

@@ -31,7 +31,7 @@ export type Limits = {
 export type FaultReason =
   | 'threw' | 'timeout' | 'absent' | 'broken' | 'crashed' | 'memory' | 'busy' | 'too_large' | 'paused';
 
-export type Ran =
+export type RunResult =
   | { kind: 'done'; commands: Command[]; output: string[] }
   | { kind: 'failed'; reason: FaultReason; message: string; output: string[] };
 
@@ -45,7 +45,7 @@ export type Program = {
 
 export type ActionProcess = Disposable & {
   /** Never rejects. */
-  run(call: Call): Promise<Ran>;
+  run(call: Call): Promise<RunResult>;
 };
 
 /** A first crash may be one person's bad luck; a process that keeps dying waits twice as long each time. */
@@ -69,11 +69,11 @@ const heldMaxBytes = 16 * 1024 * 1024;
 const refusalBytes = 2_048;
 const beyondHeap = 128 * 1024 * 1024;
 
-type Waiting = { resolve(ran: Ran): void; timer: NodeJS.Timeout };
+type Waiting = { resolve(ran: RunResult): void; timer: NodeJS.Timeout };
 type Running = {
   child: ChildProcess;
   socket: Duplex;
-  loaded: Promise<Ran | undefined>;
+  loaded: Promise<RunResult | undefined>;
   waiting: Map<number, Waiting>;
   isLoading: boolean;
   /** A run that timed out is still going on in the process. */
@@ -127,7 +127,7 @@ export function openActionProcess(given: {
       if (line.length > lineMaxBytes / 4) return failed('too_large', 'the event is too large');
       return new Promise((resolve) => {
         const late = () => process.end('timeout', `it took more than ${limits.timeoutMs} ms`);
-        const settle = (ran: Ran) => {
+        const settle = (ran: RunResult) => {
           if (ran.kind === 'done') ends = 0;
           resolve(ran);
         };
@@ -142,7 +142,7 @@ export function openActionProcess(given: {
   };
 }
 
-export const failed = (reason: FaultReason, message: string, output: string[] = []): Ran => ({
+export const failed = (reason: FaultReason, message: string, output: string[] = []): RunResult => ({
   kind: 'failed',
   reason,
   message,
@@ -159,7 +159,7 @@ function launch(
   const [command, ...args] = [...prefix, process.execPath, ...flags(limits, packages)] as [string, ...string[]];
   const child = spawn(command, args, { env: {}, cwd: '/', stdio: ['ignore', 'ignore', 'ignore', 'pipe'] });
   const socket = child.stdio[3] as Duplex;
-  const { promise: loaded, resolve: settle } = Promise.withResolvers<Ran | undefined>();
+  const { promise: loaded, resolve: settle } = Promise.withResolvers<RunResult | undefined>();
   const waiting: Running['waiting'] = new Map();
   const stopping = new AbortController();
   const end = (reason: FaultReason, message: string): void => {
@@ -176,7 +176,7 @@ function launch(
     waiting.clear();
   };
   const running: Running = { child, socket, loaded, waiting, isLoading: true, isStale: false, end };
-  const tell = (order: Order): void => {
+  const send = (order: Order): void => {
     if (stopping.signal.aborted) return;
     // As bytes, which do not count against the gate's heap.
     if (socket.writableLength > heldMaxBytes) end('too_large', 'it does not read what it asked for');
@@ -186,16 +186,16 @@ function launch(
   child.on('error', () => end('crashed', 'its process could not be started'));
   child.on('exit', (code) => end('crashed', `its process ended (${code ?? 'killed'})`));
   socket.on('error', () => end('crashed', 'its process does not listen'));
-  const ask = makeAsk(given, { signal: stopping.signal, tell, end });
-  const hear = (line: string) => hearOf(running, settle, line, ask);
+  const ask = makeAsk(given, { signal: stopping.signal, tell: send, end });
+  const onLine = (line: string) => handleReport(running, settle, line, ask);
   socket.on(
     'data',
-    readLines(hear, () => end('too_large', `it answered with more than ${lineMaxBytes} bytes`)),
+    readLines(onLine, () => end('too_large', `it answered with more than ${lineMaxBytes} bytes`)),
   );
   const slow = setTimeout(() => end('timeout', 'it did not start in time'), startMs);
   void loaded.then(() => clearTimeout(slow));
   void watchMemory(running, limits, stopping.signal);
-  tell({ type: 'load', code, secrets, ...(packages && { packages }) });
+  send({ type: 'load', code, secrets, ...(packages && { packages }) });
   return running;
 }
 
@@ -248,9 +248,9 @@ function flags({ memoryBytes }: Limits, packages: Packages | undefined): string[
 }
 
 /** Handles a message from the process, if it is a valid one. */
-function hearOf(
+function handleReport(
   running: Running,
-  settle: (ran: Ran | undefined) => void,
+  settle: (ran: RunResult | undefined) => void,
   line: string,
   ask: (request: Parameters<AskOutside>[0], number: number) => void,
 ): void {

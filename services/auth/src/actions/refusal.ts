@@ -56,7 +56,7 @@ export function checkMachineAllowed(outcome: Outcome | undefined): void {
 }
 
 /** @throws the error for the application, instead of ActionFailed */
-export async function told<T>(running: Promise<T>): Promise<T> {
+export async function withPublicErrors<T>(running: Promise<T>): Promise<T> {
   try {
     return await running;
   } catch (error) {

@@ -4,16 +4,16 @@ import { describeError, type Log } from '@gatepost/runtime/log';
 import type { Audit } from '../audit.ts';
 import type { ExecutionStore } from './executions.ts';
 import type { ActionMetrics } from './metrics.ts';
-import { addCommands, changedMetadata, noOutcome, type Outcome, TooMuch } from './outcome.ts';
+import { addCommands, changedMetadata, noOutcome, type Outcome, OutcomeTooLarge } from './outcome.ts';
 import type { ActionPool } from './pool.ts';
-import { failed, type Ran } from './process.ts';
+import { failed, type RunResult } from './process.ts';
 import type { ActionStore, BoundAction } from './store.ts';
 import { continueHandler, handlerOf, type TriggerId } from './triggers.ts';
 import { withoutSecrets } from './worker/mask.ts';
 import type { Call } from './worker/messages.ts';
 
 /** The client and person concerned, for the log. */
-export type About = { clientId?: string | undefined; userId?: string | undefined; ip?: string | undefined };
+export type ActionContext = { clientId?: string | undefined; userId?: string | undefined; ip?: string | undefined };
 
 export type ActionRunner = {
   /** Whether any action would run; cached, so it takes no statement and no process while nothing changes. */
@@ -23,10 +23,15 @@ export type ActionRunner = {
    * @returns undefined if nothing is bound
    * @throws ActionFailed if an action failed and `ACTIONS_ON_FAULT` is `closed`
    */
-  run(trigger: TriggerId, about: About, makeEvent: () => Promise<object>, way?: Way): Promise<Result | undefined>;
+  run(
+    trigger: TriggerId,
+    about: ActionContext,
+    makeEvent: () => Promise<object>,
+    way?: RunOptions,
+  ): Promise<Result | undefined>;
 };
 
-export type Way = {
+export type RunOptions = {
   /** There is a browser that an action may send elsewhere. */
   canRedirect?: boolean;
   /** The person returns from elsewhere. @property request what they bring, in the form of `event.request` */
@@ -111,7 +116,7 @@ const continued = (event: object, request: object) => ({
   request: { ...(event as { request?: object }).request, ...request },
 });
 
-type Fault = Extract<Ran, { kind: 'failed' }>;
+type Fault = Extract<RunResult, { kind: 'failed' }>;
 
 async function runOne(
   { pool, metrics }: RunnerParts,
@@ -128,7 +133,7 @@ async function runOne(
       after = addCommands(outcome, ran.commands);
     } catch (error) {
       // It may be any JSON: nested without end, or with a `toString` that is no function.
-      ran = failed('too_large', error instanceof TooMuch ? error.message : 'what it asked for makes no sense');
+      ran = failed('too_large', error instanceof OutcomeTooLarge ? error.message : 'what it asked for makes no sense');
     }
   end();
   metrics.runs.inc({ trigger, result: ran.kind === 'done' ? 'done' : ran.reason });
@@ -152,10 +157,10 @@ function eventAfter(event: object, outcome: Outcome): object {
   };
 }
 
-type Happened = { trigger: TriggerId; action: BoundAction; about: About; begun: Date };
+type ExecutedAction = { trigger: TriggerId; action: BoundAction; about: ActionContext; begun: Date };
 
 /** Reports to the audit log, as at Auth0, and to the operator. */
-async function reportFault(parts: RunnerParts, happened: Happened & Fault): Promise<void> {
+async function reportFault(parts: RunnerParts, happened: ExecutedAction & Fault): Promise<void> {
   const { trigger, action, about, reason } = happened;
   const description = withoutSecrets(happened.message, action.secrets).slice(0, 300);
   const execution = await keepExecution(parts, happened, description);
@@ -169,7 +174,7 @@ async function reportFault(parts: RunnerParts, happened: Happened & Fault): Prom
 }
 
 /** Reports which action refused somebody, under the log type of what they attempted. */
-async function reportDenial(parts: RunnerParts, happened: Happened & { reason: string }): Promise<void> {
+async function reportDenial(parts: RunnerParts, happened: ExecutedAction & { reason: string }): Promise<void> {
   const { trigger, action, about } = happened;
   const description = withoutSecrets(happened.reason, action.secrets).slice(0, 300);
   const execution = await keepExecution(parts, happened, description);
@@ -180,12 +185,12 @@ async function reportDenial(parts: RunnerParts, happened: Happened & { reason: s
 }
 
 /** If the record cannot be stored, it is in the log all the same. @returns its id */
-async function keepExecution({ executions, log }: RunnerParts, happened: Happened, msg: string): Promise<string> {
+async function keepExecution({ executions, log }: RunnerParts, happened: ExecutedAction, msg: string): Promise<string> {
   const id = randomUUID();
   const [from, to] = [happened.begun.toISOString(), new Date().toISOString()];
   const results = [{ action_name: happened.action.name, error: { msg }, started_at: from, ended_at: to }];
   try {
-    await executions.keep({
+    await executions.save({
       id,
       trigger_id: happened.trigger,
       status: 'final',

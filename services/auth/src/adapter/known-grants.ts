@@ -8,7 +8,7 @@ import { type AccountForTokens, accountColumns } from '../accounts/for-tokens.ts
 import { type Cache, makeCache } from '../cache.ts';
 import type { Changes } from '../changes.ts';
 import type { Databases, Pool } from '../database.ts';
-import { setAside } from './side-by-side.ts';
+import { storePrefetched } from './prefetched.ts';
 
 export type GrantRow = { payload: AdapterPayload; consumed_at: Date | null } & AccountForTokens;
 export type KnownGrants = Cache<GrantRow | undefined>;
@@ -34,15 +34,15 @@ export function makeKnownGrants({
 }
 
 /** Whether the current request only looks at a token. */
-export function isOnlyLookedAt(): boolean {
+export function isTokenLookup(): boolean {
   const route = Provider.ctx?.oidc?.route;
   return route === 'userinfo' || route === 'introspection';
 }
 
 /** Where a token is only looked at, sets its grant's account aside for the next account lookup. */
-export async function bringAccount(known: KnownGrants, token: { grantId?: string }): Promise<void> {
-  const row = token.grantId !== undefined && isOnlyLookedAt() ? await known.get(token.grantId) : undefined;
-  if (row?.userId) setAside({ kind: 'account', id: row.userId, row });
+export async function presetAccount(known: KnownGrants, token: { grantId?: string }): Promise<void> {
+  const row = token.grantId !== undefined && isTokenLookup() ? await known.get(token.grantId) : undefined;
+  if (row?.userId) storePrefetched({ kind: 'account', id: row.userId, row });
 }
 
 /** The columns of the account are null when it is gone. */

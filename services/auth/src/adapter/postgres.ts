@@ -4,8 +4,8 @@ import { accountColumns } from '../accounts/for-tokens.ts';
 import type { TokenAccount } from '../accounts/store.ts';
 import type { Pool } from '../database.ts';
 import { AlreadyConsumed } from './consumed.ts';
-import { type GrantRow, isOnlyLookedAt, type KnownGrants, loadGrant } from './known-grants.ts';
-import { isConsumedLater, setAside, takeAside, takeConsumed } from './side-by-side.ts';
+import { type GrantRow, isTokenLookup, type KnownGrants, loadGrant } from './known-grants.ts';
+import { isConsumedLater, storePrefetched, takeConsumed, takePrefetched } from './prefetched.ts';
 
 type Row = { payload: AdapterPayload; consumed_at: Date | null };
 
@@ -70,7 +70,7 @@ export function makePostgresAdapter(pool: Pool, model: string, known?: KnownGran
       const { rowCount } = await (model === 'Grant'
         ? query('upsert', upsertGrant, [...row, account?.incarnation, account?.from])
         : query('upsert', upsert, row)
-      ).catch(noneIfGone);
+      ).catch(zeroRowsIfGone);
       if (rowCount !== 1) throw new errors.AccessDenied('the account or the grant is gone');
     },
     async find(id) {
@@ -100,7 +100,7 @@ export function makePostgresAdapter(pool: Pool, model: string, known?: KnownGran
 }
 
 /** The row's parent is gone, so nothing was written. */
-function noneIfGone(error: unknown): { rowCount: number } {
+function zeroRowsIfGone(error: unknown): { rowCount: number } {
   if ((error as { code?: unknown }).code === foreignKeyViolation) return { rowCount: 0 };
   throw error;
 }
@@ -116,11 +116,11 @@ function ownerOf({ accountId }: AdapterPayload): TokenAccount | undefined {
 
 /** A grant with its account, which is needed next when codes and refresh tokens are exchanged. */
 async function findGrant(pool: Pool, id: string, known: KnownGrants | undefined): Promise<Row | undefined> {
-  const aside = takeAside<Row>('grant', id);
+  const aside = takePrefetched<Row>('grant', id);
   if (aside) return aside;
-  if (known && isOnlyLookedAt()) return known.get(id);
+  if (known && isTokenLookup()) return known.get(id);
   const row = await loadGrant(pool, id);
-  if (row?.userId) setAside({ kind: 'account', id: row.userId, row });
+  if (row?.userId) storePrefetched({ kind: 'account', id: row.userId, row });
   return row;
 }
 
@@ -142,7 +142,7 @@ async function findRefreshToken(pool: Pool, id: string): Promise<Row | undefined
   if (!row) return undefined;
   if (row.payload) {
     const account = row.userId ? { kind: 'account' as const, id: row.userId, row } : undefined;
-    setAside({ kind: 'grant', id: row.grant_id, row, ...(account && { next: account }) });
+    storePrefetched({ kind: 'grant', id: row.grant_id, row, ...(account && { next: account }) });
   }
   return { payload: row.token, consumed_at: row.token_consumed_at };
 }

@@ -13,11 +13,11 @@ export const carriers: ReadonlySet<string> = new Set([
   'DeviceCode',
 ]);
 
-type Carrying = AdapterPayload & { traceparent?: string };
+type TracedPayload = AdapterPayload & { traceparent?: string };
 
 export function traceThrough(adapter: Adapter, tracing: Tracing): Adapter {
   const joined = <P>(payload: P): P => {
-    tracing.join((payload as Carrying | undefined)?.traceparent);
+    tracing.join((payload as TracedPayload | undefined)?.traceparent);
     return payload;
   };
   return {
@@ -25,8 +25,8 @@ export function traceThrough(adapter: Adapter, tracing: Tracing): Adapter {
     find: async (id) => joined(await adapter.find(id)),
     findByUserCode: async (userCode) => joined(await adapter.findByUserCode(userCode)),
     upsert(id, payload, expiresIn) {
-      const traceparent = (payload as Carrying).traceparent ?? tracing.current();
-      const carrying: Carrying = traceparent === undefined ? payload : { ...payload, traceparent };
+      const traceparent = (payload as TracedPayload).traceparent ?? tracing.current();
+      const carrying: TracedPayload = traceparent === undefined ? payload : { ...payload, traceparent };
       return adapter.upsert(id, carrying, expiresIn);
     },
   };

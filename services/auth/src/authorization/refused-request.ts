@@ -4,7 +4,7 @@ import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { isLoopback } from '../http/loopback.ts';
 
 /** Answers to `prompt=none`, and people's own decisions: the request itself was good. */
-const notRefused = new Set([
+const expectedErrors = new Set([
   'login_required',
   'consent_required',
   'interaction_required',
@@ -20,8 +20,8 @@ export type RefusedRequest = {
 };
 
 /** Undefined when the request itself was not the reason for the refusal. */
-export function describeRefused(ctx: KoaContextWithOIDC, error: Error): RefusedRequest | undefined {
-  if (notRefused.has(error.message)) return undefined;
+export function describeRefusedRequest(ctx: KoaContextWithOIDC, error: Error): RefusedRequest | undefined {
+  if (expectedErrors.has(error.message)) return undefined;
   // A failed sign-in at another provider is logged separately (upstream/sign-in.ts).
   const ended = ctx.oidc.entities.Interaction as { result?: { error?: unknown } } | undefined;
   if (ended?.result?.error !== undefined) return undefined;

@@ -29,10 +29,10 @@ const grantTypes = ['authorization_code', 'refresh_token', 'client_credentials']
 /** 5.3.2.1, 13: how far in the future a JWT may have been issued. */
 const skewSeconds = 60;
 
-type Leveled = { compliance_level?: unknown };
+type WithComplianceLevel = { compliance_level?: unknown };
 
 export function isFapi(client: object | undefined): boolean {
-  return String((client as Leveled | undefined)?.compliance_level).startsWith('fapi2_sp_');
+  return String((client as WithComplianceLevel | undefined)?.compliance_level).startsWith('fapi2_sp_');
 }
 
 /** The client metadata that the profile imposes. */

@@ -68,7 +68,7 @@ export function clientMetadata(client: RegisteredClient): ClientMetadata & OwnMe
   const hasCallbacks = client.callbacks.length > 0;
   return {
     ...oidc,
-    ...(!hearsOfLogouts(oidc) && { backchannel_logout_uri: undefined }),
+    ...(!receivesLogoutTokens(oidc) && { backchannel_logout_uri: undefined }),
     client_id: client.clientId,
     client_name: client.name || client.clientId,
     ...(client.logoUri ? { logo_uri: client.logoUri } : {}),
@@ -107,7 +107,7 @@ export function clientMetadata(client: RegisteredClient): ClientMetadata & OwnMe
  * Auth0’s `backchannel_logout_initiators`. Only `rp-logout` exists here, a logout at `oidc/logout` or `v2/logout`; it is on by
  * default.
  */
-function hearsOfLogouts(oidc: object): boolean {
+function receivesLogoutTokens(oidc: object): boolean {
   const { backchannel_logout_initiators: chosen } = oidc as {
     backchannel_logout_initiators?: { mode?: string; selected_initiators?: string[] };
   };

@@ -9,7 +9,7 @@ import { parted } from '../management/merge.ts';
 /** With the credentials it authenticates by. */
 export type RegisteredClient = ClientModel & { grants: ClientGrantModel[]; credentials: ClientCredentialModel[] };
 
-export const whole = {
+export const withRelations = {
   grants: true,
   credentials: { where: { attached: true }, orderBy: { createdAt: 'asc' } },
 } as const;
@@ -41,7 +41,8 @@ export function makeClientStore(db: Database, changes: Changes): ClientStore {
     changes,
     tables: ['clients', 'client_grants', 'client_credentials'],
     max: cachedClients,
-    load: async (clientId) => (await db.client.findUnique({ where: { clientId }, include: whole })) ?? undefined,
+    load: async (clientId) =>
+      (await db.client.findUnique({ where: { clientId }, include: withRelations })) ?? undefined,
   });
   const written = <T>(value: T): T => {
     cache.clear();
@@ -50,9 +51,9 @@ export function makeClientStore(db: Database, changes: Changes): ClientStore {
 
   return {
     find: (clientId) => cache.get(clientId),
-    create: async (data) => written(await db.client.create({ data, include: whole })),
+    create: async (data) => written(await db.client.create({ data, include: withRelations })),
     async update(clientId, data, metadata = {}) {
-      const update = db.client.update({ where: { clientId }, data, include: whole });
+      const update = db.client.update({ where: { clientId }, data, include: withRelations });
       if (Object.keys(metadata).length === 0) return written(await update);
       const { set, removed } = parted(metadata);
       // `updated_at` too: if nothing else changes, the second statement only reads.

@@ -6,7 +6,7 @@ export const text = (description: string, example?: unknown): Schema => ({
   description,
   ...(example !== undefined && { example }),
 });
-export const whole = (description: string, example: number): Schema => ({ type: 'integer', description, example });
+export const integer = (description: string, example: number): Schema => ({ type: 'integer', description, example });
 export const object = (properties: Record<string, Schema>, required: string[] = []): Schema => ({
   type: 'object',
   properties,

@@ -5,6 +5,7 @@ import {
   clientError,
   clientId,
   clientSecret,
+  integer,
   oauthError,
   object,
   scope,
@@ -12,7 +13,6 @@ import {
   tokenAnswer,
   tooMany,
   toPage,
-  whole,
 } from './fields.ts';
 import type { Operation, Schema } from './openapi.ts';
 
@@ -100,7 +100,7 @@ export const protocol: Record<string, Record<string, Operation>> = {
       answers: {
         201: {
           description: 'Kept for a minute',
-          schema: object({ request_uri: text(''), expires_in: whole('Seconds', 60) }, ['request_uri', 'expires_in']),
+          schema: object({ request_uri: text(''), expires_in: integer('Seconds', 60) }, ['request_uri', 'expires_in']),
           example: { request_uri: 'urn:ietf:params:oauth:request_uri:6esc_11ACC5bwc014ltc14eY22c', expires_in: 60 },
         },
         400: oauthError,

@@ -11,7 +11,7 @@ import { setRoute } from '../http/route.ts';
 import type { Mac } from '../keys/mac.ts';
 import type { Parts } from '../management/parts.ts';
 import { presentUsers } from '../management/present-user.ts';
-import { csvLine, jsonLine, type Wanted } from './lines.ts';
+import { csvLine, type ExportRequest, jsonLine } from './lines.ts';
 
 /** Rows per query. */
 const pageMax = 500;
@@ -49,7 +49,7 @@ export function makeExportRoute(parts: ExportParts): Router {
   return router;
 }
 
-async function* linesOf(parts: ExportParts, wanted: Wanted): AsyncGenerator<string> {
+async function* linesOf(parts: ExportParts, wanted: ExportRequest): AsyncGenerator<string> {
   const line = wanted.format === 'csv' ? csvLine : jsonLine;
   if (wanted.format === 'csv') yield csvLine(undefined, wanted.fields);
   let left = wanted.limit ?? Number.POSITIVE_INFINITY;

@@ -3,7 +3,12 @@
 /** A property (`user_metadata.plan` for a nested one), and its name in the file. */
 export type Field = { name: string; export_as?: string | undefined };
 /** `connection` null means all connections. */
-export type Wanted = { connection: string | null; format: 'json' | 'csv'; limit?: number | undefined; fields: Field[] };
+export type ExportRequest = {
+  connection: string | null;
+  format: 'json' | 'csv';
+  limit?: number | undefined;
+  fields: Field[];
+};
 
 /** Auth0's default fields. */
 export const usualFields: Field[] = [

@@ -2,7 +2,7 @@
  * What a person's access token for the MFA API allows: setting up and removing factors, as an `mfa_token` does, while its login is fresh and, if the
  * person has a second factor, that was proven too. Refresh tokens make no login fresher, so their access tokens do not count for long.
  */
-import { type AccountStore, isStill, stateOf } from '../accounts/store.ts';
+import { type AccountStore, isUnchanged, stateOf } from '../accounts/store.ts';
 import { loadGrant } from '../adapter/known-grants.ts';
 import { grantClaim } from '../claims.ts';
 import type { Pool } from '../database.ts';
@@ -54,11 +54,11 @@ export async function accessOf(parts: AccessParts, token: string, clientId?: str
     request: { clientId: String(payload.client_id), scope, audience },
     scopes: new Set(scope.split(' ') as MfaScope[]),
     // What was begun with the token, unless the account has changed since.
-    ...(kept && isStill(account, kept.account) && begunIn(kept)),
+    ...(kept && isUnchanged(account, kept.account) && enrollingPart(kept)),
   };
 }
 
-function begunIn({ enrolling, sentTo, oobCode }: Pending): Partial<Pending> {
+function enrollingPart({ enrolling, sentTo, oobCode }: Pending): Partial<Pending> {
   return {
     ...(enrolling && { enrolling }),
     ...(sentTo && { sentTo }),

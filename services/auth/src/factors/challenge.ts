@@ -6,7 +6,7 @@ import type { Interaction } from '../interaction/interaction.ts';
 import type { FactorChoice } from '../pages/pages.ts';
 import type { ProblemName } from '../pages/strings/en.ts';
 import { showEnrolment } from './enrol.ts';
-import { again, startAnew } from './leave.ts';
+import { redisplay, restartLogin } from './navigation.ts';
 import type { Pending } from './pending.ts';
 import type { Proof } from './proof.ts';
 import { eventOf, keepPending, ownerOf, pendingOf, provenTwice, takePending } from './second-factor.ts';
@@ -29,7 +29,7 @@ const keyTries = { max: 60, windowSeconds: 60 };
 /** Shows the first page: the person's least demanding factor, or the choice if a message would have to be sent. */
 export async function showSecondFactor(interaction: Interaction): Promise<void> {
   const pending = await pendingOf(interaction);
-  if (!pending) return startAnew(interaction);
+  if (!pending) return restartLogin(interaction);
   if (pending.recoveryCodes) return interaction.turnTo('mfa/recovery-codes');
   if (pending.due === 'passkey') return interaction.turnTo('mfa/passkey');
   if (pending.due === 'enrolment') return showEnrolment(interaction, pending);
@@ -86,11 +86,11 @@ export async function checkOtp(interaction: Interaction, request: Request): Prom
   if (!pending) return;
   const { code = '', action } = fieldsOf(request);
   if (action === 'other') return interaction.turnTo('mfa/choose');
-  if (!code.trim()) return again(interaction, 'mfa/otp', 'code_missing');
+  if (!code.trim()) return redisplay(interaction, 'mfa/otp', 'code_missing');
   const { userId } = pending.account;
   const methods = await methodsOf(interaction, pending);
-  if (methods.length === 0) return startAnew(interaction);
-  return judge(interaction, request, {
+  if (methods.length === 0) return restartLogin(interaction);
+  return handleProof(interaction, request, {
     step: 'mfa/otp',
     factor: 'otp',
     proof: await interaction.parts.prove.totp(userId, methods, code),
@@ -129,13 +129,14 @@ async function checkSent(interaction: Interaction, request: Request, type: 'emai
   if (sentTo?.type !== type) return interaction.turnTo('mfa/choose');
   if (action === 'resend') return sendCode(interaction, pending, channelOf(type), true);
   const step = pathOfSent(type);
-  if (!code.trim()) return again(interaction, step, 'code_missing');
+  if (!code.trim()) return redisplay(interaction, step, 'code_missing');
   const { userId } = pending.account;
   // The method may have been removed, or the account blocked, since the code was sent.
   const methods = await methodsOf(interaction, pending);
-  if (!methods.some((method) => method.type === type && method.target === sentTo.target)) return startAnew(interaction);
+  if (!methods.some((method) => method.type === type && method.target === sentTo.target))
+    return restartLogin(interaction);
   const proof = await interaction.parts.prove.sent(userId, sentTo, ownerOf(interaction), code);
-  return judge(interaction, request, { step, factor: channelOf(type), proof });
+  return handleProof(interaction, request, { step, factor: channelOf(type), proof });
 }
 
 /** Sends a code to the person's newest method of that kind. */
@@ -149,12 +150,12 @@ async function sendCode(
   const type = channel === 'sms' ? 'phone' : 'email';
   const method = (await methodsOf(interaction, pending)).findLast((one) => one.type === type);
   const account = method && (await parts.accounts.find(pending.account.userId));
-  if (!method?.target || !account) return startAnew(interaction);
+  if (!method?.target || !account) return restartLogin(interaction);
   const to = { type, target: method.target } as const;
   const { clientId } = client;
   const sent = await parts.sendFactorCode({ account, to, binding: ownerOf(interaction), ip, clientId, languages });
   if (sent === 'too_many')
-    return again(interaction, resent ? pathOfSent(type) : 'mfa/choose', 'too_many_codes', { status: 429 });
+    return redisplay(interaction, resent ? pathOfSent(type) : 'mfa/choose', 'too_many_codes', { status: 429 });
   parts.factorEvents.codeSent(eventOf(interaction, account.userId), type);
   await keepPending(interaction, { ...pending, sentTo: to });
   return interaction.turnTo(pathOfSent(type), {}, { resent });
@@ -171,10 +172,10 @@ export async function checkRecovery(interaction: Interaction, request: Request):
   if (!pending) return;
   const { code = '', action } = fieldsOf(request);
   if (action === 'other') return interaction.turnTo('mfa/choose');
-  if (!code.trim()) return again(interaction, 'mfa/recovery', 'code_missing');
-  if ((await methodsOf(interaction, pending)).length === 0) return startAnew(interaction);
+  if (!code.trim()) return redisplay(interaction, 'mfa/recovery', 'code_missing');
+  if ((await methodsOf(interaction, pending)).length === 0) return restartLogin(interaction);
   const proof = await interaction.parts.prove.recoveryCode(pending.account.userId, code);
-  return judge(interaction, request, { step: 'mfa/recovery', factor: 'recovery-code', proof });
+  return handleProof(interaction, request, { step: 'mfa/recovery', factor: 'recovery-code', proof });
 }
 
 export async function showKey(interaction: Interaction): Promise<void> {
@@ -196,7 +197,7 @@ export async function checkSecurityKey(interaction: Interaction, request: Reques
   const { challenge, ...rest } = pending;
   if (challenge === undefined) return interaction.turnTo('mfa/key');
   // Answered once, whatever the outcome.
-  if (!(await takePending(interaction))) return startAnew(interaction);
+  if (!(await takePending(interaction))) return restartLogin(interaction);
   await keepPending(interaction, rest);
   const methods = (await methodsOf(interaction, pending)).filter(({ type }) => isKey(type as MethodType));
   const { parts, address } = interaction;
@@ -205,18 +206,18 @@ export async function checkSecurityKey(interaction: Interaction, request: Reques
   const proof: Proof = isTaken
     ? await checkKey(parts, { methods, credential, challenge })
     : { kind: 'locked', seconds: keyTries.windowSeconds };
-  return judge(interaction, request, { step: 'mfa/key', factor: 'webauthn', proof });
+  return handleProof(interaction, request, { step: 'mfa/key', factor: 'webauthn', proof });
 }
 
 /** Acts on the result of a proof from any page. */
-async function judge(
+async function handleProof(
   interaction: Interaction,
   request: Request,
   { step, factor, proof }: { step: string; factor: string; proof: Proof },
 ): Promise<void> {
   const { factorEvents } = interaction.parts;
   const pending = proof.kind === 'right' ? await takePending(interaction) : await pendingOf(interaction);
-  if (!pending) return startAnew(interaction);
+  if (!pending) return restartLogin(interaction);
   const event = eventOf(interaction, pending.account.userId);
   switch (proof.kind) {
     case 'right':
@@ -229,7 +230,7 @@ async function judge(
     case 'used':
     case 'expired':
       factorEvents.failed(event, factor, proof.kind);
-      return again(interaction, step, problemOf(factor, proof.kind));
+      return redisplay(interaction, step, problemOf(factor, proof.kind));
   }
 }
 
@@ -256,7 +257,7 @@ function methodsOf({ parts }: Interaction, { account, types }: Pending): Promise
 /** Undefined, after sending the answer, where this is not (or no longer) a page of this login. */
 async function challengeOf(interaction: Interaction, type?: MethodType): Promise<Pending | undefined> {
   const pending = await pendingOf(interaction);
-  if (!pending) await startAnew(interaction);
+  if (!pending) await restartLogin(interaction);
   else if (pending.due !== 'challenge' || pending.recoveryCodes) await interaction.turnTo('mfa');
   else if (type === undefined || pending.types.includes(type)) return pending;
   else await interaction.turnTo('mfa/choose');

@@ -4,11 +4,11 @@
  */
 import type { Request } from 'express';
 import { isEmail, parseIdentifier } from '../accounts/identifier.ts';
-import { isStill } from '../accounts/store.ts';
+import { isUnchanged } from '../accounts/store.ts';
 import { fieldsOf } from '../http/form-fields.ts';
 import type { Interaction } from '../interaction/interaction.ts';
 import type { FactorChoice } from '../pages/pages.ts';
-import { again, startAnew } from './leave.ts';
+import { redisplay, restartLogin } from './navigation.ts';
 import { newKeyOptions } from './new-key.ts';
 import type { Pending } from './pending.ts';
 import { eventOf, keepPending, ownerOf, pendingOf, provenTwice, takePending } from './second-factor.ts';
@@ -58,7 +58,7 @@ export async function showOtpEnrolment(interaction: Interaction): Promise<void> 
   await keepPending(interaction, { ...pending, enrolling: { type: 'totp', secret } });
   const { parts } = interaction;
   const [account, settings] = await Promise.all([parts.accounts.find(pending.account.userId), parts.settings.load()]);
-  if (!account) return startAnew(interaction);
+  if (!account) return restartLogin(interaction);
   const label = account.email ?? account.username ?? account.phoneNumber ?? account.userId;
   const issuer = settings.friendlyName ?? new URL(parts.provider.issuer).host;
   const { outcome } = await interaction.recall('mfa/enrol/otp');
@@ -78,10 +78,10 @@ export async function confirmOtp(interaction: Interaction, request: Request): Pr
   if (action === 'other') return interaction.turnTo('mfa/enrol');
   const { enrolling } = pending;
   if (enrolling?.type !== 'totp' || !enrolling.secret) return interaction.turnTo('mfa/enrol/otp');
-  if (!code.trim()) return again(interaction, 'mfa/enrol/otp', 'code_missing');
+  if (!code.trim()) return redisplay(interaction, 'mfa/enrol/otp', 'code_missing');
   const { secret } = enrolling;
   const step = stepOf(secret, code);
-  if (step === undefined) return again(interaction, 'mfa/enrol/otp', 'code_wrong');
+  if (step === undefined) return redisplay(interaction, 'mfa/enrol/otp', 'code_wrong');
   const { userId } = pending.account;
   return enrolled(interaction, ['otp', 'mfa'], 'totp', () =>
     interaction.parts.factors.add({ userId, type: 'totp', secret, step }),
@@ -122,13 +122,14 @@ async function enrolAddress(interaction: Interaction, request: Request, type: 'e
     return interaction.turnTo(hasOthers(pending) ? 'mfa/enrol' : step);
   }
   if (target === undefined || action === 'resend') return sendFirstCode(interaction, pending, type, target ?? address);
-  if (!code?.trim()) return again(interaction, step, 'code_missing');
+  if (!code?.trim()) return redisplay(interaction, step, 'code_missing');
   const { userId } = pending.account;
   const sent = { type, target };
   const proof = await interaction.parts.prove.sent(userId, sent, ownerOf(interaction), code);
   if (proof.kind === 'locked')
     return interaction.turnTo('mfa/wait', { pause: { until: Date.now() + proof.seconds * 1000 } });
-  if (proof.kind !== 'right') return again(interaction, step, proof.kind === 'expired' ? 'code_expired' : 'code_wrong');
+  if (proof.kind !== 'right')
+    return redisplay(interaction, step, proof.kind === 'expired' ? 'code_expired' : 'code_wrong');
   return enrolled(interaction, proof.amr, type, () => interaction.parts.factors.add({ userId, type, target }));
 }
 
@@ -143,13 +144,13 @@ async function sendFirstCode(
   const identifier = parseIdentifier(typed);
   const target = identifier?.kind === type ? identifier.value : undefined;
   if (target === undefined || (type === 'email' && !isEmail(target)))
-    return again(interaction, step, type === 'email' ? 'email_invalid' : 'phone_invalid');
+    return redisplay(interaction, step, type === 'email' ? 'email_invalid' : 'phone_invalid');
   const account = await parts.accounts.find(pending.account.userId);
-  if (!account) return startAnew(interaction);
+  if (!account) return restartLogin(interaction);
   const to = { type, target };
   const { clientId } = client;
   const sent = await parts.sendFactorCode({ account, to, binding: ownerOf(interaction), ip, clientId, languages });
-  if (sent === 'too_many') return again(interaction, step, 'too_many_codes', { status: 429 });
+  if (sent === 'too_many') return redisplay(interaction, step, 'too_many_codes', { status: 429 });
   parts.factorEvents.codeSent(eventOf(interaction, account.userId), type);
   const resent = pending.enrolling?.target === target;
   await keepPending(interaction, { ...pending, enrolling: to });
@@ -169,7 +170,7 @@ async function showKeyEnrolment(interaction: Interaction, type: SecondFactor & K
   const pending = await enrolmentOf(interaction, type);
   if (!pending) return;
   const options = await newKeyOptions(interaction, pending, type);
-  if (options === undefined) return startAnew(interaction);
+  if (options === undefined) return restartLogin(interaction);
   const step = pathOfKey(type);
   const { outcome } = await interaction.recall(step);
   const page = { step, kind: 'key' as const, options, other: hasOthers(pending) };
@@ -186,7 +187,7 @@ async function enrolKey(interaction: Interaction, request: Request, type: Second
   // Answered once, whatever the outcome.
   await keepPending(interaction, rest);
   const key = await checkNewKey(interaction.parts, { credential, challenge: enrolling.challenge, type });
-  if (!key) return again(interaction, pathOfKey(type), 'key_failed');
+  if (!key) return redisplay(interaction, pathOfKey(type), 'key_failed');
   const { userId } = pending.account;
   return enrolled(interaction, ['hwk', 'mfa'], type, () => interaction.parts.factors.add({ userId, type, ...key }));
 }
@@ -203,16 +204,20 @@ async function enrolled(
   const pending = await takePending(interaction);
   const account = pending && (await parts.accounts.find(pending.account.userId));
   // A first factor is set up by the password alone, but not once there is one, which may be somebody else's.
-  if (!pending || !isStill(account, pending.account) || pending.types.some((each) => account.factors.includes(each)))
-    return startAnew(interaction);
+  if (
+    !pending ||
+    !isUnchanged(account, pending.account) ||
+    pending.types.some((each) => account.factors.includes(each))
+  )
+    return restartLogin(interaction);
   if (!(await add())) {
     const { enrolling: _, ...rest } = pending;
     await keepPending(interaction, rest);
-    return again(interaction, 'mfa/enrol', 'factor_refused');
+    return redisplay(interaction, 'mfa/enrol', 'factor_refused');
   }
   const factor = { totp: 'otp', phone: 'sms' }[type as string] ?? type;
   parts.factorEvents.enrolled(eventOf(interaction, account.userId), factor);
-  parts.tellOfChange({ name: 'factor_added', factor: type }, account, { ip: interaction.address });
+  parts.notifyOfChange({ name: 'factor_added', factor: type }, account, { ip: interaction.address });
   // Recovery codes of an earlier factor were removed with it.
   if (!mfaSettingsOf(await parts.settings.load()).factors['recovery-code'])
     return provenTwice(interaction, pending, { amr });
@@ -227,9 +232,9 @@ export async function showRecoveryCodes(interaction: Interaction): Promise<void>
   return interaction.show('recovery-codes', { step: 'mfa/recovery-codes', codes: pending.recoveryCodes });
 }
 
-export async function leaveRecoveryCodes(interaction: Interaction): Promise<void> {
+export async function confirmCodesSaved(interaction: Interaction): Promise<void> {
   const pending = await takePending(interaction);
-  if (!pending) return startAnew(interaction);
+  if (!pending) return restartLogin(interaction);
   if (pending.recoveryCodes && pending.provenAmr) return provenTwice(interaction, pending, { amr: pending.provenAmr });
   await keepPending(interaction, pending);
   return interaction.turnTo('mfa');
@@ -238,7 +243,7 @@ export async function leaveRecoveryCodes(interaction: Interaction): Promise<void
 /** Undefined, after sending the answer, where this is not (or no longer) a page of this login. */
 async function enrolmentOf(interaction: Interaction, type?: SecondFactor): Promise<Pending | undefined> {
   const pending = await pendingOf(interaction);
-  if (!pending) await startAnew(interaction);
+  if (!pending) await restartLogin(interaction);
   else if (pending.due !== 'enrolment' || pending.recoveryCodes) await interaction.turnTo('mfa');
   else if (type === undefined || pending.types.includes(type)) return pending;
   else await interaction.turnTo('mfa/enrol');

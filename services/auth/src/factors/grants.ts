@@ -67,7 +67,7 @@ function grant(
         case 'right':
           if (pending.due !== 'challenge') await noteEnrolment(parts, pending, event, factor);
           parts.factorEvents.succeeded(event, factor);
-          return spend(parts, params.mfa_token!, proof.amr);
+          return spendMfaToken(parts, params.mfa_token!, proof.amr);
         case 'locked':
           parts.factorEvents.locked(event, factor);
           throw tooManyAttempts(proof.seconds).withHeader(ctx);
@@ -83,7 +83,7 @@ function grant(
 
 /** The recovery codes shown earlier become valid now: until a factor is confirmed, a password alone must not yield any. */
 async function noteEnrolment(
-  { factors, factorEvents, accounts, tellOfChange }: Parts,
+  { factors, factorEvents, accounts, notifyOfChange }: Parts,
   { account: { userId }, enrolling }: Pending,
   event: Parameters<Parts['factorEvents']['enrolled']>[0],
   factor: string,
@@ -91,7 +91,7 @@ async function noteEnrolment(
   if (enrolling?.recoveryCodes) await factors.makeRecoveryCodes(userId, enrolling.recoveryCodes);
   factorEvents.enrolled(event, factor);
   const account = await accounts.find(userId);
-  if (account && enrolling) tellOfChange({ name: 'factor_added', factor: enrolling.type }, account, { ip: event.ip });
+  if (account && enrolling) notifyOfChange({ name: 'factor_added', factor: enrolling.type }, account, { ip: event.ip });
 }
 
 function wordsOf(refusal: string, kind: 'wrong' | 'used' | 'expired'): string {
@@ -128,13 +128,13 @@ async function enrolmentOf(parts: Parts, token: string, client: Client) {
 }
 
 /** The token yields tokens once. Anything asked of it afterwards needs another second factor. */
-async function spend(parts: Parts, token: string, amr: string[]): Promise<Subject> {
+async function spendMfaToken(parts: Parts, token: string, amr: string[]): Promise<Subject> {
   const pending = await parts.pending.take(mfaOwner(token));
   if (!pending) throw described(new errors.InvalidGrant('spent mfa_token'), 'mfa_token was used already');
   const { enrolling: _, sentTo: __, oobCode: ___, ...rest } = pending;
   // One that came of a refresh token is not kept for anything else either: changing factors takes a fresh login.
   const isRefreshed = pending.request?.grantId !== undefined;
-  if (!isRefreshed && !isAccessToken(token)) await parts.pending.keep(mfaOwner(token), { ...rest, due: 'proven' });
+  if (!isRefreshed && !isAccessToken(token)) await parts.pending.save(mfaOwner(token), { ...rest, due: 'proven' });
   return {
     accountId: pending.account.userId,
     amr: [...new Set([...pending.amr, ...amr])],

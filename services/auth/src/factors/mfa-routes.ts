@@ -29,7 +29,7 @@ import { newTotpSecret, totpUri } from './totp.ts';
 import { isEnabled, type MethodType, mfaSettingsOf, type SecondFactor } from './types.ts';
 
 type Parts = FactorParts & AccessParts & { provider: Provider; accounts: AccountStore; settings: SettingsStore };
-type Asked = {
+type MfaCall = {
   parts: Parts;
   token: string;
   pending: Pending & { request: { clientId: string } };
@@ -37,7 +37,7 @@ type Asked = {
   request: Request;
   response: Response;
 };
-type Handler = (asked: Asked) => Promise<void>;
+type Handler = (asked: MfaCall) => Promise<void>;
 
 export function makeMfaRoutes(parts: Parts): Router {
   const router = express.Router();
@@ -64,7 +64,7 @@ export function makeMfaRoutes(parts: Parts): Router {
 }
 
 /** @param scope what an access token needs; without it access tokens are not accepted. @throws ApiError 401 without a valid token */
-async function open(parts: Parts, request: Request, response: Response, scope?: MfaScope): Promise<Asked> {
+async function open(parts: Parts, request: Request, response: Response, scope?: MfaScope): Promise<MfaCall> {
   const body = (request.body ?? {}) as unknown;
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw new ApiError(400, 'invalid_request', 'the body must be a JSON object or a form');
@@ -91,7 +91,7 @@ function checkAccess({ scopes, at }: Access, scope: MfaScope): void {
 }
 
 /** Says which kind of code to type, and sends it if it is one that is sent. */
-async function challenge(asked: Asked): Promise<void> {
+async function challenge(asked: MfaCall): Promise<void> {
   const { parts, pending, token, fields, response } = asked;
   if (pending.due !== 'challenge')
     throw new ApiError(400, 'association_required', 'the person has no second factor yet: set one up at mfa/associate');
@@ -113,12 +113,12 @@ async function challenge(asked: Asked): Promise<void> {
   }
   const to = { type: method.type as 'email' | 'phone', target: method.target! };
   const oobCode = await sendCode(asked, to);
-  await parts.pending.keep(mfaOwner(token), { ...pending, sentTo: to, oobCode });
+  await parts.pending.save(mfaOwner(token), { ...pending, sentTo: to, oobCode });
   response.json({ challenge_type: 'oob', oob_code: oobCode, binding_method: 'prompt' });
 }
 
 /** Begins to set up a factor; its first code, at the token endpoint, confirms it. */
-async function associate(asked: Asked): Promise<void> {
+async function associate(asked: MfaCall): Promise<void> {
   const { parts, pending, token, fields, response } = asked;
   if (pending.due === 'challenge')
     throw new ApiError(403, 'access_denied', 'User is already enrolled: prove the second factor first');
@@ -140,7 +140,7 @@ async function associate(asked: Asked): Promise<void> {
     const secret = newTotpSecret();
     const label = account.email ?? account.username ?? account.phoneNumber ?? account.userId;
     const issuer = settings.friendlyName ?? new URL(parts.provider.issuer).host;
-    await parts.pending.keep(mfaOwner(token), { ...pending, enrolling: { type, secret, ...withCodes } });
+    await parts.pending.save(mfaOwner(token), { ...pending, enrolling: { type, secret, ...withCodes } });
     return answerWith({ authenticator_type: 'otp', secret, barcode_uri: totpUri({ secret, issuer, label }) });
   }
   const field = type === 'phone' ? 'phone_number' : 'email';
@@ -148,7 +148,7 @@ async function associate(asked: Asked): Promise<void> {
   if (identifier?.kind !== type) throw new ApiError(400, 'invalid_request', `missing or malformed ${field}`);
   const to = { type, target: identifier.value };
   const oobCode = await sendCode(asked, to);
-  await parts.pending.keep(mfaOwner(token), { ...pending, enrolling: { ...to, ...withCodes }, sentTo: to, oobCode });
+  await parts.pending.save(mfaOwner(token), { ...pending, enrolling: { ...to, ...withCodes }, sentTo: to, oobCode });
   const oob_channel = type === 'phone' ? 'sms' : 'email';
   return answerWith({ authenticator_type: 'oob', oob_channel, oob_code: oobCode, binding_method: 'prompt' });
 }
@@ -159,7 +159,7 @@ function typeToEnrol(kind: unknown, channel: unknown): 'totp' | 'phone' | 'email
   return kind === 'oob' && channel === 'sms' ? 'phone' : undefined;
 }
 
-async function list({ parts, pending, response }: Asked): Promise<void> {
+async function list({ parts, pending, response }: MfaCall): Promise<void> {
   const { userId } = pending.account;
   const [methods, codes] = await Promise.all([parts.factors.list(userId), parts.factors.recoveryCodesLeft(userId)]);
   response.json([
@@ -172,7 +172,7 @@ async function list({ parts, pending, response }: Asked): Promise<void> {
 
 const recoveryId = 'recovery-code|dev_codes';
 
-async function remove({ parts, pending, request, response }: Asked): Promise<void> {
+async function remove({ parts, pending, request, response }: MfaCall): Promise<void> {
   if (pending.due !== 'proven')
     throw new ApiError(
       403,
@@ -187,7 +187,7 @@ async function remove({ parts, pending, request, response }: Asked): Promise<voi
   parts.factorEvents.removed({ userId }, method.type);
   const account = await parts.accounts.find(userId);
   const from = { ip: addressOf(request) };
-  if (account) parts.tellOfChange({ name: 'factor_removed', factor: method.type as MethodType }, account, from);
+  if (account) parts.notifyOfChange({ name: 'factor_removed', factor: method.type as MethodType }, account, from);
   response.status(204).end();
 }
 
@@ -222,7 +222,7 @@ function masked(target: string): string {
 }
 
 async function sendCode(
-  { parts, token, pending, request }: Asked,
+  { parts, token, pending, request }: MfaCall,
   to: { type: 'email' | 'phone'; target: string },
 ): Promise<string> {
   const account = await parts.accounts.find(pending.account.userId);

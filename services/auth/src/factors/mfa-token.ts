@@ -5,7 +5,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { type Client, errors, type KoaContextWithOIDC, type Provider } from 'oidc-provider';
-import { type AccountStore, isStill, stateOf } from '../accounts/store.ts';
+import { type AccountStore, isUnchanged, stateOf } from '../accounts/store.ts';
 import type { AccountModel } from '../generated/models.ts';
 import { audienceOf, requestedAudience } from '../resources/audience.ts';
 import { isMfaApi } from '../resources/mfa-api.ts';
@@ -17,7 +17,7 @@ import { dueOf } from './second-factor.ts';
 import { hasSecondFactor, type MethodType } from './types.ts';
 
 /** What a refresh token grants; a second factor yields no more than that. */
-export type Refreshed = {
+export type RefreshedGrant = {
   scope: string;
   audience: string | undefined;
   grantId: string;
@@ -36,7 +36,7 @@ export type RequireSecondFactor = (
     /** An action requires it, whatever the policy is. */
     isDemanded?: boolean;
     /** The request uses a refresh token. */
-    refreshed?: Refreshed;
+    refreshed?: RefreshedGrant;
   },
 ) => Promise<void>;
 
@@ -105,13 +105,13 @@ export function makeRequireSecondFactor(parts: {
             ...(typeof params.resource === 'string' && { resource: params.resource }),
           },
     };
-    await parts.pending.keep(mfaOwner(token), pending);
+    await parts.pending.save(mfaOwner(token), pending);
     const types = due.types.flatMap((type) => apiTypeOf[type] ?? []).map((type) => ({ type }));
     throw new MfaRequired(token, due.kind === 'challenge' ? { challenge: types } : { enroll: types });
   };
 }
 
-const requestOf = (clientId: string, { scope, audience, grantId }: Refreshed) => ({
+const requestOf = (clientId: string, { scope, audience, grantId }: RefreshedGrant) => ({
   clientId,
   scope,
   grantId,
@@ -122,7 +122,7 @@ const requestOf = (clientId: string, { scope, audience, grantId }: Refreshed) =>
 export const apiTypeOf: Partial<Record<MethodType, string>> = { totp: 'otp', phone: 'phone', email: 'email' };
 
 /** Adds the fields that the library’s errors cannot carry. */
-export function tellMfaTokens(provider: Provider): void {
+export function addMfaTokenToErrors(provider: Provider): void {
   provider.on('grant.error', (ctx, error) => {
     if (!(error instanceof MfaRequired)) return;
     ctx.body = { ...(ctx.body as object), mfa_token: error.mfaToken, mfa_requirements: error.requirements };
@@ -142,7 +142,7 @@ export async function pendingOfToken(
   const found = token && !isAccessToken(token) ? await pending.find(mfaOwner(token)) : undefined;
   if (!found?.request || (clientId !== undefined && found.request.clientId !== clientId)) return undefined;
   const account = await accounts.find(found.account.userId);
-  if (!isStill(account, found.account)) return undefined;
+  if (!isUnchanged(account, found.account)) return undefined;
   if (found.due === 'enrolment' && found.types.some((type) => account.factors.includes(type))) return undefined;
   return { ...found, request: found.request };
 }

@@ -1,16 +1,16 @@
 /** Passkeys: signing in with one on the identifier page, and making one after a login by password. */
 import type { Request } from 'express';
-import { isStill } from '../accounts/store.ts';
+import { isUnchanged } from '../accounts/store.ts';
 import type { AccountModel } from '../generated/models.ts';
 import { fieldsOf } from '../http/form-fields.ts';
 import { networkOf } from '../http/network.ts';
 import type { Interaction } from '../interaction/interaction.ts';
-import { again, startAnew } from './leave.ts';
+import { redisplay, restartLogin } from './navigation.ts';
 import { newKeyOptions } from './new-key.ts';
 import { declinePasskey, hasPasskeys } from './passkey-offer.ts';
 import type { Pending } from './pending.ts';
 import { isMultiFactor } from './policy.ts';
-import { endLogin, eventOf, keepPending, ownerOf, pendingOf, takePending } from './second-factor.ts';
+import { continueAuthorization, eventOf, keepPending, ownerOf, pendingOf, takePending } from './second-factor.ts';
 import { hasSecondFactor } from './types.ts';
 import { askForKey, checkNewKey, checkPasskey, isHandleOf } from './webauthn.ts';
 
@@ -50,7 +50,7 @@ export async function showPasskeyOffer(interaction: Interaction): Promise<void> 
   const pending = await offeredOf(interaction);
   if (!pending) return;
   const options = await newKeyOptions(interaction, pending, 'passkey');
-  if (options === undefined) return startAnew(interaction);
+  if (options === undefined) return restartLogin(interaction);
   const { outcome } = await interaction.recall('mfa/passkey');
   const page = { step: 'mfa/passkey', kind: 'passkey' as const, options };
   return interaction.show('enrol-key', page, outcome);
@@ -61,10 +61,10 @@ export async function answerPasskeyOffer(interaction: Interaction, request: Requ
   if (!pending) return;
   const { credential = '', action } = fieldsOf(request);
   // If two forms arrive at once, one of them continues.
-  if (!(await takePending(interaction))) return startAnew(interaction);
+  if (!(await takePending(interaction))) return restartLogin(interaction);
   if (action === 'skip') {
     declinePasskey(interaction);
-    return endLogin(interaction, pending);
+    return continueAuthorization(interaction, pending);
   }
   const { enrolling, ...rest } = pending;
   const challenge = enrolling?.challenge ?? '';
@@ -72,21 +72,21 @@ export async function answerPasskeyOffer(interaction: Interaction, request: Requ
   const { userId } = pending.account;
   const account = await interaction.parts.accounts.find(userId);
   const isAllowed = isMultiFactor(pending.amr) || !hasSecondFactor(account?.factors ?? []);
-  if (!isStill(account, pending.account) || !isAllowed) return startAnew(interaction);
+  if (!isUnchanged(account, pending.account) || !isAllowed) return restartLogin(interaction);
   const isKept = key && (await interaction.parts.factors.add({ userId, type: 'passkey', ...key }));
   if (!isKept) {
     await keepPending(interaction, rest);
-    return again(interaction, 'mfa/passkey', 'key_failed');
+    return redisplay(interaction, 'mfa/passkey', 'key_failed');
   }
   interaction.parts.factorEvents.enrolled(eventOf(interaction, userId), 'passkey');
-  interaction.parts.tellOfChange({ name: 'factor_added', factor: 'passkey' }, account, { ip: interaction.address });
-  return endLogin(interaction, pending);
+  interaction.parts.notifyOfChange({ name: 'factor_added', factor: 'passkey' }, account, { ip: interaction.address });
+  return continueAuthorization(interaction, pending);
 }
 
 /** Undefined, after sending the answer, where no passkey is offered (any more). */
 async function offeredOf(interaction: Interaction): Promise<Pending | undefined> {
   const pending = await pendingOf(interaction);
   if (pending?.due === 'passkey') return pending;
-  await (pending ? interaction.turnTo('mfa') : startAnew(interaction));
+  await (pending ? interaction.turnTo('mfa') : restartLogin(interaction));
   return undefined;
 }

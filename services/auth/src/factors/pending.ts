@@ -53,7 +53,7 @@ export type Pending = {
 
 export type PendingStore = {
   find(owner: string): Promise<Pending | undefined>;
-  keep(owner: string, pending: Pending): Promise<void>;
+  save(owner: string, pending: Pending): Promise<void>;
   /** Removes it; undefined when it was already removed. */
   take(owner: string): Promise<Pending | undefined>;
   /** The challenge that a passkey is to sign before anybody is known. */
@@ -74,7 +74,7 @@ export function makePendingStore(redis: Redis, prefix: string, seal: Seal): Pend
       const key = keyOf(owner);
       return read(key, await redis.getBuffer(key));
     },
-    async keep(owner, pending) {
+    async save(owner, pending) {
       const key = keyOf(owner);
       const until = pending.until ?? Math.floor(Date.now() / 1000) + ttlSeconds;
       await redis.set(key, seal.seal(JSON.stringify({ ...pending, until }), key), 'EXAT', until);

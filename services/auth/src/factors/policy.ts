@@ -4,7 +4,7 @@ import { isEnabled, type MfaPolicy, type MfaSettings, type SecondFactor, secondF
 /** Auth0’s name for a sign-in with several factors; all others have the `acr` `1` (interaction/acr.ts). */
 export const multiFactorAcr = 'http://schemas.openid.net/pape/policies/2007/06/multi-factor';
 
-export type Due =
+export type SecondFactorDue =
   | { kind: 'none' }
   /** One of these types, which the person has. */
   | { kind: 'challenge'; types: SecondFactor[] }
@@ -19,7 +19,7 @@ export function secondFactorDue(given: {
   factors: readonly string[];
   /** The request asks for it, whatever the policy is. */
   demanded: boolean;
-}): Due {
+}): SecondFactorDue {
   const { settings, demanded } = given;
   const policy = given.policy ?? settings.policy;
   // Each authorization request asks this twice, and most people have no factors.

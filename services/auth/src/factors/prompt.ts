@@ -6,7 +6,7 @@ import { interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import { demandedByAction } from '../actions/outcomes.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import { freshSeconds } from './fresh.ts';
-import type { Due } from './policy.ts';
+import type { SecondFactorDue } from './policy.ts';
 import { dueOf } from './second-factor.ts';
 
 const { Check, Prompt } = interactionPolicy;
@@ -15,7 +15,7 @@ export function secondFactorPrompt(settings: SettingsStore) {
   return new Prompt(
     { name: 'mfa', requestable: false },
     new Check('second_factor', 'a second factor is required', 'interaction_required', async (ctx) =>
-      (await dueNow(settings, ctx)).kind === 'none' ? Check.NO_NEED_TO_PROMPT : Check.REQUEST_PROMPT,
+      (await secondFactorDueNow(settings, ctx)).kind === 'none' ? Check.NO_NEED_TO_PROMPT : Check.REQUEST_PROMPT,
     ),
   );
 }
@@ -25,11 +25,13 @@ export function needsFreshLogin(settings: SettingsStore) {
     const { session, result } = ctx.oidc;
     if (!session?.accountId || (result as { login?: unknown } | undefined)?.login) return Check.NO_NEED_TO_PROMPT;
     if (!session.past(freshSeconds)) return Check.NO_NEED_TO_PROMPT;
-    return (await dueNow(settings, ctx)).kind === 'enrolment' ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT;
+    return (await secondFactorDueNow(settings, ctx)).kind === 'enrolment'
+      ? Check.REQUEST_PROMPT
+      : Check.NO_NEED_TO_PROMPT;
   });
 }
 
-async function dueNow(settings: SettingsStore, ctx: KoaContextWithOIDC): Promise<Due> {
+async function secondFactorDueNow(settings: SettingsStore, ctx: KoaContextWithOIDC): Promise<SecondFactorDue> {
   const { oidc } = ctx;
   const { session, account, client, params } = oidc;
   if (!session?.accountId || !account || !client) return { kind: 'none' };

@@ -15,7 +15,7 @@ export type Proof =
   | { kind: 'wrong' | 'used' | 'expired' }
   | { kind: 'locked'; seconds: number };
 
-export type Prove = {
+export type ProveFactor = {
   totp(userId: string, methods: Method[], code: string): Promise<Proof>;
   /** A code that was sent to `target`, to be typed where `binding` says. */
   sent(userId: string, sent: Pick<Method, 'type' | 'target'>, binding: string, code: string): Promise<Proof>;
@@ -33,10 +33,10 @@ export function makeProve(parts: {
   factors: FactorStore;
   factorCodes: Pick<OneTimeCodes, 'check'>;
   rate: Rate;
-}): Prove {
+}): ProveFactor {
   const { factors, factorCodes, rate } = parts;
 
-  const bounded: Prove['bounded'] = async (userId, check) => {
+  const bounded: ProveFactor['bounded'] = async (userId, check) => {
     // Counted first, so that parallel guesses get no more tries than serial ones.
     for (const { what, max, windowSeconds } of tries)
       if (!(await rate.take(what, userId, max, windowSeconds))) return { kind: 'locked', seconds: windowSeconds };

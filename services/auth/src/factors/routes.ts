@@ -19,12 +19,12 @@ import {
 } from './challenge.ts';
 import {
   chooseEnrolment,
+  confirmCodesSaved,
   confirmOtp,
   enrolEmail,
   enrolPlatform,
   enrolRoaming,
   enrolSms,
-  leaveRecoveryCodes,
   showEmailEnrolment,
   showEnrolmentChoice,
   showOtpEnrolment,
@@ -55,7 +55,7 @@ const pages: [path: string, show: Handler, check?: Handler][] = [
   ['/enrol/roaming', showRoamingEnrolment, enrolRoaming],
   ['/enrol/platform', showPlatformEnrolment, enrolPlatform],
   ['/passkey', showPasskeyOffer, answerPasskeyOffer],
-  ['/recovery-codes', showRecoveryCodes, leaveRecoveryCodes],
+  ['/recovery-codes', showRecoveryCodes, confirmCodesSaved],
 ];
 
 export function addFactorPages(

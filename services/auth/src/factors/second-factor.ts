@@ -9,7 +9,7 @@
  */
 import type { Client } from 'oidc-provider';
 import { type AccountState, stateOf } from '../accounts/store.ts';
-import type { KeptOutcome } from '../actions/outcomes.ts';
+import type { StoredOutcome } from '../actions/outcomes.ts';
 import type { OwnMetadata } from '../clients/metadata.ts';
 import type { AccountModel, SettingsModel } from '../generated/models.ts';
 import { signInAcr } from '../interaction/acr.ts';
@@ -18,7 +18,7 @@ import { connectionOfSession, loginOf } from '../library/seam.ts';
 import { isFresh } from './fresh.ts';
 import { isPasskeyOffered } from './passkey-offer.ts';
 import type { Pending } from './pending.ts';
-import { type Due, demandsMultiFactor, isMultiFactor, multiFactorAcr, secondFactorDue } from './policy.ts';
+import { demandsMultiFactor, isMultiFactor, multiFactorAcr, type SecondFactorDue, secondFactorDue } from './policy.ts';
 import { isRememberedBrowser, rememberBrowser } from './remembered.ts';
 import { mfaSettingsOf } from './types.ts';
 
@@ -49,7 +49,7 @@ export function dueOf(given: {
   isRemembered?: boolean;
   /** Set if an action requires one (actions/post-login.ts). */
   byAction?: { allowRememberBrowser: boolean } | undefined;
-}): Due {
+}): SecondFactorDue {
   const { settings, client, factors, params, amr, isRemembered = false, byAction } = given;
   if (isMultiFactor(amr)) return { kind: 'none' };
   const demanded =
@@ -77,7 +77,7 @@ export async function beginSecondFactor(
   )
     return { isDue: false, isRemembered: true };
   parts.factorEvents.asked(eventOf(interaction, account.userId));
-  await parts.pending.keep(ownerOf(interaction), {
+  await parts.pending.save(ownerOf(interaction), {
     account: stateOf(account),
     amr,
     connection,
@@ -106,7 +106,7 @@ export async function pendingOf(interaction: Interaction): Promise<Pending | und
   ]);
   if (!session || !account || account.blocked || account.incarnation !== loginOf(session).incarnation) return undefined;
   const amr = (session as { amr?: string[] }).amr ?? [];
-  const { actions } = details as { actions?: KeptOutcome };
+  const { actions } = details as { actions?: StoredOutcome };
   const byAction = actions?.accountId === account.userId ? actions.secondFactor : undefined;
   const due = dueOf({ settings, client, factors: account.factors, params, amr, byAction });
   if (due.kind === 'none') return undefined;
@@ -123,7 +123,7 @@ export async function pendingOf(interaction: Interaction): Promise<Pending | und
     isStepUp: true,
     isReported: true,
   };
-  await parts.pending.keep(ownerOf(interaction), pending);
+  await parts.pending.save(ownerOf(interaction), pending);
   return pending;
 }
 
@@ -133,7 +133,7 @@ export async function takePending(interaction: Interaction): Promise<Pending | u
 }
 
 export async function keepPending(interaction: Interaction, pending: Pending): Promise<void> {
-  await interaction.parts.pending.keep(ownerOf(interaction), pending);
+  await interaction.parts.pending.save(ownerOf(interaction), pending);
 }
 
 /** Continues the login with both factors. The pending login has been taken. */
@@ -153,7 +153,9 @@ export async function provenTwice(
 
 /** Everything required is proven: the login continues, perhaps after offering a passkey. */
 export async function completeLogin(interaction: Interaction, login: ProvenLogin): Promise<void> {
-  return (await isPasskeyOffered(interaction, login)) ? offerPasskey(interaction, login) : endLogin(interaction, login);
+  return (await isPasskeyOffered(interaction, login))
+    ? offerPasskey(interaction, login)
+    : continueAuthorization(interaction, login);
 }
 
 async function offerPasskey(interaction: Interaction, login: ProvenLogin): Promise<void> {
@@ -164,7 +166,7 @@ async function offerPasskey(interaction: Interaction, login: ProvenLogin): Promi
 }
 
 /** Continues the authorization request as this account. */
-export async function endLogin(interaction: Interaction, login: ProvenLogin): Promise<void> {
+export async function continueAuthorization(interaction: Interaction, login: ProvenLogin): Promise<void> {
   const { parts, prompt, client, address } = interaction;
   if (!login.isReported) parts.report.loggedIn(login.account, client.clientId, address, login.amr);
   const selected = prompt === 'select_account' ? { select_account: {} } : {};

@@ -97,7 +97,7 @@ function methodsOf({ db, pool, seal }: Stores) {
     find: async (userId, id) => (await db.authenticationMethod.findFirst({ where: { id, userId } })) ?? undefined,
     add: (method) => add(db, seal, method),
     replaceAll: (userId, methods) =>
-      unlessTaken(
+      undefinedOnConflict(
         db.$transaction(async (transaction) => {
           await transaction.authenticationMethod.deleteMany({ where: { userId, type: { in: [...secondFactors] } } });
           const data = methods.map((method) => rowOf(seal, method));
@@ -109,14 +109,14 @@ function methodsOf({ db, pool, seal }: Stores) {
     },
     async remove(userId, id) {
       const { count } = await db.authenticationMethod.deleteMany({ where: { id, userId } });
-      if (count > 0) await forgetStandIns(pool, userId);
+      if (count > 0) await removeRecoveryAndBrowsers(pool, userId);
       return count > 0;
     },
     async removeAll(userId, types) {
       const { count } = await db.authenticationMethod.deleteMany({
         where: { userId, ...(types && { type: { in: [...types] } }) },
       });
-      await forgetStandIns(pool, userId);
+      await removeRecoveryAndBrowsers(pool, userId);
       return count;
     },
     findCredential: async (credentialId) =>
@@ -129,7 +129,7 @@ function proofsOf({ pool, seal }: Stores) {
   return {
     totpSecret: ({ id, sealed }) => seal.open(sealed!, totpPurpose(id)),
     takeStep: ({ id, userId }, step) =>
-      wrote(
+      changedOneRow(
         pool,
         'totp step',
         [id, userId, step],
@@ -137,7 +137,7 @@ function proofsOf({ pool, seal }: Stores) {
         WHERE id = $1 AND user_id = $2 AND last_step < $3`,
       ),
     async used({ id, userId }) {
-      await wrote(
+      await changedOneRow(
         pool,
         'factor used',
         [id, userId],
@@ -147,7 +147,7 @@ function proofsOf({ pool, seal }: Stores) {
     },
     // A key without a counter always says 0 (WebAuthn 6.1.1).
     takeSignature: ({ id, userId }, count, backedUp) =>
-      wrote(
+      changedOneRow(
         pool,
         'signature',
         [id, userId, count, backedUp],
@@ -169,7 +169,7 @@ function recoveryCodesOf({ db, pool }: Stores) {
     },
     recoveryCodesLeft: (userId) => db.recoveryCode.count({ where: { userId } }),
     spendRecoveryCode: (userId, code) =>
-      wrote(
+      changedOneRow(
         pool,
         'recovery code',
         [userId, hashRecoveryCode(code)],
@@ -205,7 +205,7 @@ function browsersOf({ db, pool }: Stores) {
 }
 
 /** Recovery codes and remembered browsers stand in for a second factor: left over from the last one, they would stand in for the next. */
-async function forgetStandIns(pool: Pool, userId: string): Promise<void> {
+async function removeRecoveryAndBrowsers(pool: Pool, userId: string): Promise<void> {
   await pool.query({
     name: 'stand-ins of no factor',
     text: `WITH bare AS (SELECT WHERE NOT EXISTS (SELECT FROM authentication_methods WHERE user_id = $1 AND type = ANY ($2))),
@@ -215,14 +215,14 @@ async function forgetStandIns(pool: Pool, userId: string): Promise<void> {
   });
 }
 
-async function wrote(pool: Pool, name: string, values: unknown[], text: string): Promise<boolean> {
+async function changedOneRow(pool: Pool, name: string, values: unknown[], text: string): Promise<boolean> {
   const { rowCount } = await pool.query({ name, text, values });
   return rowCount === 1;
 }
 
 async function add(db: Database, seal: Seal, method: NewMethod): Promise<Method | undefined> {
   if ((await db.authenticationMethod.count({ where: { userId: method.userId } })) >= methodsMax) return undefined;
-  return unlessTaken(db.authenticationMethod.create({ data: rowOf(seal, method) }));
+  return undefinedOnConflict(db.authenticationMethod.create({ data: rowOf(seal, method) }));
 }
 
 function rowOf(seal: Seal, { userId, name, ...given }: NewMethod): Prisma.AuthenticationMethodCreateManyInput {
@@ -239,7 +239,7 @@ function rowOf(seal: Seal, { userId, name, ...given }: NewMethod): Prisma.Authen
   };
 }
 
-async function unlessTaken<T>(writing: Promise<T>): Promise<T | undefined> {
+async function undefinedOnConflict<T>(writing: Promise<T>): Promise<T | undefined> {
   try {
     return await writing;
   } catch (error) {

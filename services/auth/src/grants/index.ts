@@ -10,7 +10,7 @@ import type { CredentialsExchange } from '../actions/credentials-exchange.ts';
 import type { PostLogin } from '../actions/post-login.ts';
 import type { AccessParts } from '../factors/access.ts';
 import { mfaGrants } from '../factors/grants.ts';
-import { type RequireSecondFactor, tellMfaTokens } from '../factors/mfa-token.ts';
+import { addMfaTokenToErrors, type RequireSecondFactor } from '../factors/mfa-token.ts';
 import type { FactorParts } from '../factors/parts.ts';
 import { registerAuthorizationCode } from '../library/grants/authorization-code.ts';
 import { registerClientCredentials } from '../library/grants/client-credentials.ts';
@@ -56,7 +56,7 @@ export function registerGrants(parts: GrantParts): void {
   registerRefreshToken(provider, parts.resources);
   registerDeviceCode(provider, parts.redis, parts.prefix);
   revokeOnReplay(provider);
-  tellMfaTokens(provider);
+  addMfaTokenToErrors(provider);
   registerTokenExchange(provider, parts.postLogin);
   for (const plugin of [...passwordGrants(parts), passwordlessOtp(parts), ...mfaGrants(parts), ...parts.plugins])
     registerPersonGrant(provider, plugin, parts);

@@ -37,7 +37,7 @@ type Found = {
   jkt?: string;
   extra?: { act?: Act; first_party?: boolean };
 };
-type Presented = Found & { isFirstParty: boolean; sources: Source[]; organization?: string | undefined };
+type PresentedToken = Found & { isFirstParty: boolean; sources: Source[]; organization?: string | undefined };
 
 /** Exchanging an exchanged token makes this grow by one or two. */
 const sourcesMax = 20;
@@ -72,7 +72,7 @@ async function exchange(ctx: TokenEndpointGrantContext, provider: Provider, post
   if (!mayExchange(client, subject))
     throw new errors.InvalidGrant('the subject token was neither given to nor for this client');
   const actor = await actingParty(provider, params);
-  const act = actor ? actedBy(actor, subject) : subject.extra?.act;
+  const act = actor ? actClaim(actor, subject) : subject.extra?.act;
   const madeFrom = actor ? [subject, actor] : [subject];
 
   const [server, another] = await kit.resolveRequestedResources(provider, ctx);
@@ -115,7 +115,7 @@ async function exchange(ctx: TokenEndpointGrantContext, provider: Provider, post
 function grantedScopes(
   ctx: TokenEndpointGrantContext,
   client: Client & OwnMetadata,
-  subject: Presented,
+  subject: PresentedToken,
   server: ResourceServerInstance | undefined,
 ): string[] {
   const allowed = allowedScopes(client, subject, server ? audienceOf(server.identifier()) : undefined);
@@ -134,7 +134,7 @@ async function makeExchangeGrant(
     madeFrom,
     server,
     scopes,
-  }: { client: Client; madeFrom: Presented[]; server: ResourceServerInstance | undefined; scopes: string[] },
+  }: { client: Client; madeFrom: PresentedToken[]; server: ResourceServerInstance | undefined; scopes: string[] },
 ): Promise<{ grantId: string; accountId: string; end: number }> {
   const sources = madeFrom.flatMap((token) => token.sources);
   if (sources.length > sourcesMax) throw new errors.InvalidRequest('the token was exchanged too often');
@@ -162,7 +162,7 @@ export function exchangedClaims(token: object): { act?: Act; first_party?: false
   return claims && Object.keys(claims).length > 0 ? claims : undefined;
 }
 
-async function present(provider: Provider, which: string, value: string, type: string): Promise<Presented> {
+async function present(provider: Provider, which: string, value: string, type: string): Promise<PresentedToken> {
   if (type !== accessTokenType && type !== jwtType) throw new errors.InvalidRequest(`unsupported ${which}_token_type`);
   const found = ((await provider.AccessToken.find(value)) ?? (await provider.ClientCredentials.find(value))) as
     | (Found & { isExpired: boolean })
@@ -181,7 +181,7 @@ async function present(provider: Provider, which: string, value: string, type: s
 async function actingParty(
   provider: Provider,
   params: Record<string, string | undefined>,
-): Promise<Presented | undefined> {
+): Promise<PresentedToken | undefined> {
   if (!params.actor_token) {
     if (params.actor_token_type) throw new errors.InvalidRequest('actor_token_type without actor_token');
     return undefined;
@@ -191,18 +191,18 @@ async function actingParty(
 }
 
 /** Who acts now; whoever acted by the subject token before is nested inside (RFC 8693 section 4.1). */
-function actedBy(actor: Presented, subject: Presented): Act {
+function actClaim(actor: PresentedToken, subject: PresentedToken): Act {
   const earlier = subject.extra?.act;
   return { sub: actor.accountId ?? actor.clientId, ...(earlier && { act: earlier }) };
 }
 
-function mayExchange(client: Client & OwnMetadata, subject: Presented): boolean {
+function mayExchange(client: Client & OwnMetadata, subject: PresentedToken): boolean {
   if (subject.clientId === client.clientId) return true;
   const api = client.resource_server_identifier;
   return client.clientAuthMethod !== 'none' && api != null && [subject.aud].flat().includes(api);
 }
 
-function allowedScopes(client: OwnMetadata, subject: Presented, audience: string | undefined): Set<string> {
+function allowedScopes(client: OwnMetadata, subject: PresentedToken, audience: string | undefined): Set<string> {
   if (audience === undefined || [subject.aud].flat().includes(audience)) return subject.scopes;
   const grant = client.client_grants.find((own) => own.audience === audience);
   if (!grant) throw new errors.AccessDenied(`client is not authorized to access ${audience}`);

@@ -38,12 +38,12 @@ export function makeHeadNormalizer({ issuer, trustedProxies, log }: HeadRules): 
  * is certainly a proxy, so that is reported separately and with its address.
  */
 function makeProxyWarning(log: Log): (peer: string) => void {
-  const told = new Set<boolean>();
+  const warned = new Set<boolean>();
   return (peer) => {
-    if (told.size === 2) return;
+    if (warned.size === 2) return;
     const isOurs = ipaddr.isValid(peer) && ipaddr.process(peer).range() !== 'unicast';
-    if (told.has(isOurs)) return;
-    told.add(isOurs);
+    if (warned.has(isOurs)) return;
+    warned.add(isOurs);
     log.warn(
       isOurs ? { 'proxy.address': peer } : {},
       'X-Forwarded-For or Forwarded came from a peer that TRUSTED_PROXIES does not list, and was ignored: if it is a proxy of yours, everybody behind it shares one address and its limits now',

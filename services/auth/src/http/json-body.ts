@@ -50,7 +50,7 @@ function readBody(request: Request, response: Response, done: (error?: unknown) 
 /** Parses JSON text like `parse`: an object or a list without repeated names. @throws for anything else */
 export function readJson(text: string): unknown {
   const name = repeatedName(text);
-  if (name !== undefined) throw new RepeatedName(twice(name));
+  if (name !== undefined) throw new RepeatedName(repeatedMessage(name));
   if (!/^\s*[[{]/.test(text)) throw new SyntaxError('neither an object nor a list');
   return JSON.parse(text);
 }
@@ -94,7 +94,7 @@ export function formOf(body: unknown): Record<string, string | string[]> | strin
   for (const [name, value] of Object.entries(body)) {
     if (value === null || value === undefined) continue;
     if (Array.isArray(value)) {
-      if (name !== repeatable) return twice(name);
+      if (name !== repeatable) return repeatedMessage(name);
       if (!value.every((item) => typeof item === 'string')) return `'${shown(name)}' must hold plain values`;
       form[name] = value;
     } else if (typeof value === 'object') return `'${shown(name)}' must be a plain value`;
@@ -114,7 +114,7 @@ class RepeatedName extends Error {}
 function checkNames(_request: IncomingMessage, _response: unknown, body: Buffer, encoding: string): void {
   if (encoding !== 'utf-8') throw new TypeError('JSON is UTF-8 (RFC 8259 section 8.1)');
   const name = repeatedName(body.toString());
-  if (name !== undefined) throw new RepeatedName(twice(name));
+  if (name !== undefined) throw new RepeatedName(repeatedMessage(name));
 }
 
 /**
@@ -148,7 +148,7 @@ function unescaped(name: string): string {
 }
 
 /** The library’s message for a form with a repeated parameter. */
-function twice(name: string): string {
+function repeatedMessage(name: string): string {
   return `'${shown(name)}' parameter must not be provided twice`;
 }
 

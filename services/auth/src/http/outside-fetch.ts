@@ -56,7 +56,7 @@ function makeFetch(guard: Guard, reads: Reads, maxBytes: number): Fetch {
 }
 
 /** The headers of a response that are kept. */
-const kept = ['cache-control', 'content-type', 'www-authenticate'];
+const forwardedHeaders = ['cache-control', 'content-type', 'www-authenticate'];
 
 type Bounds = { reads: Reads; maxBytes: number };
 
@@ -67,7 +67,7 @@ function ask(target: URL, body: string, { reads, maxBytes }: Bounds, options: Re
     const { statusCode = 0, headers } = response;
     if (statusCode < 200 || statusCode > 599) reject(new Error(`an answer of status ${statusCode}`));
     else if (reads(options.method ?? 'GET', statusCode)) {
-      const given = kept.flatMap((name) =>
+      const given = forwardedHeaders.flatMap((name) =>
         headers[name] === undefined ? [] : [[name, String(headers[name])] as const],
       );
       const init = { status: statusCode, headers: given as [string, string][] };

@@ -55,7 +55,7 @@ export function openImports(parts: Parts): Imports {
   const work = async () => {
     do {
       again = false;
-      while (!stop.signal.aborted && (await carryOutNext(parts))) again = false;
+      while (!stop.signal.aborted && (await runNextImport(parts))) again = false;
     } while (again && !stop.signal.aborted);
   };
   const begin = () => {
@@ -79,7 +79,7 @@ export function openImports(parts: Parts): Imports {
 }
 
 /** False if none is pending. */
-function carryOutNext(parts: Parts): Promise<boolean> {
+function runNextImport(parts: Parts): Promise<boolean> {
   return inTransaction(parts.pool, async (client) => {
     const taken = await takeImport(client);
     if (!taken) return false;
@@ -100,15 +100,15 @@ function carryOutNext(parts: Parts): Promise<boolean> {
   });
 }
 
-type Written = { inserted: number; updated: number; refused: Refused[] };
+type WriteResult = { inserted: number; updated: number; refused: Refused[] };
 
 /** Writes the users in parts, so that other work gets a turn and progress can be reported. */
-async function write(client: PoolClient, parts: Parts, taken: Import & { users: Buffer }): Promise<Written> {
+async function write(client: PoolClient, parts: Parts, taken: Import & { users: Buffer }): Promise<WriteResult> {
   const connection = await parts.connections.find(taken.connection);
   if (!connection) throw new Error('the connection is gone');
   const given = usersOf(parts.seal, taken);
   const startedAt = Date.now();
-  const written: Written = { inserted: 0, updated: 0, refused: [] };
+  const written: WriteResult = { inserted: 0, updated: 0, refused: [] };
   for (let from = 0; from < given.length; from += partMax) {
     await parts.importProgress.note(taken.id, { done: from, total: given.length, startedAt });
     const part = await writePart(client, parts, { taken, connection, users: given.slice(from, from + partMax), from });
@@ -123,7 +123,7 @@ async function writePart(
   client: PoolClient,
   { seal, permissions }: Parts,
   part: { taken: Import; connection: ConnectionModel; users: unknown[]; from: number },
-): Promise<Written> {
+): Promise<WriteResult> {
   const { taken, connection } = part;
   const refused: Refused[] = [];
   const read = new Map<ImportedUser & { user_id: string }, number>();

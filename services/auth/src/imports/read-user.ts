@@ -4,7 +4,7 @@
  */
 import { z } from '@gatepost/runtime/env';
 import { parseUsername } from '../accounts/identifier.ts';
-import { customHash, keptHash, keptPhc, UnusableHash } from '../accounts/imported-password.ts';
+import { customHash, storedHash, storedPhc, UnusableHash } from '../accounts/imported-password.ts';
 import type { ConnectionModel } from '../generated/models.ts';
 import { findFlaw } from '../management/invalid.ts';
 import { merge } from '../management/merge.ts';
@@ -79,7 +79,7 @@ export function readUser(
   if ('problem' in named) faults.push({ code: 'INVALID_FORMAT', message: named.problem, path: 'username' });
   if (password_hash !== undefined && custom_password_hash)
     faults.push({ code: 'INVALID_FORMAT', message: 'either this or password_hash', path: 'custom_password_hash' });
-  const kept = keep(password_hash, custom_password_hash, faults);
+  const kept = storedHashOf(password_hash, custom_password_hash, faults);
   if (faults.length > 0 || 'problem' in named) return { faults };
   const metadataOf = (value: Record<string, unknown> | undefined) => (value ? merge({}, value) : null);
   return {
@@ -105,14 +105,14 @@ export function readUser(
   };
 }
 
-function keep(
+function storedHashOf(
   hash: string | undefined,
   custom: z.infer<typeof customHash> | undefined,
   faults: Fault[],
 ): string | null {
   try {
-    if (custom) return keptHash(custom);
-    return hash === undefined ? null : keptPhc(hash);
+    if (custom) return storedHash(custom);
+    return hash === undefined ? null : storedPhc(hash);
   } catch (error) {
     if (!(error instanceof UnusableHash)) throw error;
     const path = custom ? 'custom_password_hash' : 'password_hash';

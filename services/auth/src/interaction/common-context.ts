@@ -9,7 +9,7 @@ import type { AccountModel } from '../generated/models.ts';
 import { organizationForTemplates } from '../organizations/for-templates.ts';
 import type { OrganizationStore } from '../organizations/store.ts';
 import type { CommonContext, User } from '../pages/pages.ts';
-import { brandingOf, brandingWithin } from '../settings/branding.ts';
+import { brandingForOrganization, brandingOf } from '../settings/branding.ts';
 import type { CustomTextStore } from '../settings/custom-texts.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import type { TemplateStore } from '../settings/templates.ts';
@@ -46,7 +46,7 @@ export function makeCommonContextMaker(stores: {
         ...(settings.supportEmail ? { support_email: settings.supportEmail } : {}),
         ...(settings.supportUrl ? { support_url: settings.supportUrl } : {}),
       },
-      branding: organization ? brandingWithin(settings, organization) : brandingOf(settings),
+      branding: organization ? brandingForOrganization(settings, organization) : brandingOf(settings),
       // The account client stands for the tenant's own pages, which have no other name.
       ...(client && client.clientId !== accountClientId ? { application: application(client) } : {}),
       ...(organization && { within: organizationForTemplates(organization) }),
@@ -56,7 +56,7 @@ export function makeCommonContextMaker(stores: {
       redirectUri: textOf(redirectUri),
       customTexts: await stores.customTexts.load(),
       template: await stores.templates.find(),
-      noteTemplateProblem: (reason) => stores.log.warn({ reason }, "the tenant's page template was left aside"),
+      onTemplateProblem: (reason) => stores.log.warn({ reason }, "the tenant's page template was left aside"),
     };
   };
 }

@@ -6,28 +6,28 @@
  */
 import express, { type Request, type Response, type Router } from 'express';
 import { errors } from 'oidc-provider';
-import type { KeptPause } from '../actions/outcomes.ts';
+import type { StoredPause } from '../actions/outcomes.ts';
 import type { Answer, Pauses } from '../actions/pauses.ts';
-import type { Continued } from '../actions/post-login.ts';
+import type { ContinuedResult } from '../actions/post-login.ts';
 import { fieldsOf, queryOf } from '../http/form-fields.ts';
 import { seeOther } from '../http/page.ts';
 import { setRoute } from '../http/route.ts';
 import type { Interaction } from './interaction.ts';
 
 /** The page of such an interaction, which only redirects. */
-export async function leaveForAction({ parts, details, uid, leave }: Interaction): Promise<void> {
-  const { actionPause } = details as KeptPause;
+export async function redirectForAction({ parts, details, uid, leave }: Interaction): Promise<void> {
+  const { actionPause } = details as StoredPause;
   const address = actionPause && (await parts.pauses.addressOf(actionPause, uid));
   if (!address) throw over();
   leave(address);
 }
 
 /** The browser that left has come back. */
-export async function comeBackToAction({ parts, uid, finish }: Interaction, request: Request): Promise<void> {
+export async function resumeAction({ parts, uid, finish }: Interaction, request: Request): Promise<void> {
   const continued = await parts.pauses.acceptAnswer(String(request.params.answer), uid);
   if (continued === undefined) throw over();
   // The library passes on properties that it does not know.
-  await finish({ continued } satisfies Continued as never);
+  await finish({ continued } satisfies ContinuedResult as never);
 }
 
 const over = () => new errors.SessionNotFound('no sign-in waits for this answer');

@@ -28,12 +28,12 @@ export type DeadLinkParts = {
 };
 
 /** What is still known about a link. */
-export type Known = { email: string; clientId?: string; isUsed: boolean; uiLocales?: string };
+export type DeadLink = { email: string; clientId?: string; isUsed: boolean; uiLocales?: string };
 
 /** The person asking for another link. */
 export type Asker = { ip: string; languages: Languages };
 
-export type Renewal<Link extends Known> = {
+export type Renewal<Link extends DeadLink> = {
   /** The path of the page that this kind of link leads to. */
   path: string;
   sentPage: 'password-mail-sent' | 'login-mail-sent' | 'verification-mail-sent';
@@ -51,9 +51,9 @@ export type DeadLinks = {
 };
 
 /** How many links one browser may ask for here. */
-const again = { max: 5, windowSeconds: 600 };
+const renewalLimit = { max: 5, windowSeconds: 600 };
 
-export function makeDeadLinks<Link extends Known>(parts: DeadLinkParts, renewal: Renewal<Link>): DeadLinks {
+export function makeDeadLinks<Link extends DeadLink>(parts: DeadLinkParts, renewal: Renewal<Link>): DeadLinks {
   const { path } = renewal;
   const kit = makeKit(parts, renewal);
   const router = express.Router();
@@ -63,7 +63,7 @@ export function makeDeadLinks<Link extends Known>(parts: DeadLinkParts, renewal:
 }
 
 /** The parts that the three pages share. */
-function makeKit<Link extends Known>(parts: DeadLinkParts, renewal: Renewal<Link>) {
+function makeKit<Link extends DeadLink>(parts: DeadLinkParts, renewal: Renewal<Link>) {
   const { path } = renewal;
   const { csrf, provider } = parts;
   const browserCookie = makeBrowserCookie(parts.issuer);
@@ -87,9 +87,9 @@ function makeKit<Link extends Known>(parts: DeadLinkParts, renewal: Renewal<Link
   return { parts, renewal, browserCookie, ownerOf, formOf, addressFor, clientOf, commonOf };
 }
 
-type Kit<Link extends Known> = ReturnType<typeof makeKit<Link>>;
+type Kit<Link extends DeadLink> = ReturnType<typeof makeKit<Link>>;
 
-async function showDead<Link extends Known>(
+async function showDead<Link extends DeadLink>(
   { parts: { pageMemory }, renewal, browserCookie, ownerOf, formOf, clientOf, commonOf }: Kit<Link>,
   request: Request,
   response: Response,
@@ -111,7 +111,7 @@ async function showDead<Link extends Known>(
   sendPage(response, 'dead-link', { ...(await commonOf(request, client, link)), ...page }, outcome?.status ?? 400);
 }
 
-async function sendAnother<Link extends Known>(
+async function sendAnother<Link extends DeadLink>(
   { parts, renewal, browserCookie, ownerOf, addressFor, clientOf }: Kit<Link>,
   request: Request,
   response: Response,
@@ -139,7 +139,7 @@ async function sendAnother<Link extends Known>(
     ? renewal.renew(link, asker)
     : sendTo && (async () => sendTo(email, await clientOf(request, response, link), asker));
   if (!send) return seeOther(response, addressFor(value));
-  const isAllowed = await parts.rate.take('links-again', browser, again.max, again.windowSeconds);
+  const isAllowed = await parts.rate.take('links-again', browser, renewalLimit.max, renewalLimit.windowSeconds);
   if (!isAllowed || (await send()) === 'too_many') return refuse('too_many_mails', 429);
   const mailTo = link ? '' : email;
   const outcome = { step: 'sent', resent: action === 'again' };
@@ -147,7 +147,7 @@ async function sendAnother<Link extends Known>(
   seeOther(response, `${path}/sent`);
 }
 
-async function showSent<Link extends Known>(
+async function showSent<Link extends DeadLink>(
   { parts: { pageMemory }, renewal, browserCookie, ownerOf, formOf, clientOf, commonOf }: Kit<Link>,
   request: Request,
   response: Response,

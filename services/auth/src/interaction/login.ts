@@ -14,18 +14,18 @@ import { fieldsOf } from '../http/form-fields.ts';
 import type { IdentifierKind } from '../pages/pages.ts';
 import type { ProblemName } from '../pages/strings/en.ts';
 import { SignUpDenied } from '../passwordless/account.ts';
-import type { Closed } from '../protection/tries.ts';
+import type { Closed } from '../protection/attempt-limits.ts';
 import { busySeconds } from '../stores-away.ts';
-import { buttonsOf, hasHomes, homeOf } from '../upstream/offered.ts';
-import { leaveFor } from '../upstream/sign-in.ts';
+import { buttonsOf, hasHomeRealms, homeRealmOf } from '../upstream/offered.ts';
+import { redirectToProvider } from '../upstream/sign-in.ts';
 import type { Interaction, Recalled } from './interaction.ts';
 import { challengeFor, isPerson } from './person-check.ts';
 import { codeTarget, type Ways, waysOf } from './ways.ts';
 
 export async function showFirstPage(interaction: Interaction): Promise<void> {
   const ways = await waysOf(interaction);
-  const only = onlyElsewhere(ways);
-  if (only) return leaveFor(interaction, only);
+  const only = onlyProviderOf(ways);
+  if (only) return redirectToProvider(interaction, only);
   return interaction.params.screen_hint === 'signup' && ways.signup
     ? showSignup(interaction)
     : showIdentifier(interaction);
@@ -51,11 +51,11 @@ async function checkPasskeyLogin(interaction: Interaction, typed: string, creden
     case 'right':
       return finishLogin(interaction, login.account, { amr: login.amr, connection: login.account.connection });
     case 'failed':
-      return again(interaction, 'identifier', typed, ['key_failed']);
+      return redisplay(interaction, 'identifier', typed, ['key_failed']);
     case 'unknown':
-      return again(interaction, 'identifier', typed, ['passkey_unknown']);
+      return redisplay(interaction, 'identifier', typed, ['passkey_unknown']);
     case 'busy':
-      return again(interaction, 'identifier', typed, ['busy'], { status: 429 });
+      return redisplay(interaction, 'identifier', typed, ['busy'], { status: 429 });
   }
 }
 
@@ -64,12 +64,12 @@ export async function checkIdentifier(interaction: Interaction, request: Request
   const { identifier: typed = '', credential = '' } = fieldsOf(request);
   const ways = await waysOf(interaction);
   if (credential !== '') return checkPasskeyLogin(interaction, typed, credential);
-  if (!typed.trim()) return again(interaction, 'identifier', typed, ['identifier_missing']);
-  const home = homeOf(ways.upstream, typed);
-  if (home) return goHome(interaction, home, typed);
+  if (!typed.trim()) return redisplay(interaction, 'identifier', typed, ['identifier_missing']);
+  const home = homeRealmOf(ways.upstream, typed);
+  if (home) return goToHomeRealm(interaction, home, typed);
   const identifier = parseIdentifier(typed);
   if (!identifier || !kindsOf(ways).includes(identifier.kind))
-    return again(interaction, 'identifier', typed, ['identifier_unusable']);
+    return redisplay(interaction, 'identifier', typed, ['identifier_unusable']);
   if (ways.database && (identifier.kind !== 'phone' || !ways.sms))
     return interaction.turnTo('password', { identifier: identifier.value });
   return startCode(interaction, ways, { identifier: identifier.value, request });
@@ -99,17 +99,18 @@ export async function checkPassword(interaction: Interaction, request: Request):
   const ways = await waysOf(interaction);
   if (action === 'code') return startCode(interaction, ways, { identifier, request, page: 'password' });
   // Somebody with a company's address signs in there, whatever else they typed.
-  const home = isClassic(ways) ? homeOf(ways.upstream, identifier) : undefined;
-  if (home) return goHome(interaction, home, identifier);
+  const home = isClassic(ways) ? homeRealmOf(ways.upstream, identifier) : undefined;
+  if (home) return goToHomeRealm(interaction, home, identifier);
   const missing: ProblemName[] = [
     ...(identifier.trim() ? [] : (['identifier_missing'] as const)),
     ...(password ? [] : (['password_missing'] as const)),
   ];
-  if (!identifier.trim() && !isClassic(ways)) return again(interaction, 'identifier', identifier, missing.slice(0, 1));
-  if (missing.length > 0) return again(interaction, 'password', identifier, missing);
-  if (!ways.database) return again(interaction, 'identifier', identifier, ['wrong_credentials']);
+  if (!identifier.trim() && !isClassic(ways))
+    return redisplay(interaction, 'identifier', identifier, missing.slice(0, 1));
+  if (missing.length > 0) return redisplay(interaction, 'password', identifier, missing);
+  if (!ways.database) return redisplay(interaction, 'identifier', identifier, ['wrong_credentials']);
   if (!(await isPerson(interaction, request, { stage: 'login', login: identifier })))
-    return again(interaction, 'password', identifier, ['captcha_failed']);
+    return redisplay(interaction, 'password', identifier, ['captcha_failed']);
   const connection = ways.database.name;
   const result = await parts.authenticate({
     connection,
@@ -123,19 +124,19 @@ export async function checkPassword(interaction: Interaction, request: Request):
       return finishLogin(interaction, result.account, { amr: ['pwd'], connection });
     case 'wrong':
       parts.report.loginFailed(interaction, 'wrong_password', result.subject);
-      return again(interaction, 'password', identifier, ['wrong_credentials']);
+      return redisplay(interaction, 'password', identifier, ['wrong_credentials']);
     case 'leaked':
       parts.report.loginFailed(interaction, 'password_leaked', result.subject);
-      return again(interaction, 'password', identifier, ['login_password_leaked']);
+      return redisplay(interaction, 'password', identifier, ['login_password_leaked']);
     case 'locked':
       return pause(interaction, result, { identifier, reset: result.reason === 'too_many_attempts' });
     case 'busy':
-      return again(interaction, 'password', identifier, ['busy'], { status: result.excess ? 429 : 503 });
+      return redisplay(interaction, 'password', identifier, ['busy'], { status: result.excess ? 429 : 503 });
   }
 }
 
 /** The same page again, with the typed values and the problems found. */
-function again(
+function redisplay(
   interaction: Interaction,
   step: string,
   identifier: string,
@@ -207,7 +208,7 @@ export async function checkCode(interaction: Interaction, request: Request): Pro
   const { parts } = interaction;
   const ways = await waysOf(interaction);
   const target = codeTarget(ways, identifier);
-  if (!target) return again(interaction, 'identifier', identifier, ['identifier_unusable']);
+  if (!target) return redisplay(interaction, 'identifier', identifier, ['identifier_unusable']);
   if (action === 'resend') {
     const { codeTo } = await interaction.recall('code');
     // If a code was already sent from here, the challenge has been solved.
@@ -260,16 +261,16 @@ export async function checkSignup(interaction: Interaction, request: Request): P
   const { parts } = interaction;
   const ways = await waysOf(interaction);
   if (!ways.signup || !ways.database) return interaction.turnTo('identifier');
-  const home = homeOf(ways.upstream, email);
-  if (home) return goHome(interaction, home, email);
+  const home = homeRealmOf(ways.upstream, email);
+  if (home) return goToHomeRealm(interaction, home, email);
   if (!(await isPerson(interaction, request, { stage: 'signup' })))
-    return again(interaction, 'signup', email, ['captcha_failed']);
+    return redisplay(interaction, 'signup', email, ['captcha_failed']);
   const { address: ip, languages } = interaction;
   const { clientId } = interaction.client;
   if (!(await parts.takeSignup({ ip, clientId })))
-    return again(interaction, 'signup', email, ['busy'], { status: 429 });
+    return redisplay(interaction, 'signup', email, ['busy'], { status: 429 });
   const result = await parts.signUp({ connection: ways.database.name, email, password, ip, clientId, languages });
-  if (result.kind === 'refused') return again(interaction, 'signup', email, result.problems, { said: result.said });
+  if (result.kind === 'refused') return redisplay(interaction, 'signup', email, result.problems, { said: result.said });
   parts.report.signedUp(result.account, interaction.client.clientId);
   return finishLogin(interaction, result.account, { amr: ['pwd'], connection: ways.database.name });
 }
@@ -286,12 +287,12 @@ export async function finishLogin(
 }
 
 /** The provider to go to directly, because it was requested or is the only way. */
-function onlyElsewhere({ database, email, sms, upstream }: Ways): ConnectionModel | undefined {
+function onlyProviderOf({ database, email, sms, upstream }: Ways): ConnectionModel | undefined {
   return !database && !email && !sms && upstream.length === 1 ? upstream[0] : undefined;
 }
 
 /** Goes to the provider of an address, and passes the address on. */
-function goHome(interaction: Interaction, { name }: ConnectionModel, typed: string): Promise<void> {
+function goToHomeRealm(interaction: Interaction, { name }: ConnectionModel, typed: string): Promise<void> {
   const identifier = typed.trim().slice(0, typedMax);
   return interaction.turnTo(`connection/${encodeURIComponent(name)}`, { identifier });
 }
@@ -302,7 +303,7 @@ function isClassic(ways: Ways): boolean {
 
 function kindsOf(ways: Ways): IdentifierKind[] {
   return [
-    ...(ways.database || ways.email || hasHomes(ways.upstream) ? (['email'] as const) : []),
+    ...(ways.database || ways.email || hasHomeRealms(ways.upstream) ? (['email'] as const) : []),
     ...(ways.sms || ways.database ? (['phone'] as const) : []),
     ...(ways.database ? (['username'] as const) : []),
   ];
@@ -335,14 +336,14 @@ async function startCode(
 ): Promise<void> {
   const { identifier, request, page = 'identifier', resent = false } = asked;
   const target = codeTarget(ways, identifier);
-  if (!target) return again(interaction, 'identifier', identifier, ['identifier_unusable']);
+  if (!target) return redisplay(interaction, 'identifier', identifier, ['identifier_unusable']);
   const check = {
     stage: 'passwordless',
     login: identifier,
     also: page === 'password' ? (['login'] as const) : [],
   } as const;
   if (request && !(await isPerson(interaction, request, check)))
-    return again(interaction, page, identifier, ['captcha_failed']);
+    return redisplay(interaction, page, identifier, ['captcha_failed']);
   const { parts, uid, languages, address: ip } = interaction;
   const { clientId } = interaction.client;
   const sent = await parts.sendCode({ ...target, binding: uid, ip, clientId, languages });

@@ -1,7 +1,7 @@
 /** The challenge on a hosted page, where one is asked for (protection/bots.ts), and whether it was solved. */
 import type { Request } from 'express';
 import { fieldsOf } from '../http/form-fields.ts';
-import type { Asking } from '../protection/bots.ts';
+import type { ChallengeRequest } from '../protection/bots.ts';
 import type { ChallengeStage } from '../protection/challenge.ts';
 import type { Interaction } from './interaction.ts';
 
@@ -12,7 +12,7 @@ export async function challengeFor(
   login?: string,
 ): Promise<{ captcha?: string }> {
   for (const stage of stages) {
-    const captcha = await interaction.parts.bots.challenge(askingOf(interaction, stage, login), stages[0]);
+    const captcha = await interaction.parts.bots.challenge(challengeRequestOf(interaction, stage, login), stages[0]);
     if (captcha !== undefined) return { captcha };
   }
   return {};
@@ -25,10 +25,16 @@ export async function isPerson(
   { stage, login, also = [] }: { stage: ChallengeStage; login?: string; also?: readonly ChallengeStage[] },
 ): Promise<boolean> {
   const { captcha } = fieldsOf(request);
-  return (await interaction.parts.bots.check(askingOf(interaction, stage, login), captcha, also)) === 'passed';
+  return (
+    (await interaction.parts.bots.check(challengeRequestOf(interaction, stage, login), captcha, also)) === 'passed'
+  );
 }
 
-const askingOf = ({ address: ip, client }: Interaction, stage: ChallengeStage, login?: string): Asking => ({
+const challengeRequestOf = (
+  { address: ip, client }: Interaction,
+  stage: ChallengeStage,
+  login?: string,
+): ChallengeRequest => ({
   stage,
   ip,
   clientId: client.clientId,

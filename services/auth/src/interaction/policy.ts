@@ -54,8 +54,8 @@ export function makePolicy({
       const { session } = ctx.oidc;
       if (!session?.accountId || loginResult(ctx)) return Check.NO_NEED_TO_PROMPT;
       const { endsAt = Number.POSITIVE_INFINITY } = session as { endsAt?: number };
-      const isOver = session.past(sessionLifetime.absolute) || endsAt <= Date.now() / 1000;
-      return isOver ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT;
+      const isExpired = session.past(sessionLifetime.absolute) || endsAt <= Date.now() / 1000;
+      return isExpired ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT;
     }),
   );
   // A blocked or deleted account, or one that ended its sessions, counts as absent (accounts/store.ts answers undefined then).

@@ -20,9 +20,9 @@ import { addFactorPages } from '../factors/routes.ts';
 import { fieldsOf } from '../http/form-fields.ts';
 import { seeOther } from '../http/page.ts';
 import { setRoute } from '../http/route.ts';
-import { comeBack, leaveByName } from '../upstream/sign-in.ts';
+import { handleCallback, redirectToNamedProvider } from '../upstream/sign-in.ts';
 import { allowConsent, changeAccount, denyConsent, showConsent } from './consent.ts';
-import { comeBackToAction, leaveForAction } from './continue.ts';
+import { redirectForAction, resumeAction } from './continue.ts';
 import { requestPasswordMail, showForgotPassword, showPasswordMail } from './forgot-password.ts';
 import type { Interaction } from './interaction.ts';
 import { type InteractionParts, openInteraction } from './interaction.ts';
@@ -80,8 +80,8 @@ export function makeInteractionRoutes(parts: InteractionParts): Router {
   post('/interaction/:uid/password', checkPassword);
   page('/interaction/:uid/code', showCode);
   post('/interaction/:uid/code', checkCode);
-  page('/interaction/:uid/connection/:connection', leaveByName);
-  page('/interaction/:uid/callback', comeBack);
+  page('/interaction/:uid/connection/:connection', redirectToNamedProvider);
+  page('/interaction/:uid/callback', handleCallback);
   page('/interaction/:uid/too-many-attempts', showPause);
   page('/interaction/:uid/signup', showSignup);
   post('/interaction/:uid/signup', checkSignup);
@@ -89,7 +89,7 @@ export function makeInteractionRoutes(parts: InteractionParts): Router {
   post('/interaction/:uid/forgot-password', requestPasswordMail);
   page('/interaction/:uid/password-mail', showPasswordMail);
   addFactorPages(page, post);
-  page('/interaction/:uid/continue/:answer', comeBackToAction);
+  page('/interaction/:uid/continue/:answer', resumeAction);
   page('/interaction/:uid/organization', showOrganization);
   post('/interaction/:uid/organization', checkOrganizationForm);
   page('/interaction/:uid/consent', showConsent);
@@ -108,7 +108,7 @@ export function makeInteractionRoutes(parts: InteractionParts): Router {
 
 /** The interaction's first page, or the one it has reached. */
 function showCurrent(interaction: Interaction, _request?: Request): Promise<void> {
-  if (interaction.prompt === 'actions') return leaveForAction(interaction);
+  if (interaction.prompt === 'actions') return redirectForAction(interaction);
   if (interaction.prompt === 'consent') return showConsent(interaction);
   if (interaction.prompt === 'mfa') return showSecondFactor(interaction);
   if (asksOrganization(interaction)) return showOrganization(interaction);

@@ -18,7 +18,7 @@ export type Ways = {
 
 export async function waysOf({ parts, params, client }: Interaction): Promise<Ways> {
   const [settings, all] = await Promise.all([parts.settings.load(), parts.connections.list(client.clientId)]);
-  const inOrganization = await waysInto(parts.organizations, params);
+  const inOrganization = await organizationSignIn(parts.organizations, params);
   const connections = all.filter(({ id }) => inOrganization.takes(id));
   const asked = connections.find((connection) => connection.name === params.connection);
   const offers = (strategy: string) =>
@@ -36,7 +36,10 @@ export async function waysOf({ parts, params, client }: Interaction): Promise<Wa
 }
 
 /** For a request that names an organization: its connections, and whether signing up there leads anywhere. */
-async function waysInto(organizations: OrganizationStore, { organization: id, invitation }: Interaction['params']) {
+async function organizationSignIn(
+  organizations: OrganizationStore,
+  { organization: id, invitation }: Interaction['params'],
+) {
   const organization = typeof id === 'string' ? await organizations.find(id) : undefined;
   const named = organization?.connections ?? [];
   const of = (connection: string) => named.find(({ connectionId }) => connectionId === connection);

@@ -3,7 +3,7 @@ import Provider, { type Provider as ProviderType } from 'oidc-provider';
 import { outcomeFor, outcomeNow, pauseNow } from '../actions/outcomes.ts';
 import { keepProperty } from './seam.ts';
 
-type Kept = { actions?: object; actionPause?: string; save(...given: unknown[]): Promise<unknown> };
+type ModelWithOutcome = { actions?: object; actionPause?: string; save(...given: unknown[]): Promise<unknown> };
 type IdToken = { set(name: string, value: unknown): void; issue(options: { use: string }): Promise<string> };
 
 export function keepActionOutcomes(provider: ProviderType): void {
@@ -11,7 +11,7 @@ export function keepActionOutcomes(provider: ProviderType): void {
   for (const model of [provider.AuthorizationCode, provider.DeviceCode, provider.Interaction]) {
     keepProperty(model, 'actions');
     // The property is ours; the typings do not know the method that stores it.
-    const prototype = model.prototype as unknown as Kept;
+    const prototype = model.prototype as unknown as ModelWithOutcome;
     const { save } = prototype;
     prototype.save = function (...given) {
       const ctx = Provider.ctx;

@@ -30,7 +30,7 @@ export function registerResponseModes(provider: Provider): void {
 }
 
 /** 303 is for answers to a POST (RFC 9700 section 4.12); the library also sends it for a GET that leads to one of our pages. */
-export function answerGetsWithFound(provider: Provider): void {
+export function redirectGetsWith302(provider: Provider): void {
   changeAnswers(provider, 'all', (ctx) => {
     if (ctx.status === 303 && ctx.method !== 'POST') ctx.status = 302;
   });

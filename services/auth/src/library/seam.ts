@@ -132,7 +132,7 @@ export function publicKeys(provider: Provider): { keys: object[] } {
  * Wraps a grant type’s own handler with `around`, which calls it, and lets further parameters through. Registering the type anew
  * through the public API would lose that handler.
  */
-export function aroundGrant(
+export function wrapGrant(
   provider: Provider,
   grantType: string,
   parameters: string[],

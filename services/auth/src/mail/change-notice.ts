@@ -24,19 +24,19 @@ export type AccountChange =
  * @param account as it was before the change: the mail goes to its former address, in the language of its metadata
  * @param from where the change was made from
  */
-export type TellOfChange = (change: AccountChange, account: AccountModel, from: { ip: string }) => void;
+export type NotifyOfChange = (change: AccountChange, account: AccountModel, from: { ip: string }) => void;
 
 /** Per person: somebody who signed up with another's address must not be able to fill that mailbox. */
 const perPerson = { max: 30, windowSeconds: 86_400 };
 
-export function makeTellOfChange(parts: {
+export function makeNotifyOfChange(parts: {
   issuer: string;
   settings: SettingsStore;
   rate: Rate;
   letters: Letters;
   postBox: PostBox;
   background: Background;
-}): TellOfChange {
+}): NotifyOfChange {
   return (change, account, { ip }) => {
     const { email, connection, userId } = account;
     if (email === null) return;

@@ -9,7 +9,7 @@ import { isLoopback } from '@gatepost/runtime/production';
 import { escapeHtml } from '../pages/fill.ts';
 import type { Mail, PostBox, TextMessage } from './post-box.ts';
 
-type Kept = { id: string; at: string; to: string; subject: string; text: string; html: string | undefined };
+type SentMail = { id: string; at: string; to: string; subject: string; text: string; html: string | undefined };
 
 export type Mailbox = {
   /** Sends each message, and keeps it. */
@@ -36,8 +36,8 @@ export function hasMailbox(env: { NODE_ENV: string; HOST: string; ISSUER: string
 
 /** @param announce is called with each message in one line, including its whole link */
 export function openMailbox(announce: (line: string) => void = () => {}): Mailbox {
-  const kept: Kept[] = [];
-  const keep = ({ to, subject, text, html }: Omit<Kept, 'id' | 'at'>) => {
+  const kept: SentMail[] = [];
+  const record = ({ to, subject, text, html }: Omit<SentMail, 'id' | 'at'>) => {
     kept.unshift({ id: randomBytes(9).toString('base64url'), at: new Date().toISOString(), to, subject, text, html });
     const sizes = kept.map((one) => one.text.length + (one.html?.length ?? 0));
     while (kept.length > keptMax || sizes.reduce((sum, size) => sum + size, 0) > charactersMax) {
@@ -52,11 +52,11 @@ export function openMailbox(announce: (line: string) => void = () => {}): Mailbo
       ...postBox,
       async sendMail(mail: Mail) {
         await postBox.sendMail(mail);
-        keep({ html: undefined, ...mail });
+        record({ html: undefined, ...mail });
       },
       async sendText({ to, text }: TextMessage) {
         await postBox.sendText({ to, text });
-        keep({ to, subject: 'text message', text, html: undefined });
+        record({ to, subject: 'text message', text, html: undefined });
       },
     }),
     answer(request, response) {
@@ -89,7 +89,7 @@ function oneLine(to: string, subject: string, text: string): string {
   return [to, subject, link ?? text.split('\n', 1)[0]].join('  ').replace(/\p{Cc}+/gu, ' ');
 }
 
-function list(kept: Kept[]): string {
+function list(kept: SentMail[]): string {
   if (kept.length === 0) return '<p>Nothing has been sent yet. What the gate sends appears here.</p>';
   const rows = kept.map(
     ({ id, at, to, subject }) =>
@@ -98,7 +98,7 @@ function list(kept: Kept[]): string {
   return `<table><tr><th>Sent (UTC)<th>To<th>Subject${rows.join('')}</table>`;
 }
 
-function show({ id, at, to, text, html }: Kept): string {
+function show({ id, at, to, text, html }: SentMail): string {
   const linked = escapeHtml(text).replace(
     /https?:\/\/[^\s<>"]+/g,
     (url) => `<a href="${url}" target="_blank" rel="noreferrer">${url}</a>`,

@@ -15,31 +15,31 @@ const anything = z.record(z.string(), z.unknown());
 const paging = z.looseObject({ ...pageQuery, ...checkpointQuery });
 
 /** An empty list of this name. */
-const nothing = (name: string): Operation =>
+const emptyList = (name: string): Operation =>
   operation({ query: paging, run: ({ query }) => list(name, query, ofArray<object>([], String), (item) => item) });
 /** The same for lists that Auth0 always answers as an object. */
-const nothingNamed = (name: string): Operation =>
+const emptyNamedList = (name: string): Operation =>
   operation({ run: () => ok({ [name]: [], start: 0, limit: 50, total: 0 }) });
 
-type Standing = object | ((parts: Parts) => Promise<object>);
-const resolve = async (standing: Standing, parts: Parts) =>
-  typeof standing === 'function' ? standing(parts) : standing;
+type CurrentValue = object | ((parts: Parts) => Promise<object>);
+const resolve = async (current: CurrentValue, parts: Parts) =>
+  typeof current === 'function' ? current(parts) : current;
 
-const show = (standing: Standing): Operation =>
-  operation({ run: async ({ parts }) => ok(await resolve(standing, parts)) });
+const show = (current: CurrentValue): Operation =>
+  operation({ run: async ({ parts }) => ok(await resolve(current, parts)) });
 
 /** Accepts a write only if it changes nothing. */
-const keep = (standing: Standing): Operation =>
+const acceptUnchanged = (current: CurrentValue): Operation =>
   operation({
     body: z.union([anything, z.array(z.unknown())]),
     async run({ parts, body }) {
-      const value = await resolve(standing, parts);
-      const strange = Array.isArray(body)
+      const value = await resolve(current, parts);
+      const changed = Array.isArray(body)
         ? isDeepStrictEqual(body, value)
           ? undefined
           : 'the list'
         : differing(body, value);
-      if (strange !== undefined) throw notHere(`${strange} stays as it is`);
+      if (changed !== undefined) throw featureNotAvailable(`${changed} stays as it is`);
       return ok(value);
     },
   });
@@ -47,14 +47,14 @@ const keep = (standing: Standing): Operation =>
 const missingHere = (what: string): Operation =>
   operation({
     run() {
-      throw notHere(`there is no ${what}`);
+      throw featureNotAvailable(`there is no ${what}`);
     },
   });
 
 /** The path of the first value that differs from the current state. */
-function differing(asked: Record<string, unknown>, standing: object, path = ''): string | undefined {
+function differing(asked: Record<string, unknown>, current: object, path = ''): string | undefined {
   for (const [name, value] of Object.entries(asked)) {
-    const here = (standing as Record<string, unknown>)[name];
+    const here = (current as Record<string, unknown>)[name];
     if (isDeepStrictEqual(value, here) || (here === undefined && isEmpty(value))) continue;
     if (!isRecord(value) || !isRecord(here)) return path + name;
     const inner = differing(value, here, `${path}${name}.`);
@@ -68,7 +68,7 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 const isEmpty = (value: unknown) =>
   value === null || value === '' || value === false || (typeof value === 'object' && Object.keys(value).length === 0);
 
-export function notHere(what: string): ManagementProblem {
+export function featureNotAvailable(what: string): ManagementProblem {
   return new ManagementProblem(404, 'feature_not_available', `Gatepost does not have this feature: ${what}`);
 }
 
@@ -108,7 +108,7 @@ const guardianTemplates = { enrollment_message: '', verification_message: '' };
 const twilio = { auth_token: null, from: null, messaging_service_sid: null, sid: null };
 
 /** Settings: path, the value read there, the method Auth0 writes it with, and the resource in its scopes. */
-const settings: [path: string, standing: Standing, method: 'patch' | 'put', resource: string][] = [
+const fixedSettings: [path: string, current: CurrentValue, method: 'patch' | 'put', resource: string][] = [
   // The only provider, which has nothing to set (protection/proof-of-work.ts).
   ['/attack-protection/captcha', { active_provider_id: 'auth_challenge' }, 'patch', 'attack_protection'],
   ['/attack-protection/phone-provider-protection', { type: 'none' }, 'patch', 'attack_protection'],
@@ -145,7 +145,7 @@ const settings: [path: string, standing: Standing, method: 'patch' | 'put', reso
 ];
 
 /** Resources for which Auth0 too answers 404 until somebody sets them up. */
-const unset: [path: string, what: string, scope: string][] = [
+const unconfigured: [path: string, what: string, scope: string][] = [
   ['/emails/provider', 'e-mail provider', 'read:email_provider'],
   ['/branding/themes/default', 'theme', 'read:branding'],
   ['/custom-domains/default', 'custom domain', 'read:custom_domains'],
@@ -153,15 +153,21 @@ const unset: [path: string, what: string, scope: string][] = [
 ];
 
 export const absentRoutes: Route[] = [
-  ...lists.map(([path, name, scope]) => at('get', path, scope, nothing(name), says('List', path, []))),
+  ...lists.map(([path, name, scope]) => at('get', path, scope, emptyList(name), describeAbsent('List', path, []))),
   ...namedLists.map(([path, name, scope]) =>
-    at('get', path, scope, nothingNamed(name), says('List', path, { [name]: [], start: 0, limit: 50, total: 0 })),
+    at(
+      'get',
+      path,
+      scope,
+      emptyNamedList(name),
+      describeAbsent('List', path, { [name]: [], start: 0, limit: 50, total: 0 }),
+    ),
   ),
-  ...settings.flatMap(([path, standing, method, resource]) => [
-    at('get', path, `read:${resource}`, show(standing), says('Get', path, standing)),
-    at(method, path, `update:${resource}`, keep(standing), says('Set', path, standing)),
+  ...fixedSettings.flatMap(([path, current, method, resource]) => [
+    at('get', path, `read:${resource}`, show(current), describeAbsent('Get', path, current)),
+    at(method, path, `update:${resource}`, acceptUnchanged(current), describeAbsent('Set', path, current)),
   ]),
-  ...unset.map(([path, what, scope]) =>
+  ...unconfigured.map(([path, what, scope]) =>
     at('get', path, scope, missingHere(what), [`Get the ${what}: there is none`, {}]),
   ),
 ];
@@ -177,8 +183,8 @@ function at(
 }
 
 /** The constant answer is its own example, and the only body that is accepted. */
-function says(verb: string, path: string, standing: Standing): Description {
-  const example = typeof standing === 'function' ? {} : standing;
+function describeAbsent(verb: string, path: string, current: CurrentValue): Description {
+  const example = typeof current === 'function' ? {} : current;
   const type = Array.isArray(example) ? { type: 'array', items: {} } : { type: 'object' };
   // A list becomes an object when totals are requested.
   const schema = verb === 'List' ? { example } : { ...type, example };

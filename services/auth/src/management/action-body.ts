@@ -7,7 +7,7 @@ import { openActionSecrets, type Secret } from '../actions/secrets.ts';
 import { syntaxProblem } from '../actions/syntax.ts';
 import { isTriggerId, runtimes, triggerIds, versionOf } from '../actions/triggers.ts';
 import type { ActionModel, ActionVersionModel } from '../generated/models.ts';
-import { sentBack } from './inert.ts';
+import { ignoringReadOnly } from './inert.ts';
 import { badBody } from './problem.ts';
 
 const codeMax = 100_000;
@@ -60,8 +60,11 @@ const readOnly = [
   'installed_integration_id', 'integration', 'errors', 'number', 'action', 'action_id',
 ];
 
-export const createBody = sentBack(shape.partial().required({ name: true, supported_triggers: true }), readOnly);
-export const updateBody = sentBack(shape.partial(), readOnly);
+export const createBody = ignoringReadOnly(
+  shape.partial().required({ name: true, supported_triggers: true }),
+  readOnly,
+);
+export const updateBody = ignoringReadOnly(shape.partial(), readOnly);
 
 export type GivenSecrets = z.output<typeof secretsShape>;
 

@@ -23,7 +23,7 @@ import { badBody, conflict, missing } from './problem.ts';
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
 /** Includes the deployed version. */
-export const whole = { versions: { where: { deployed: true } } } as const;
+export const withDeployedVersion = { versions: { where: { deployed: true } } } as const;
 const versionsKept = 50;
 
 /** Always an object, as at Auth0. */
@@ -50,7 +50,7 @@ export const listActions = operation({
         // Integrations of Auth0’s marketplace do not exist here.
         ...(installed === true && { id: { in: [] } }),
       },
-      include: whole,
+      include: withDeployedVersion,
       orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
     });
     return pageOf(
@@ -77,7 +77,7 @@ export const createAction = operation({
       ...columnOf(body.dependencies),
       secrets: sealActionSecrets(secretsAfter([], body.secrets ?? []), seal),
     };
-    const action = await parts.db.action.create({ data, include: whole }).catch(refuseName);
+    const action = await parts.db.action.create({ data, include: withDeployedVersion }).catch(refuseName);
     if (!body.deploy) return created(presentAction(action, seal));
     await deploy(parts, action.id);
     return created(presentAction(await loadAction(parts, action.id), seal));
@@ -106,7 +106,9 @@ export const updateAction = operation({
       ...(secrets && { secrets: sealActionSecrets(secrets, seal) }),
     };
     const { id } = action;
-    const changed = await parts.db.action.update({ where: { id }, data, include: whole }).catch(refuseName);
+    const changed = await parts.db.action
+      .update({ where: { id }, data, include: withDeployedVersion })
+      .catch(refuseName);
     return ok(presentAction(changed, seal));
   },
 });
@@ -189,7 +191,7 @@ export const getExecution = operation({
 
 /** @throws ManagementProblem 404 */
 async function loadAction({ db }: Pick<Parts, 'db'>, id = ''): Promise<ActionWithDeployed> {
-  const action = await db.action.findUnique({ where: { id }, include: whole });
+  const action = await db.action.findUnique({ where: { id }, include: withDeployedVersion });
   if (!action) throw missing('action', 'The action does not exist.');
   return action;
 }

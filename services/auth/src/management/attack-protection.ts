@@ -2,7 +2,7 @@
 import type { z } from '@gatepost/runtime/env';
 import type { Prisma } from '../database.ts';
 import { changed, type ProtectionName, protectionOf, shapes } from '../protection/settings.ts';
-import { notHere } from './absent.ts';
+import { featureNotAvailable } from './absent.ts';
 import { type Operation, ok, operation } from './operation.ts';
 import type { Parts } from './parts.ts';
 
@@ -15,8 +15,8 @@ export function updateProtection(name: ProtectionName): Operation {
   return operation({
     body,
     async run({ parts, body: change }) {
-      const lacking = lacks(parts, name, change);
-      if (lacking !== undefined) throw notHere(lacking);
+      const lacking = unavailableFeature(parts, name, change);
+      if (lacking !== undefined) throw featureNotAvailable(lacking);
       const row = await parts.settings.update((before) => ({
         attackProtection: changed(before, name, change) as Prisma.InputJsonObject,
       }));
@@ -26,7 +26,7 @@ export function updateProtection(name: ProtectionName): Operation {
 }
 
 /** Settings that Auth0 accepts but this gate cannot apply. */
-function lacks({ breached }: Parts, name: ProtectionName, change: { enabled?: boolean; method?: string }) {
+function unavailableFeature({ breached }: Parts, name: ProtectionName, change: { enabled?: boolean; method?: string }) {
   if (name !== 'breached-password-detection') return undefined;
   if (change.method === 'enhanced') return 'method stays as it is';
   if (change.enabled && !breached.isPossible)

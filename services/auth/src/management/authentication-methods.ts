@@ -7,7 +7,7 @@ import type { AccountModel } from '../generated/models.ts';
 import { created, gone, ok, operation } from './operation.ts';
 import { checkpointQuery, fieldsQuery, list, ofArray, pageQuery } from './paging.ts';
 import type { Parts } from './parts.ts';
-import { checkNotAbove } from './permissions.ts';
+import { checkTargetNotAbove } from './permissions.ts';
 import { badBody, ManagementProblem, missing } from './problem.ts';
 import { shortText } from './shapes.ts';
 import { loadUser } from './users.ts';
@@ -202,7 +202,7 @@ export const listEnrollments = operation({
 /** Deciding how somebody authenticates comes close to signing in as them. */
 async function loadToChange(parts: Parts, id: string | undefined, scopes: ReadonlySet<string>): Promise<AccountModel> {
   const account = await loadUser(parts, id);
-  await checkNotAbove(parts, account, scopes);
+  await checkTargetNotAbove(parts, account, scopes);
   return account;
 }
 

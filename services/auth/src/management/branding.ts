@@ -51,14 +51,14 @@ export function mergeBranding(before: StoredBranding, body: z.infer<typeof brand
     ...(body.colors && { colors: { ...before.colors, ...body.colors } }),
     ...(body.font && { font: { ...before.font, ...body.font } }),
   };
-  return withoutNothing(merged) as StoredBranding;
+  return withoutEmpty(merged) as StoredBranding;
 }
 
 /** Drops nulls, and objects left empty. */
-function withoutNothing(value: object): object {
+function withoutEmpty(value: object): object {
   const entries = Object.entries(value).map(([name, inner]) => [
     name,
-    typeof inner === 'object' && inner !== null ? withoutNothing(inner) : inner,
+    typeof inner === 'object' && inner !== null ? withoutEmpty(inner) : inner,
   ]);
   const isLeft = (inner: unknown) => inner !== null && inner !== undefined && !isEmptyObject(inner);
   return Object.fromEntries(entries.filter(([, inner]) => isLeft(inner)));

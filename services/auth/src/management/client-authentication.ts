@@ -20,7 +20,8 @@ export function checkMayChange(client: RegisteredClient, body: ClientUpdate, sco
   } = body;
   const ids = methods === null ? [] : methods?.private_key_jwt.credentials.map(({ id }) => id);
   const changesMethod = method !== undefined && method !== client.tokenEndpointAuthMethod;
-  const changesKeys = client_secret !== undefined || jwks !== undefined || changesMethod || attaches(client, ids);
+  const changesKeys =
+    client_secret !== undefined || jwks !== undefined || changesMethod || changesCredentials(client, ids);
   if (changesKeys && !scopes.has('update:client_keys')) throw insufficientScope(['update:client_keys']);
   const changesMore = Object.values(rest).some((value) => value !== undefined);
   if (changesMore && !scopes.has('update:clients')) throw insufficientScope(['update:clients']);
@@ -42,13 +43,16 @@ export function secretFor(
 }
 
 /** Whether the set of active credentials changes. */
-function attaches({ credentials }: RegisteredClient, ids: string[] | undefined): boolean {
+function changesCredentials({ credentials }: RegisteredClient, ids: string[] | undefined): boolean {
   return ids !== undefined && !isDeepStrictEqual(new Set(ids), new Set(credentials.map(({ id }) => id)));
 }
 
-export function attaching(client: RegisteredClient, keys: { id: string }[] | undefined): Prisma.ClientUpdateInput {
+export function attachCredentials(
+  client: RegisteredClient,
+  keys: { id: string }[] | undefined,
+): Prisma.ClientUpdateInput {
   const ids = keys?.map(({ id }) => id);
-  if (ids === undefined || !attaches(client, ids)) return {};
+  if (ids === undefined || !changesCredentials(client, ids)) return {};
   return {
     credentials: {
       updateMany: [

@@ -9,7 +9,7 @@ import { Prisma } from '../database.ts';
 import { mfaPolicies } from '../factors/types.ts';
 import { inertDefaults } from './client-view.ts';
 import { authenticationMethods, newAuthenticationMethods } from './credential.ts';
-import { changeInert, sentBack } from './inert.ts';
+import { changeInert, ignoringReadOnly } from './inert.ts';
 import { inertOfClient } from './inert-fields.ts';
 import { allowedUri, httpUri, origin, scope, seconds, shortText } from './shapes.ts';
 
@@ -84,11 +84,11 @@ const readOnly = [
   'updated_at',
 ];
 const change = z.strictObject(writable).partial();
-export const createBody = sentBack(
+export const createBody = ignoringReadOnly(
   change.extend({ client_authentication_methods: newAuthenticationMethods.optional() }).required({ name: true }),
   readOnly,
 );
-export const updateBody = sentBack(
+export const updateBody = ignoringReadOnly(
   change.extend({ client_authentication_methods: authenticationMethods.nullable().optional() }),
   readOnly,
 );
@@ -183,7 +183,7 @@ function oidcMetadata(body: ClientBody, before: object = {}): object | undefined
   };
   if (Object.keys(set).length === 0) return undefined;
   // A switch that was never set is off.
-  const isNews = ([name, value]: [string, unknown]) =>
+  const isChange = ([name, value]: [string, unknown]) =>
     value !== undefined && (value !== false || Object.hasOwn(before, name));
-  return Object.fromEntries(Object.entries({ ...before, ...set }).filter(isNews));
+  return Object.fromEntries(Object.entries({ ...before, ...set }).filter(isChange));
 }

@@ -7,7 +7,7 @@ import { Prisma } from '../database.ts';
 import type { ClientCredentialModel } from '../generated/models.ts';
 import { load as loadClient } from './clients.ts';
 import { credentialBody, dateOf, expiresAt, makeCredential } from './credential.ts';
-import { sentBack } from './inert.ts';
+import { ignoringReadOnly } from './inert.ts';
 import { created, gone, ok, operation } from './operation.ts';
 import type { Parts } from './parts.ts';
 import { conflict, ManagementProblem, missing } from './problem.ts';
@@ -21,7 +21,7 @@ export const listCredentials = operation({
 });
 
 export const createCredential = operation({
-  body: sentBack(credentialBody, []),
+  body: ignoringReadOnly(credentialBody, []),
   async run({ parts, params, body }) {
     const { clientId } = await loadClient(parts, params.id);
     const data = { ...(await makeCredential(body)), clientId };

@@ -3,7 +3,7 @@ import { z } from '@gatepost/runtime/env';
 import type { Database } from '../database.ts';
 import type { ClientGrantModel } from '../generated/models.ts';
 import type { Api } from '../resources/store.ts';
-import { sentBack } from './inert.ts';
+import { ignoringReadOnly } from './inert.ts';
 import { created, gone, ok, operation } from './operation.ts';
 import { checkpointQuery, fieldsQuery, list, pageQuery, type Source } from './paging.ts';
 import type { Parts } from './parts.ts';
@@ -22,11 +22,11 @@ const standing = z
   })
   .partial();
 const readOnly = ['id', 'is_system', 'default_for'];
-const createBody = sentBack(
+const createBody = ignoringReadOnly(
   standing.extend({ client_id: shortText, audience: shortText, scope: scopes.default([]) }),
   readOnly,
 );
-const updateBody = sentBack(standing.extend({ scope: scopes }), [...readOnly, 'client_id', 'audience']);
+const updateBody = ignoringReadOnly(standing.extend({ scope: scopes }), [...readOnly, 'client_id', 'audience']);
 
 export const listClientGrants = operation({
   query: z.strictObject({

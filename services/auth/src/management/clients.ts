@@ -5,10 +5,10 @@ import { z } from '@gatepost/runtime/env';
 import { fapiProblem } from '../clients/fapi.ts';
 import { clientMetadata, type RefreshTokenPolicy } from '../clients/metadata.ts';
 import { hashSecret, makeSecret } from '../clients/secret.ts';
-import { type RegisteredClient, whole } from '../clients/store.ts';
+import { type RegisteredClient, withRelations } from '../clients/store.ts';
 import { type Database, Prisma } from '../database.ts';
 import { isInTheClear } from '../http/loopback.ts';
-import { attaching, checkMayChange, secretFor } from './client-authentication.ts';
+import { attachCredentials, checkMayChange, secretFor } from './client-authentication.ts';
 import {
   type AppType,
   type AuthMethod,
@@ -115,7 +115,7 @@ export const updateClient = operation({
       checkFrontChannel(ourGrantTypes(body.grant_types) ?? client.grantTypes, body.callbacks ?? client.callbacks);
     const clientMetadata = merge(client.clientMetadata as object, body.client_metadata);
     check(parts, { ...client, ...data, clientMetadata, ...(keys && { credentials: keys }) });
-    const changed = { ...whatChanges(client, data), ...attaching(client, keys) };
+    const changed = { ...changedColumns(client, data), ...attachCredentials(client, keys) };
     const metadata = isDeepStrictEqual(clientMetadata, client.clientMetadata) ? {} : body.client_metadata;
     // When a tool writes back what it read, nothing changes, not even `updated_at`.
     const isChanged = Object.keys({ ...changed, ...metadata }).length > 0;
@@ -177,7 +177,7 @@ export async function load({ clients }: Parts, clientId = ''): Promise<Registere
 }
 
 /** The columns whose values change. */
-function whatChanges(client: RegisteredClient, data: Record<string, unknown>): Prisma.ClientUpdateInput {
+function changedColumns(client: RegisteredClient, data: Record<string, unknown>): Prisma.ClientUpdateInput {
   const before: Record<string, unknown> = { ...client };
   return Object.fromEntries(
     Object.entries(data).filter(
@@ -219,7 +219,7 @@ function source(
     items: ({ skip, take, after }) =>
       db.client.findMany({
         where: after === undefined ? where : { AND: [where, { clientId: { gt: after } }] },
-        include: whole,
+        include: withRelations,
         orderBy: { clientId: 'asc' },
         skip,
         take,

@@ -8,7 +8,7 @@ import type { ConnectionModel } from '../generated/models.ts';
 import { isEnabled } from '../settings/connections.ts';
 import { optionsProblem } from '../upstream/options.ts';
 import { isUpstream, type Strategy, strategies } from '../upstream/strategies.ts';
-import { changeInert, sealSecrets, sentBack, showInert } from './inert.ts';
+import { changeInert, ignoringReadOnly, sealSecrets, showInert } from './inert.ts';
 import { inertOfConnection } from './inert-fields.ts';
 import { created, gone, ok, operation } from './operation.ts';
 import { checkpointQuery, chooseFields, fieldsQuery, list, ofArray, pageQuery } from './paging.ts';
@@ -26,8 +26,8 @@ const shown = {
 const writable = { options, enabled_clients: z.array(z.string()), ...shown };
 const readOnly = ['id', 'provisioning_ticket_url'];
 const change = z.strictObject(writable).partial();
-const updateBody = sentBack(change, [...readOnly, 'name', 'strategy']);
-const createBody = sentBack(
+const updateBody = ignoringReadOnly(change, [...readOnly, 'name', 'strategy']);
+const createBody = ignoringReadOnly(
   change.extend({
     name: z.string().regex(/^[A-Za-z0-9](?:[A-Za-z0-9-]{0,126}[A-Za-z0-9])?$/, 'Letters, digits and inner dashes only'),
     strategy,
@@ -89,9 +89,9 @@ export const updateConnection = operation({
   body: updateBody,
   async run({ parts, params, body, scopes }) {
     const before = await load(parts, params.id);
-    const options = body.options && { ...keptSecret(parts, before, body.options), ...body.options };
+    const options = body.options && { ...unchangedSecret(parts, before, body.options), ...body.options };
     if (options) checkOptions(before.strategy, options);
-    await checkMaySayWhoIsWhom(parts, before, { options, held: scopes });
+    await checkMayChangeIdentities(parts, before, { options, held: scopes });
     await checkClients(parts.db, body.enabled_clients ?? []);
     const data = columns(parts, { ...body, options }, before);
     const connection = await parts.db.connection.update({ where: { id: before.id }, data });
@@ -129,7 +129,7 @@ export const deleteConnection = operation({
  * holds everything that any of these people may do here.
  * @throws ManagementProblem 403
  */
-async function checkMaySayWhoIsWhom(
+async function checkMayChangeIdentities(
   { permissions, seal }: Parts,
   { name, strategy, options: before }: ConnectionModel,
   { options, held }: { options: Record<string, unknown> | undefined; held: ReadonlySet<string> },
@@ -147,7 +147,7 @@ async function checkMaySayWhoIsWhom(
  * Auth0's tools export options without their secret, and importing those must not break all sign-ins: an omitted secret is kept as long
  * as it belongs to the same client there.
  */
-function keptSecret(
+function unchangedSecret(
   { seal }: Parts,
   before: ConnectionModel,
   given: Record<string, unknown>,

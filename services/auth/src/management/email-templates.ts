@@ -61,8 +61,8 @@ export const setEmailTemplate = operation({
   body: changed,
   async run({ parts, params, body }) {
     const name = nameOf(params, body);
-    const whole = { body: null, from: null, resultUrl: null, subject: null, urlLifetimeInSeconds: null };
-    const all = { ...whole, enabled: true, includeEmailInRedirect: true, ...body };
+    const empty = { body: null, from: null, resultUrl: null, subject: null, urlLifetimeInSeconds: null };
+    const all = { ...empty, enabled: true, includeEmailInRedirect: true, ...body };
     const template = await parts.emailTemplates.update(name, columns(all));
     if (!template) throw notSet(name);
     return ok(present(template));

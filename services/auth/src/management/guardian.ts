@@ -1,7 +1,7 @@
 /** `guardian`: the second factors people may use, and when they are asked for one (factors/policy.ts). */
 import { z } from '@gatepost/runtime/env';
 import { type FactorName, factorNames, type MfaSettings, mfaSettingsOf } from '../factors/types.ts';
-import { notHere } from './absent.ts';
+import { featureNotAvailable } from './absent.ts';
 import { ok, operation } from './operation.ts';
 import type { Parts } from './parts.ts';
 import { badBody, ManagementProblem } from './problem.ts';
@@ -24,7 +24,7 @@ export const setFactor = operation({
   async run({ parts, params, body: { enabled } }) {
     const { id = '' } = params;
     if (absent.includes(id)) {
-      if (enabled) throw notHere(`the factor ${id}`);
+      if (enabled) throw featureNotAvailable(`the factor ${id}`);
       return ok({ enabled });
     }
     if (!isFactor(id)) throw new ManagementProblem(404, 'inexistent_factor', `There is no factor ${id}`);
@@ -42,7 +42,7 @@ export const setPolicies = operation({
   body: z.array(z.string()).max(2),
   async run({ parts, body }) {
     const foreign = body.find((policy) => policy !== 'all-applications');
-    if (foreign === 'confidence-score') throw notHere('the policy confidence-score');
+    if (foreign === 'confidence-score') throw featureNotAvailable('the policy confidence-score');
     if (foreign !== undefined) throw badBody(`${foreign} is no policy`);
     const after = await update(parts, (settings) => {
       if (body.length > 0) return { ...settings, policy: 'always' };

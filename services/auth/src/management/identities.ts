@@ -10,7 +10,7 @@ import type { AccountModel } from '../generated/models.ts';
 import { accountOfIdToken } from './linked-token.ts';
 import { type Answer, created, ok, operation } from './operation.ts';
 import type { Parts } from './parts.ts';
-import { checkNotAbove } from './permissions.ts';
+import { checkTargetNotAbove } from './permissions.ts';
 import { type identityOf, presentUsers } from './present-user.ts';
 import { badBody, conflict, ManagementProblem, missing } from './problem.ts';
 import { loadUser } from './users.ts';
@@ -26,10 +26,10 @@ export const linkIdentity = operation({
     .partial(),
   async run({ parts, params, body, scopes: held }) {
     const primary = await loadUser(parts, params.id);
-    await checkNotAbove(parts, primary, held);
+    await checkTargetNotAbove(parts, primary, held);
     const secondary = await secondaryOf(parts, body);
     // Somebody who signs in as the one is the other from then on.
-    await checkNotAbove(parts, secondary, held);
+    await checkTargetNotAbove(parts, secondary, held);
     if (secondary.userId === primary.userId) throw badBody('an account cannot be linked to itself');
     await link(parts, primary.userId, secondary.userId);
     return created(await identitiesOf(parts, primary.userId));
@@ -41,7 +41,7 @@ export const unlinkIdentity = operation({
   async run({ parts, params, scopes: held }): Promise<Answer> {
     const { provider = '', user_id = '' } = params;
     const primary = await loadUser(parts, params.id);
-    await checkNotAbove(parts, primary, held);
+    await checkTargetNotAbove(parts, primary, held);
     const { identities } = await presented(parts, primary);
     if (isNamed(identities[0], provider, user_id))
       throw new ManagementProblem(400, 'operation_not_supported', 'Main identity cannot be unlinked');

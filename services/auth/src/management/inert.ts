@@ -35,7 +35,7 @@ const secretNames = new Set([
  * A body as tools send it back: read-only fields are dropped, and so is null where it would remove nothing.
  * Fields the shape does not know stay, to be refused.
  */
-export function sentBack<Shape extends z.ZodObject>(shape: Shape, readOnly: readonly string[]) {
+export function ignoringReadOnly<Shape extends z.ZodObject>(shape: Shape, readOnly: readonly string[]) {
   const isNoise = ([name, value]: [string, unknown]) =>
     readOnly.includes(name) ||
     (value === null && Object.hasOwn(shape.shape, name) && !shape.shape[name].safeParse(null).success);
@@ -55,15 +55,15 @@ export function changeInert(
   { seal, before = {}, defaults = {} }: { seal: Seal; before?: Prisma.JsonValue | undefined; defaults?: Values },
 ): Prisma.InputJsonObject | undefined {
   const isDefault = (name: string, value: unknown) =>
-    !Object.hasOwn(before as object, name) && isDeepStrictEqual(whole(defaults[name], value), defaults[name]);
+    !Object.hasOwn(before as object, name) && isDeepStrictEqual(withDefaults(defaults[name], value), defaults[name]);
   // Sealed again, an unchanged secret would look different.
-  const stands = showInert(before, seal, true);
+  const current = showInert(before, seal, true);
   const given = Object.entries(body).filter(
     ([name, value]) =>
       Object.hasOwn(fields, name) &&
       value !== undefined &&
       !isDefault(name, value) &&
-      !isDeepStrictEqual(stands[name], value),
+      !isDeepStrictEqual(current[name], value),
   );
   if (given.length === 0) return undefined;
   const after = { ...(before as object), ...(sealSecrets(Object.fromEntries(given), seal) as object) };
@@ -71,7 +71,7 @@ export function changeInert(
 }
 
 /** An object completed with the other fields of its default. */
-function whole(standard: unknown, value: unknown): unknown {
+function withDefaults(standard: unknown, value: unknown): unknown {
   return isRecord(standard) && isRecord(value) ? { ...standard, ...value } : value;
 }
 

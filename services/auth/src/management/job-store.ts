@@ -1,7 +1,7 @@
 /** Jobs given to the management API, kept for a day (as at Auth0). */
 import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import type { Wanted } from '../exports/lines.ts';
+import type { ExportRequest } from '../exports/lines.ts';
 
 export type Job = {
   id: string;
@@ -9,12 +9,12 @@ export type Job = {
   status: 'pending' | 'completed' | 'failed';
   created_at: string;
   /** For an export. */
-  export?: Wanted;
+  export?: ExportRequest;
 };
 
 export type JobStore = {
   /** An export's link is valid for an hour. */
-  create(type: string, wanted?: Wanted): Promise<Job>;
+  create(type: string, wanted?: ExportRequest): Promise<Job>;
   end(job: Job, status: 'completed' | 'failed'): Promise<void>;
   find(id: string): Promise<Job | undefined>;
 };

@@ -83,7 +83,7 @@ class Parser {
   #all(field: string | undefined): { query: Query; alone: boolean } {
     const queries = [this.#one(field)];
     while (this.#operator('AND') || this.#operator('&&')) queries.push(this.#one(field));
-    return { query: joinedBy('and', queries), alone: queries.length === 1 };
+    return { query: joined('and', queries), alone: queries.length === 1 };
   }
 
   #one(field: string | undefined): Query {
@@ -265,10 +265,10 @@ function combine(clauses: Clause[]): Query {
   const must: Query[] = [];
   const should: Query[] = [];
   for (const { query, sign, joined } of clauses) (sign === undefined || joined ? should : must).push(query);
-  if (clauses.some(({ sign, joined }) => sign === '+' && !joined)) return joinedBy('and', must);
-  return joinedBy('and', should.length === 0 ? must : [joinedBy('or', should), ...must]);
+  if (clauses.some(({ sign, joined }) => sign === '+' && !joined)) return joined('and', must);
+  return joined('and', should.length === 0 ? must : [joined('or', should), ...must]);
 }
 
-function joinedBy(kind: 'and' | 'or', of: Query[]): Query {
+function joined(kind: 'and' | 'or', of: Query[]): Query {
   return of.length === 1 ? of[0]! : { kind, of };
 }

@@ -38,7 +38,7 @@ export const createMailPreview = operation({
     const [failed] = Object.entries(problems);
     // Our own text would appear instead, and nobody would know why.
     if (failed) throw new ManagementProblem(400, 'invalid_template', `${failed.join(': ')}`);
-    const key = await parts.previews.keep(framed(mail.html ?? '', origins));
+    const key = await parts.previews.save(framed(mail.html ?? '', origins));
     return created({
       subject: mail.subject,
       ...(mail.from !== undefined && { from: mail.from }),

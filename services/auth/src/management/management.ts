@@ -11,7 +11,7 @@ import { ApiError } from '../http/api-error.ts';
 import { allowOrigin, makePreflight } from '../http/cors.ts';
 import { setRoute } from '../http/route.ts';
 import { type Caller, makeAuthenticate } from './authenticate.ts';
-import { happenedMeanwhile } from './meanwhile.ts';
+import { concurrentChangeProblem } from './concurrent-change.ts';
 import { readMultipart } from './multipart.ts';
 import { type ManagementParts, makeParts } from './parts.ts';
 import { ManagementProblem } from './problem.ts';
@@ -63,7 +63,7 @@ export function makeProblemHandler(log: Log): ErrorRequestHandler {
 
 function toProblem(error: unknown): ManagementProblem {
   if (error instanceof ManagementProblem) return error;
-  const meanwhile = happenedMeanwhile(error);
+  const meanwhile = concurrentChangeProblem(error);
   if (meanwhile) return meanwhile;
   if (isAway(error)) return new ManagementProblem(503, 'temporarily_unavailable', 'Try again in a moment');
   // Errors of Express and its body parsers: malformed JSON, a broken escape in the path, too large a body.

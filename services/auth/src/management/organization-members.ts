@@ -12,8 +12,8 @@ import { checkRolesHeld, presentRole } from './roles.ts';
 const membersBody = z.strictObject({ members: z.array(z.string().min(1).max(300)).min(1).max(100) });
 const rolesBody = z.strictObject({ roles: z.array(z.string().min(1).max(100)).min(1).max(50) });
 
-const whole = { account: true, roles: { include: { role: true } } } as const;
-type Member = Prisma.OrganizationMemberGetPayload<{ include: typeof whole }>;
+const withAccountAndRoles = { account: true, roles: { include: { role: true } } } as const;
+type Member = Prisma.OrganizationMemberGetPayload<{ include: typeof withAccountAndRoles }>;
 
 export const listMembers = operation({
   query: z.strictObject({ ...pageQuery, ...checkpointQuery, ...fieldsQuery }),
@@ -26,7 +26,7 @@ export const listMembers = operation({
         db.organizationMember.findMany({
           where: { organizationId, ...(after !== undefined && { userId: { gt: after } }) },
           orderBy: { userId: 'asc' },
-          include: whole,
+          include: withAccountAndRoles,
           skip,
           take,
         }),
@@ -108,7 +108,7 @@ async function loadMember(parts: Parts, { id, user_id: userId = '' }: Record<str
   const key = { organizationId, userId };
   const found = await parts.db.organizationMember.findUnique({
     where: { organizationId_userId: key },
-    include: whole,
+    include: withAccountAndRoles,
   });
   if (!found) throw missing('organization_member', 'The user is not a member of the organization.');
   return found;

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { z } from '@gatepost/runtime/env';
 import { Prisma } from '../database.ts';
 import type { OrganizationModel } from '../generated/models.ts';
-import { sentBack } from './inert.ts';
+import { ignoringReadOnly } from './inert.ts';
 import { parted } from './merge.ts';
 import { created, gone, ok, operation } from './operation.ts';
 import { checkpointQuery, list, ofArray, pageQuery, type Source } from './paging.ts';
@@ -35,7 +35,7 @@ const shape = z.strictObject({
     .record(z.string().min(1).max(255), z.string().max(255).nullable())
     .refine((metadata) => Object.keys(metadata).length <= 25, 'More than 25 properties'),
 });
-const createBody = sentBack(
+const createBody = ignoringReadOnly(
   shape
     .extend({
       enabled_connections: z
@@ -51,7 +51,7 @@ const createBody = sentBack(
     .required({ name: true }),
   ['id'],
 );
-const updateBody = sentBack(shape.partial(), ['id']);
+const updateBody = ignoringReadOnly(shape.partial(), ['id']);
 
 export const listOrganizations = operation({
   query: z.strictObject({ ...pageQuery, ...checkpointQuery, sort: z.string().max(50).optional() }),

@@ -26,8 +26,8 @@ import type { RevokedTokens } from '../library/tokens/structured.ts';
 import type { Letters } from '../mail/letters.ts';
 import type { SendInvitation } from '../organizations/invitation-mail.ts';
 import type { OrganizationStore } from '../organizations/store.ts';
+import type { AttemptLimits } from '../protection/attempt-limits.ts';
 import type { BreachedPasswords } from '../protection/breached/breached-passwords.ts';
-import type { Tries } from '../protection/tries.ts';
 import type { Report } from '../report.ts';
 import type { ResourceStore } from '../resources/store.ts';
 import type { PermissionStore } from '../roles/permissions.ts';
@@ -72,7 +72,7 @@ export type ManagementParts = {
   importProgress: Pick<ProgressStore, 'find'>;
   exportLinks: Mac;
   sessions: Sessions;
-  tries: Tries;
+  attemptLimits: AttemptLimits;
   breached: Pick<BreachedPasswords, 'isPossible'>;
   connections: ConnectionStore;
   upstreamTokens: Pick<UpstreamTokens, 'find'>;

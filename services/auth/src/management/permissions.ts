@@ -31,7 +31,7 @@ export async function givenPermissions(
     if (!api.scopes.some(({ value }) => value === permission))
       throw badBody(`The API ${audience} does not define the permission ${permission}`);
   }
-  await checkHeld(parts, given, held);
+  await checkPermissionsHeld(parts, given, held);
   return given;
 }
 
@@ -49,7 +49,7 @@ export function namedPermissions(
 }
 
 /** @throws ManagementProblem 403 naming the management API permissions that the token does not hold itself. */
-export async function checkHeld(
+export async function checkPermissionsHeld(
   { resources }: Pick<Parts, 'resources'>,
   given: Permission[],
   held: ReadonlySet<string>,
@@ -65,7 +65,7 @@ export async function checkHeld(
  * Deciding how somebody signs in allows signing in as them. So it takes a token that holds everything the person may do here.
  * @throws ManagementProblem 403
  */
-export async function checkNotAbove(
+export async function checkTargetNotAbove(
   { permissions }: Pick<Parts, 'permissions'>,
   { userId, linkedTo }: Pick<AccountModel, 'userId' | 'linkedTo'>,
   held: ReadonlySet<string>,

@@ -5,7 +5,7 @@ import type { Page } from '../pages/pages.ts';
 
 export type PreviewStore = {
   /** Resolves to its id. */
-  keep(page: Page): Promise<string>;
+  save(page: Page): Promise<string>;
   find(id: string): Promise<Page | undefined>;
 };
 
@@ -14,7 +14,7 @@ export const previewSeconds = 120;
 export function makePreviewStore(redis: Redis, prefix: string): PreviewStore {
   const keyOf = (id: string) => `${prefix}preview:${id}`;
   return {
-    async keep(page) {
+    async save(page) {
       const id = randomBytes(24).toString('base64url');
       await redis.set(keyOf(id), JSON.stringify(page), 'EX', previewSeconds);
       return id;

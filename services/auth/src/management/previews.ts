@@ -45,14 +45,14 @@ export const createPreview = operation({
         tenant: { friendly_name: settings.friendlyName ?? 'Gatepost' },
         enabledLocales: settings.enabledLocales,
         customTexts: await parts.customTexts.load(),
-        noteTemplateProblem: (reason) => {
+        onTemplateProblem: (reason) => {
           failed = reason;
         },
       },
     );
     // Our own page would appear instead, and nobody would know why.
     if (failed !== undefined) throw new ManagementProblem(400, 'invalid_template', `The template fails: ${failed}`);
-    const id = await parts.previews.keep(inFrameOf(shown, origins));
+    const id = await parts.previews.save(inFrameOf(shown, origins));
     const expires_at = new Date(Date.now() + previewSeconds * 1000).toISOString();
     return created({ url: `${baseUrlOf(parts.issuer)}branding-preview/${id}`, expires_at });
   },

@@ -2,7 +2,7 @@
 import { z } from '@gatepost/runtime/env';
 import { checkCustomTexts } from '../pages/custom-texts.ts';
 import { isSpoken, locales } from '../pages/language.ts';
-import { notHere } from './absent.ts';
+import { featureNotAvailable } from './absent.ts';
 import { ok, operation } from './operation.ts';
 import type { Parts } from './parts.ts';
 import { badBody } from './problem.ts';
@@ -28,8 +28,9 @@ export const updatePrompts = operation({
     })
     .partial(),
   async run({ parts, body }) {
-    if (body.universal_login_experience === 'classic') throw notHere('universal_login_experience stays as it is');
-    if (body.webauthn_platform_first_factor) throw notHere('webauthn_platform_first_factor stays as it is');
+    if (body.universal_login_experience === 'classic')
+      throw featureNotAvailable('universal_login_experience stays as it is');
+    if (body.webauthn_platform_first_factor) throw featureNotAvailable('webauthn_platform_first_factor stays as it is');
     if (typeof body.identifier_first === 'boolean')
       await parts.settings.update({ identifierFirst: body.identifier_first });
     return ok(await readPrompts(parts));

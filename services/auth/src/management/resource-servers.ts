@@ -3,7 +3,7 @@ import { z } from '@gatepost/runtime/env';
 import { audienceOf } from '../resources/audience.ts';
 import type { Api, Scope } from '../resources/store.ts';
 import { tokenDialects } from '../resources/token-dialect.ts';
-import { changeInert, sentBack, showInert } from './inert.ts';
+import { changeInert, ignoringReadOnly, showInert } from './inert.ts';
 import { inertOfResourceServer } from './inert-fields.ts';
 import { created, gone, ok, operation } from './operation.ts';
 import { checkpointQuery, chooseFields, fieldsQuery, list, ofArray, pageQuery } from './paging.ts';
@@ -24,8 +24,8 @@ const writable = {
 };
 const readOnly = ['id', 'is_system', 'client_id'];
 const change = z.strictObject(writable).partial();
-const updateBody = sentBack(change, [...readOnly, 'identifier']);
-const createBody = sentBack(
+const updateBody = ignoringReadOnly(change, [...readOnly, 'identifier']);
+const createBody = ignoringReadOnly(
   change.extend({
     identifier: z
       .string()

@@ -3,12 +3,12 @@ import { z } from '@gatepost/runtime/env';
 import { Prisma } from '../database.ts';
 import type { RoleModel } from '../generated/models.ts';
 import { newRoleId } from '../roles/role-id.ts';
-import { sentBack } from './inert.ts';
+import { ignoringReadOnly } from './inert.ts';
 import { created, gone, ok, operation } from './operation.ts';
 import { checkpointQuery, list, ofArray, pageQuery, type Source } from './paging.ts';
 import type { Parts } from './parts.ts';
 import {
-  checkHeld,
+  checkPermissionsHeld,
   givenPermissions,
   namedPermissions,
   permissionKey,
@@ -25,8 +25,8 @@ const shape = z.strictObject({
   /** Ours, not Auth0's: everybody has the role without being assigned it. */
   is_default: z.boolean(),
 });
-const createBody = sentBack(shape.partial().required({ name: true }), ['id']);
-const updateBody = sentBack(shape.partial(), ['id']);
+const createBody = ignoringReadOnly(shape.partial().required({ name: true }), ['id']);
+const updateBody = ignoringReadOnly(shape.partial(), ['id']);
 
 export const listRoles = operation({
   query: z.strictObject({
@@ -164,7 +164,7 @@ async function loadRole({ db }: Pick<Parts, 'db'>, id = ''): Promise<RoleModel> 
 
 /** Assigning a role assigns its permissions (permissions.ts). */
 export async function checkRolesHeld(parts: Parts, ids: string[], held: ReadonlySet<string>): Promise<void> {
-  await checkHeld(parts, await parts.db.rolePermission.findMany({ where: { roleId: { in: ids } } }), held);
+  await checkPermissionsHeld(parts, await parts.db.rolePermission.findMany({ where: { roleId: { in: ids } } }), held);
 }
 
 export function presentRole(role: RoleModel): object {

@@ -1,7 +1,7 @@
 /** `sessions`: where people are signed in. A session deleted here ends at once; access that applications got through it continues. */
 import { z } from '@gatepost/runtime/env';
 import { endSessionAndTokens, sessionsEnd, sessionsEnded } from '../accounts/end-access.ts';
-import { isOver } from '../accounts/store.ts';
+import { isSessionEnded } from '../accounts/store.ts';
 import type { StoredSession } from '../adapter/sessions.ts';
 import { sessionLifetime } from '../clients/lifetimes.ts';
 import { countedFrom } from '../library/seam.ts';
@@ -16,7 +16,7 @@ export const listSessions = operation({
   async run({ parts, params, query: { from, take = 50 } }) {
     const account = await loadUser(parts, params.id);
     const stored = await parts.sessions.ofAccount(account.userId);
-    const alive = stored.filter((session) => !isOver(countedFrom(session), account));
+    const alive = stored.filter((session) => !isSessionEnded(countedFrom(session), account));
     return list(
       'sessions',
       { from, take },
@@ -61,7 +61,8 @@ export const revokeSession = operation({
 async function load({ sessions, accounts }: Parts, uid = ''): Promise<StoredSession> {
   const session = await sessions.find(uid);
   const account = session && (await accounts.find(session.accountId));
-  if (!account || isOver(countedFrom(session), account)) throw missing('session', 'The session does not exist.');
+  if (!account || isSessionEnded(countedFrom(session), account))
+    throw missing('session', 'The session does not exist.');
   return session;
 }
 

@@ -6,7 +6,7 @@ import { mfaPolicies, mfaSettingsOf } from '../factors/types.ts';
 import type { SettingsModel } from '../generated/models.ts';
 import { isSpoken, locales } from '../pages/language.ts';
 import { type SelfService, selfServiceOf } from '../self-service/settings.ts';
-import { changeInert, sentBack, showInert } from './inert.ts';
+import { changeInert, ignoringReadOnly, showInert } from './inert.ts';
 import { inertOfTenant } from './inert-fields.ts';
 import { ok, operation } from './operation.ts';
 import { chooseFields, fieldsQuery } from './paging.ts';
@@ -45,7 +45,7 @@ const change = z
     account_self_service: z.strictObject({ enabled: z.boolean(), delete: z.boolean() }).partial(),
   })
   .partial();
-const updateBody = sentBack(change, ['sandbox_versions_available', 'tenant']);
+const updateBody = ignoringReadOnly(change, ['sandbox_versions_available', 'tenant']);
 
 export const getSettings = operation({
   query: z.strictObject(fieldsQuery),

@@ -7,7 +7,7 @@ import { verificationPath } from '../accounts/verification-mail.ts';
 import type { AccountModel } from '../generated/models.ts';
 import { created, operation } from './operation.ts';
 import type { Parts } from './parts.ts';
-import { checkNotAbove } from './permissions.ts';
+import { checkTargetNotAbove } from './permissions.ts';
 import { identityOf } from './present-user.ts';
 import { badBody, ManagementProblem, missing } from './problem.ts';
 import { httpUri } from './shapes.ts';
@@ -40,7 +40,7 @@ export const createEmailVerificationTicket = operation({
     await checkClient(parts, body.client_id);
     const account = await namedAccount(parts, body);
     // A mailed code opens an account with a verified address.
-    await checkNotAbove(parts, account, held);
+    await checkTargetNotAbove(parts, account, held);
     if (!account.email) throw new ManagementProblem(400, 'operation_not_supported', 'The user has no email address.');
     const ticket = await parts.verificationTickets.issue(
       { account: stateOf(account), ...keptOf(account, body) },
@@ -63,7 +63,7 @@ export const createPasswordChangeTicket = operation({
   async run({ parts, body, scopes: held }) {
     await checkClient(parts, body.client_id);
     const account = await ownerOfPassword(parts, body);
-    await checkNotAbove(parts, account, held);
+    await checkTargetNotAbove(parts, account, held);
     const unproven = body.mark_email_as_verified !== true;
     const about = { account: stateOf(account), ...keptOf(account, body), unproven };
     const ticket = await parts.passwordTickets.issue(about, ttlOf(body));

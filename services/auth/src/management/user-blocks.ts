@@ -22,7 +22,7 @@ export const listBlocks = operation({
 
 export const unblock = operation({
   async run({ parts, params }) {
-    for (const { key } of await targetsOfUser(parts, params.id)) await parts.tries.open(key);
+    for (const { key } of await targetsOfUser(parts, params.id)) await parts.attemptLimits.open(key);
     return gone;
   },
 });
@@ -35,7 +35,7 @@ export const listBlocksByIdentifier = operation({
 export const unblockByIdentifier = operation({
   query: byIdentifier,
   async run({ parts, query }) {
-    for (const { key } of await targetsOf(parts, query.identifier)) await parts.tries.open(key);
+    for (const { key } of await targetsOf(parts, query.identifier)) await parts.attemptLimits.open(key);
     return gone;
   },
 });
@@ -67,10 +67,10 @@ async function targetsOf({ accounts, connections }: Parts, typed: string): Promi
   );
 }
 
-async function blocksOf({ tries }: Parts, targets: Target[]): Promise<object> {
+async function blocksOf({ attemptLimits }: Parts, targets: Target[]): Promise<object> {
   const blocked = await Promise.all(
     targets.map(async ({ key, identifier, connection }) =>
-      (await tries.closedFor(key)).map((ip) => ({ identifier, ...(ip !== undefined && { ip }), connection })),
+      (await attemptLimits.closedFor(key)).map((ip) => ({ identifier, ...(ip !== undefined && { ip }), connection })),
     ),
   );
   return { blocked_for: blocked.flat() };

@@ -25,7 +25,7 @@ export function checkIdentity(connection: ConnectionModel, body: CreateBody): vo
 }
 
 /** The identifier that an account needs in its connection cannot be removed. */
-export function checkStillNamed(
+export function checkKeepsIdentifier(
   account: AccountModel,
   body: UpdateBody,
   connection: ConnectionModel | undefined,
@@ -113,8 +113,8 @@ const isEmpty = (change: object | undefined) => change !== undefined && Object.k
 
 export async function hashOf(password: string, email: string | undefined): Promise<string> {
   const problem = passwordProblem(password, email ?? '');
-  if (problem === 'password_too_short') throw weak('Password is too short');
-  if (problem === 'password_too_common') throw weak('Password is too common');
+  if (problem === 'password_too_short') throw weakPassword('Password is too short');
+  if (problem === 'password_too_common') throw weakPassword('Password is too common');
   try {
     return await hashPassword(password);
   } catch (error) {
@@ -123,6 +123,6 @@ export async function hashOf(password: string, email: string | undefined): Promi
   }
 }
 
-function weak(message: string): ManagementProblem {
+function weakPassword(message: string): ManagementProblem {
   return new ManagementProblem(400, 'invalid_password', `PasswordStrengthError: ${message}`);
 }

@@ -92,7 +92,15 @@ const metadata: Record<string, Prisma.Sql> = {
   app_metadata: sql`account.app_metadata`,
 };
 /** Fields of Auth0's profiles that nobody has here. */
-const strange = new Set(['organization_id', 'multifactor', 'locale', 'gender', 'birthdate', 'description', 'verified']);
+const unsupported = new Set([
+  'organization_id',
+  'multifactor',
+  'locale',
+  'gender',
+  'birthdate',
+  'description',
+  'verified',
+]);
 
 export const userFields: Fields = {
   find(asked) {
@@ -100,7 +108,7 @@ export const userFields: Fields = {
     const [column = '', ...path] = asked.split('.');
     if (Object.hasOwn(metadata, column) && path.every((key) => key !== ''))
       return { holds: 'json', sql: metadata[column]!, path };
-    return identityField(asked) ?? (strange.has(asked) ? { holds: 'nothing' } : undefined);
+    return identityField(asked) ?? (unsupported.has(asked) ? { holds: 'nothing' } : undefined);
   },
   anywhere: ['user_id', 'email', 'username', 'phone_number', 'name', 'nickname', 'given_name', 'family_name'].map(
     (each) => fields[each]!,

@@ -8,14 +8,14 @@ import { merge } from './merge.ts';
 import { created, gone, ok, operation } from './operation.ts';
 import { chooseFields, fieldsQuery, list, pageQuery, type Source } from './paging.ts';
 import type { Parts } from './parts.ts';
-import { checkNotAbove } from './permissions.ts';
+import { checkTargetNotAbove } from './permissions.ts';
 import { type Person, presenter, presentUsers, withIdentities, withProvidersTokens } from './present-user.ts';
 import { badBody, conflict, ManagementProblem, missing } from './problem.ts';
 import { searchCondition } from './search.ts';
 import { createBody, updateBody } from './user-body.ts';
 import {
   checkIdentity,
-  checkStillNamed,
+  checkKeepsIdentifier,
   columns,
   hashOf,
   updateOf,
@@ -107,12 +107,12 @@ export const updateUser = operation({
   body: updateBody,
   async run({ parts, params, body, scopes: held }) {
     const account = await loadUser(parts, params.id);
-    if (signsIn.some((field) => body[field] !== undefined)) await checkNotAbove(parts, account, held);
+    if (signsIn.some((field) => body[field] !== undefined)) await checkTargetNotAbove(parts, account, held);
     if (body.user_id !== undefined && body.user_id !== account.userId) throw badBody('user_id cannot be changed');
     if (body.connection !== undefined && body.connection !== account.connection)
       throw badBody('a user cannot be moved to another connection');
     const connection = await parts.connections.find(account.connection);
-    checkStillNamed(account, body, connection);
+    checkKeepsIdentifier(account, body, connection);
     // Blocking or a new password signs the person out everywhere.
     const ends = body.blocked === true || body.password !== undefined;
     const mark = sessionsEnd();

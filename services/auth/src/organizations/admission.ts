@@ -42,7 +42,7 @@ export async function isMember(parts: AdmissionParts, ctx: KoaContextWithOIDC): 
 }
 
 /** Roles within the organization that this sign-in brings if it is admitted. */
-export async function rolesToCome(ctx: KoaContextWithOIDC): Promise<string[]> {
+export async function rolesAfterJoining(ctx: KoaContextWithOIDC): Promise<string[]> {
   const admission = await asked.get(ctx);
   return admission?.kind === 'newcomer' ? admission.roles : [];
 }

@@ -30,12 +30,12 @@ type Announced = { env: Env; log: Log; registry: Registry; db: Database; pool: P
 export async function openAnnouncements({ env, log, registry, db, pool, seal }: Announced): Promise<AsyncDisposable> {
   if (env.AMQP_URL === undefined)
     throw new Misconfigured('bad environment', ['ORGANIZATION_ACCOUNTS is on, but AMQP_URL is not set']);
-  const told = logOfModule(log, 'organizations');
+  const moduleLog = logOfModule(log, 'organizations');
   const { openPublisher } = await import('@gatepost/amqp/publisher'); // most gates have no broker
   const publisher = await openPublisher({
     url: env.AMQP_URL,
     name: 'gatepost-auth organizations',
-    log: told,
+    log: moduleLog,
     reconnects: reconnectCounter(registry),
     topology: organizationsTopology,
     waitForConnect: false,
@@ -53,17 +53,17 @@ export async function openAnnouncements({ env, log, registry, db, pool, seal }: 
     await publisher.publish({ ...message, contentType: 'application/jwt', body: Buffer.from(text) });
   };
   const announce = async () => {
-    for (const row of await unannounced(pool, env.WEBHOOK_API_AUDIENCE)) {
+    for (const row of await pendingAnnouncements(pool, env.WEBHOOK_API_AUDIENCE)) {
       await say(row.statement);
       await row.done();
     }
   };
-  await announceAdminsAgain(pool);
+  await reannounceAdmins(pool);
   let running: Promise<void> | undefined;
   const timer = setInterval(() => {
     if (!publisher.isConnected()) return;
     running ??= announce()
-      .catch((error) => told.warn({ error: describeError(error) }, 'organizations were not announced'))
+      .catch((error) => moduleLog.warn({ error: describeError(error) }, 'organizations were not announced'))
       .finally(() => {
         running = undefined;
       });
@@ -89,7 +89,7 @@ type Row = {
  * Who is an admin depends on the audience this gate was started with; an earlier start with another audience, or a release that accepted
  * the permission of any API, may have said otherwise.
  */
-async function announceAdminsAgain(pool: Pool): Promise<void> {
+async function reannounceAdmins(pool: Pool): Promise<void> {
   await pool.query(
     `UPDATE organizations o SET version = version + 1
       WHERE metadata ->> 'gatepost_account' = 'true' AND EXISTS (
@@ -102,7 +102,7 @@ async function announceAdminsAgain(pool: Pool): Promise<void> {
  * An admin of the account is anybody whose roles within the organization allow `admin:org` of the post's own API. Machines aside, nobody
  * else is: other APIs may use the same name for something of their own.
  */
-async function unannounced(
+async function pendingAnnouncements(
   pool: Pool,
   audience: string,
 ): Promise<{ statement: OrganizationStatement; done(): Promise<unknown> }[]> {

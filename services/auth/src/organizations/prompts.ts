@@ -16,11 +16,11 @@ type Behavior = 'no_prompt' | 'pre_login_prompt' | 'post_login_prompt';
 export function behaviorOf(
   client: Pick<OwnMetadata, 'organization_usage' | 'organization_require_behavior'>,
 ): Behavior {
-  const isOpen = client.organization_usage === 'require' || mayGoWithout(client);
+  const isOpen = client.organization_usage === 'require' || isOrganizationOptional(client);
   return isOpen ? (client.organization_require_behavior ?? 'no_prompt') : 'no_prompt';
 }
 
-export const mayGoWithout = (client: Pick<OwnMetadata, 'organization_usage'>): boolean =>
+export const isOrganizationOptional = (client: Pick<OwnMetadata, 'organization_usage'>): boolean =>
   client.organization_usage === 'allow';
 
 /** Part of an interaction's result: the person continues without an organization. */
@@ -41,7 +41,7 @@ function promptOf(name: OrganizationPrompt, behavior: Behavior) {
 function isAsked({ oidc }: KoaContextWithOIDC, behavior: Behavior): boolean {
   const client = oidc.client as Client & OwnMetadata;
   if (oidc.params?.organization || behaviorOf(client) !== behavior) return false;
-  if (!mayGoWithout(client)) return true;
+  if (!isOrganizationOptional(client)) return true;
   const hasPages = (oidc.route === 'authorization' || oidc.route === 'resume') && !oidc.prompts.has('none');
   return hasPages && !(oidc.result as WithoutOrganization | undefined)?.withoutOrganization;
 }

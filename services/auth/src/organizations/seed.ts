@@ -9,7 +9,7 @@ type Writer = Prisma.TransactionClient;
 
 /** Runs after the seed's users, roles and connections. @throws Misconfigured naming each missing member, role and connection */
 export async function applyOrganizations(db: Writer, seed: Seed): Promise<void> {
-  const known = await knownTo(db, seed.gate_organizations);
+  const known = await loadReferences(db, seed.gate_organizations);
   const problems = seed.gate_organizations.flatMap((one, index) => {
     const at = `gate_organizations[${index}]`;
     return [
@@ -28,7 +28,7 @@ export async function applyOrganizations(db: Writer, seed: Seed): Promise<void> 
   for (const given of seed.gate_organizations) await applyOrganization(db, given, known);
 }
 
-async function knownTo(db: Writer, given: SeedGateOrganization[]) {
+async function loadReferences(db: Writer, given: SeedGateOrganization[]) {
   if (given.length === 0)
     return { people: new Set<string>(), roles: new Map<string, string>(), connections: new Map<string, string>() };
   const userIds = given.flatMap(({ members }) => members.map(({ user_id }) => user_id));
@@ -47,7 +47,7 @@ async function knownTo(db: Writer, given: SeedGateOrganization[]) {
 async function applyOrganization(
   db: Writer,
   { name, display_name: displayName = '', metadata, members, connections }: SeedGateOrganization,
-  known: Awaited<ReturnType<typeof knownTo>>,
+  known: Awaited<ReturnType<typeof loadReferences>>,
 ): Promise<void> {
   const before = await db.organization.findUnique({ where: { name } });
   const { id: organizationId } =

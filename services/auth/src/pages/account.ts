@@ -41,13 +41,13 @@ export type AccountGroup = {
   buttons?: (AccountAction & { id?: string; label?: string; mark?: string; icon?: string })[];
 };
 
-type Noted = { notice?: NoticeName };
+type WithNotice = { notice?: NoticeName };
 
 export type AccountPages = {
-  account: Form & Noted & { sections: AccountSection[]; signOut: string };
+  account: Form & WithNotice & { sections: AccountSection[]; signOut: string };
   /** Posts the fields. With `provider`, their source, nothing can be changed. */
   'account-profile': Form &
-    Noted & {
+    WithNotice & {
       profile: { id: (typeof profileFields)[number]; value: string }[];
       email?: string;
       isVerified?: boolean;
@@ -55,15 +55,15 @@ export type AccountPages = {
       provider?: string;
     };
   /** Posts `email`; then, with `sentTo`, `code`, or `action=resend` or `other`. */
-  'account-email': Form & Noted & { sentTo?: string; resent?: boolean };
+  'account-email': Form & WithNotice & { sentTo?: string; resent?: boolean };
   /** `old`: posts `old_password` and `password`. `mail`: there is no password yet. `action=mail` asks for a link. */
   'account-password': Form &
-    Noted & { way: 'old' | 'mail' | 'none'; identifier: string; hasMail: boolean; passwordMinLength: number };
+    WithNotice & { way: 'old' | 'mail' | 'none'; identifier: string; hasMail: boolean; passwordMinLength: number };
   'account-list': Form &
-    Noted & { list: AccountListName; groups: AccountGroup[]; codesLeft?: number; browsers?: number };
+    WithNotice & { list: AccountListName; groups: AccountGroup[]; codesLeft?: number; browsers?: number };
   /** `download` and `deletion` are paths. */
-  'account-data': Form & Noted & { download: string; deletion?: string };
+  'account-data': Form & WithNotice & { download: string; deletion?: string };
   /** Posts `confirm=yes`. */
-  'account-delete': Form & Noted & { back: string };
+  'account-delete': Form & WithNotice & { back: string };
   'account-deleted': Record<never, never>;
 };

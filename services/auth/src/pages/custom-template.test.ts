@@ -15,7 +15,7 @@ function render(template: string, params: Record<string, string> = {}) {
     state: 'uid',
     params,
     template,
-    noteTemplateProblem: (reason) => {
+    onTemplateProblem: (reason) => {
       templateProblem = reason;
     },
   });

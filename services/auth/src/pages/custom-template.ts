@@ -25,7 +25,7 @@ const maxRenderMs = 100;
 export const templateLimits = { parseLimit: sourceMaxLength, memoryLimit: 1_000_000, renderLimit: maxRenderMs };
 
 /** What the two tags insert, and the nonce by which the page’s CSP allows the template’s styles. */
-export type Pieces = { head: string; widget: string; nonce: string };
+export type TemplateParts = { head: string; widget: string; nonce: string };
 export type Rendered = { kind: 'rendered'; html: string } | { kind: 'failed'; reason: string };
 
 /** Why a template cannot be saved; undefined if it can. */
@@ -43,7 +43,7 @@ export function checkTemplate(source: string): string | undefined {
 export function renderTenantTemplate(
   source: string,
   view: object,
-  pieces: Pieces,
+  pieces: TemplateParts,
   renderLimitMs = maxRenderMs,
 ): Rendered {
   try {
@@ -105,7 +105,9 @@ engine.registerTag(
       this.part = part === ':head' ? 'head' : 'widget';
     }
     override render(context: Context, output: Emitter): void {
-      const register = context.getRegister<{ pieces: Pieces; shown: Record<'head' | 'widget', number> }>('auth0');
+      const register = context.getRegister<{ pieces: TemplateParts; shown: Record<'head' | 'widget', number> }>(
+        'auth0',
+      );
       if (register.shown === undefined) throw new Error(`auth0:${this.part} is for pages`);
       register.shown[this.part] += 1;
       output.write(register.pieces[this.part]);

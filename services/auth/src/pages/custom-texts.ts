@@ -11,7 +11,7 @@ export type ScreenTexts = Record<string, Record<string, string>>;
 export type CustomTexts = Record<string, ScreenTexts>;
 
 /** The places of our texts: `title` on the page itself, `common.email` outside of it; `pageTitle` is the browser's. */
-type Places = Record<string, string>;
+type Placeholders = Record<string, string>;
 
 const top = { pageTitle: 'pageTitle', title: 'title', description: 'lead' };
 const form = { ...top, buttonText: 'submit' };
@@ -89,7 +89,7 @@ const factorNames = {
 const another = { pickAuthenticatorText: 'other' };
 
 /** `prompt/screen`: Auth0's keys, and our places for them. docs/reference/management-api.md lists them. */
-export const customizable: Record<string, { page: ScreenName; places: Places; values?: 'identifier' }> = {
+export const customizable: Record<string, { page: ScreenName; places: Placeholders; values?: 'identifier' }> = {
   'login/login': {
     page: 'login',
     places: {
@@ -299,8 +299,8 @@ export function checkCustomTexts(prompt: string, texts: ScreenTexts): string | u
           (name !== 'email' || known.values === 'identifier') &&
           (name !== 'connectionName' || known.places[key] === withConnection),
       );
-      const strange = text.replaceAll(/\$\{(\w+)\}/g, (whole, name) => (names.includes(name) ? '' : whole));
-      if (/[{}]/.test(strange))
+      const leftover = text.replaceAll(/\$\{(\w+)\}/g, (whole, name) => (names.includes(name) ? '' : whole));
+      if (/[{}]/.test(leftover))
         return `${path}: braces stand around values only, which are ${names.map((name) => `\${${name}}`).join(', ')}`;
     }
   }

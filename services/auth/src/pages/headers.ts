@@ -3,7 +3,7 @@ import { isLoopback } from '../http/loopback.ts';
 import { type Inline, scripts } from './assets.ts';
 
 /** A page's needs beyond the strict defaults. */
-export type Needs = {
+export type PolicyNeeds = {
   script: keyof typeof scripts;
   locale: string;
   /** Where its form may lead: the application's redirect URI, as given in the request. */
@@ -23,7 +23,7 @@ export type Needs = {
  * Nothing is cached (RFC 6749 5.1), no URL leaks by Referer (RFC 9700 4.2), and only our own scripts run. There is no
  * Cross-Origin-Opener-Policy: it would cut off the popup of `loginWithPopup` from its opener.
  */
-export function pageHeaders(needs: Needs): Record<string, string> {
+export function pageHeaders(needs: PolicyNeeds): Record<string, string> {
   return {
     'content-type': 'text/html; charset=utf-8',
     'content-language': needs.locale,
@@ -37,7 +37,7 @@ export function pageHeaders(needs: Needs): Record<string, string> {
   };
 }
 
-function policy({ script, styles, redirectUri, pictures = [], fontUrl, framedBy, nonce }: Needs): string {
+function policy({ script, styles, redirectUri, pictures = [], fontUrl, framedBy, nonce }: PolicyNeeds): string {
   const own = nonce === undefined;
   const fonts = [...(own ? [] : ["'self' data: https:"]), ...originsOf([fontUrl])];
   return [

@@ -11,7 +11,7 @@ export type Attribute = {
   value: string;
 };
 
-export type Spot =
+export type HtmlPosition =
   | { kind: 'text' }
   | { kind: 'comment' }
   /** Inside an element whose text is not parsed as HTML: `style`, `script`, `title`, `textarea`. */
@@ -46,7 +46,7 @@ export class HtmlContext {
     this.#listener = listener;
   }
 
-  get spot(): Spot {
+  get spot(): HtmlPosition {
     switch (this.#state) {
       case 'text':
         return /<\/?$/.test(this.#tail) ? { kind: 'tag' } : { kind: 'text' };

@@ -40,11 +40,11 @@ export function chooseLanguage(uiLocales = '', acceptLanguage = '', enabled: rea
 }
 
 function match(wanted: string, tags: string[]): string | undefined {
-  const whole = wanted.toLowerCase();
+  const lower = wanted.toLowerCase();
   return (
-    tags.find((tag) => tag.toLowerCase() === whole) ??
-    tags.find((tag) => primary(tag) === whole) ??
-    tags.find((tag) => primary(tag) === primary(whole))
+    tags.find((tag) => tag.toLowerCase() === lower) ??
+    tags.find((tag) => primary(tag) === lower) ??
+    tags.find((tag) => primary(tag) === primary(lower))
   );
 }
 

@@ -36,7 +36,7 @@ export type CommonContext = {
   /** The tenant's own template, if any (checked by `checkTemplate`). Ignored by pages that are no prompts. */
   template?: string | null | undefined;
   /** Told why the template could not be used, if so. */
-  noteTemplateProblem?: ((reason: string) => void) | undefined;
+  onTemplateProblem?: ((reason: string) => void) | undefined;
 };
 
 export type Tenant = { name?: string; friendly_name?: string; support_email?: string; support_url?: string };
@@ -86,7 +86,7 @@ export type FactorChoice = 'otp' | 'email' | 'sms' | 'roaming' | 'platform' | 'r
 export type IdentifierKind = 'email' | 'phone' | 'username';
 
 /** A provider for signing in: where its button leads, its name, and its logo: that of a strategy, or its own picture. */
-export type Elsewhere = { href: string; label: string; mark: string; icon?: string };
+export type ProviderButton = { href: string; label: string; mark: string; icon?: string };
 
 export type Pages = AccountPages & {
   /**
@@ -98,7 +98,7 @@ export type Pages = AccountPages & {
     kinds: IdentifierKind[];
     signup?: boolean;
     passkey?: string;
-    elsewhere?: Elsewhere[];
+    elsewhere?: ProviderButton[];
   };
   /** Posts `identifier`, `password`; `action=code` asks for a one-time code instead. `edit` leads back to the identifier. */
   password: Form & { identifier: string; edit: string; code?: boolean; forgot?: string };
@@ -108,7 +108,7 @@ export type Pages = AccountPages & {
     kinds: IdentifierKind[];
     forgot?: boolean;
     signup?: boolean;
-    elsewhere?: Elsewhere[];
+    elsewhere?: ProviderButton[];
   };
   /** Posts `code`; `action=resend` asks for another. `sentTo` is what the user typed, never what we know. `resent`: a new code is on its way. */
   code: Form & {
@@ -148,7 +148,7 @@ export type Pages = AccountPages & {
   /** A login that was proven elsewhere: `action=default` accepts it, `action=other` leads to the login page. */
   'sign-in-as': Form & { identifier: string };
   /** Posts `email`, `password`; `action=login` leads to the login and keeps the typed value. */
-  signup: Form & { email?: string; login?: boolean; passwordMinLength: number; elsewhere?: Elsewhere[] };
+  signup: Form & { email?: string; login?: boolean; passwordMinLength: number; elsewhere?: ProviderButton[] };
   /**
    * `action=default` allows, `action=deny` refuses, `action=other` lets somebody else log in. `redirectHost` is where the answer goes
    * (host and port, or a scheme). Shows the application’s logo, if it has one.

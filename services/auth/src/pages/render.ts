@@ -26,7 +26,7 @@ export function renderPage<Name extends PageName>(name: Name, context: PageConte
     const nonce = randomBytes(16).toString('base64');
     const own = renderTenantTemplate(context.template, templateContext(view), { head, widget, nonce });
     if (own.kind === 'rendered') return { html: own.html, headers: pageHeaders({ ...needs, nonce }) };
-    context.noteTemplateProblem?.(own.reason);
+    context.onTemplateProblem?.(own.reason);
   }
   return inLayout();
 

@@ -7,7 +7,7 @@ import { renderOwn } from './engine.ts';
 import { pageHeaders } from './headers.ts';
 import type { Page } from './pages.ts';
 
-export type Start = {
+export type StartPageContext = {
   issuer: string;
   /** The management API's address, and its audience. */
   management: string;
@@ -21,7 +21,7 @@ const names: Record<string, string> = {
   redis: 'Redis',
 };
 
-export function renderStart({ issuer, tenant, stores, ...start }: Start): Page {
+export function renderStart({ issuer, tenant, stores, ...start }: StartPageContext): Page {
   const base = issuer.replace(/\/?$/, '/');
   const view = {
     ...start,

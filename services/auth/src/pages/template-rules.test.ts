@@ -14,7 +14,7 @@ function shown(body: string, ext: string) {
   const page = renderPage('login', {
     ...form,
     template: shell(body),
-    noteTemplateProblem: (reason) => problems.push(reason),
+    onTemplateProblem: (reason) => problems.push(reason),
   });
   return { ...page, problems };
 }

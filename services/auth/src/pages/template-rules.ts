@@ -83,7 +83,7 @@ export function readTemplate(source: string): Reading {
 
   function readValue(token: TopLevelToken, attribute: Attribute): void {
     const { name, quoted, value } = attribute;
-    const isStart = addresses.has(name) && !leadsSomewhere(value);
+    const isStart = addresses.has(name) && !isUrlStart(value);
     if (!quoted) cut(token, `the attribute ${name} without quotes around it`);
     else if (name === 'style' || /^on/.test(name) || name === 'srcdoc') cut(token, `the attribute ${name}`);
     else if (isStart && value.replaceAll('\0', '').trim() !== '') cut(token, `the beginning of an address (${name})`);
@@ -108,7 +108,7 @@ function checkAttribute({ element, name, value }: Attribute, refuse: Refuse, ref
 }
 
 /** Whether nothing that follows can change where the URL leads. */
-function leadsSomewhere(begun: string): boolean {
+function isUrlStart(begun: string): boolean {
   return /^(https?:\/\/|mailto:|tel:|[^:]*[/?#])/i.test(begun.replaceAll('\0', '').trim());
 }
 

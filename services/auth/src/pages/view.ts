@@ -8,7 +8,7 @@ import { defaultPageBackground, defaultPrimary } from './brand-style.ts';
 import { customize } from './custom-texts.ts';
 import { fill, inertJson, type Values } from './fill.ts';
 import { chooseLanguage, locales } from './language.ts';
-import type { Branding, CommonContext, ConsentApi, Elsewhere, IdentifierKind, PageName, Pages } from './pages.ts';
+import type { Branding, CommonContext, ConsentApi, IdentifierKind, PageName, Pages, ProviderButton } from './pages.ts';
 import { screens } from './screens.ts';
 import type { ProblemName, Strings } from './strings/en.ts';
 
@@ -18,7 +18,7 @@ type AnyPage = CommonContext &
     problems?: ProblemName[];
     said?: string;
     kinds?: IdentifierKind[];
-    elsewhere?: Elsewhere[];
+    elsewhere?: ProviderButton[];
     identifier?: string;
     apis?: ConsentApi[];
     back?: string | undefined;

@@ -27,10 +27,10 @@ import { type OpenAccount, SignUpDenied } from './account.ts';
 import type { SendMessage } from './message.ts';
 
 /** What a link represents: the mailbox, and the authorization request that it continues. */
-export type Link = { connection: string; email: string; clientId: string; params: Record<string, string> };
+export type LoginLink = { connection: string; email: string; clientId: string; params: Record<string, string> };
 
 /** Long parameters are dropped; then only the application is known to lead back to. */
-type Kept = Omit<Link, 'params'> & { params?: Record<string, string>; uiLocales?: string };
+type PastLoginLink = Omit<LoginLink, 'params'> & { params?: Record<string, string>; uiLocales?: string };
 
 export type LinkParts = DeadLinkParts & {
   accounts: AccountStore;
@@ -42,7 +42,7 @@ export type LinkParts = DeadLinkParts & {
   report: Report;
 };
 
-export type SendLink = (link: Link, ip: string, languages: Languages) => Promise<'sent' | 'too_many'>;
+export type SendLink = (link: LoginLink, ip: string, languages: Languages) => Promise<'sent' | 'too_many'>;
 
 const path = '/passwordless/link';
 const ttlSeconds = 600;
@@ -85,10 +85,10 @@ export function makeLinks(parts: LinkParts): { sendLink: SendLink; router: Route
 /** Links are valid while the address still logs in the same person, in the same state, as when they were sent. */
 function makeStoredLinks({ redis, prefix, accounts }: LinkParts) {
   const key = (value: string) => `${prefix}login-link:${hashId(value)}`;
-  const past = makePastLinks<Kept>(redis, prefix, 'login-link');
-  const live = async (stored: string | null): Promise<Link | undefined> => {
+  const past = makePastLinks<PastLoginLink>(redis, prefix, 'login-link');
+  const live = async (stored: string | null): Promise<LoginLink | undefined> => {
     if (!stored) return undefined;
-    const { owner, ...link } = JSON.parse(stored) as Link & { owner: string };
+    const { owner, ...link } = JSON.parse(stored) as LoginLink & { owner: string };
     const account = await accounts.findAddressee('email', link.connection, link.email);
     return stateText(account) === owner ? link : undefined;
   };
@@ -101,10 +101,10 @@ function makeStoredLinks({ redis, prefix, accounts }: LinkParts) {
       if (link) await past.markUsed(value);
       return link;
     },
-    async store(link: Link, owner: string): Promise<string> {
+    async store(link: LoginLink, owner: string): Promise<string> {
       const value = randomBytes(32).toString('base64url');
       await redis.set(key(value), JSON.stringify({ ...link, owner }), 'EX', ttlSeconds);
-      await past.remember(value, keptOf(link));
+      await past.remember(value, pastLinkOf(link));
       return value;
     },
   };
@@ -130,7 +130,7 @@ async function sendForm(
   parts: LoginPage,
   request: Request,
   response: Response,
-  given: { value: string; link: Link; problems?: ProblemName[]; said?: string; status?: number },
+  given: { value: string; link: LoginLink; problems?: ProblemName[]; said?: string; status?: number },
 ): Promise<void> {
   const { value, link, problems = [], said, status } = given;
   const client = await parts.provider.Client.find(link.clientId);
@@ -148,13 +148,13 @@ async function login(parts: LoginPage, request: Request, response: Response): Pr
   const { stored, browserCookie } = parts;
   setRoute(response, path);
   const { ticket: value = '', csrf } = fieldsOf(request);
-  const again = () => seeOther(response, `${path}?${new URLSearchParams({ ticket: value })}`);
+  const redisplay = () => seeOther(response, `${path}?${new URLSearchParams({ ticket: value })}`);
   // The form must have been shown in this very browser, so that another site cannot post it to log somebody in.
   const browser = browserCookie.of(request.get('cookie'));
   if (!browser || !parts.csrf.matches(`${value} ${browser}`, csrf)) {
     if (await stored.find(value))
       await parts.pageMemory.note(`link ${value}`, {}, { step: path, problems: ['refused'], status: 400 });
-    return again();
+    return redisplay();
   }
   const link = await stored.redeem(value);
   const account = link && (await parts.openAccount('email', link.connection, link.email, link.clientId));
@@ -166,7 +166,7 @@ async function login(parts: LoginPage, request: Request, response: Response): Pr
       problems: ['signup_denied'],
       status: 403,
     });
-  if (!link || !account || account instanceof SignUpDenied) return again();
+  if (!link || !account || account instanceof SignUpDenied) return redisplay();
   parts.report.loggedIn(account, link.clientId, addressOf(request), ['otp']);
   const { clientId, connection } = link;
   const ticket = { account, clientId, connection, amr: ['otp'], browser };
@@ -174,13 +174,13 @@ async function login(parts: LoginPage, request: Request, response: Response): Pr
   seeOther(response, `/authorize?${new URLSearchParams(query)}`);
 }
 
-function keptOf({ params, ...link }: Link): Kept {
+function pastLinkOf({ params, ...link }: LoginLink): PastLoginLink {
   const uiLocales = params.ui_locales && { uiLocales: params.ui_locales.slice(0, 200) };
   return { ...link, ...uiLocales, ...(JSON.stringify(params).length <= keptMax && { params }) };
 }
 
 /** Parameters that the link itself determines, which the request cannot override. */
-const notTheirs = new Set(['client_id', 'connection', 'login_ticket', 'request', 'request_uri', 'email']);
+const reservedParams = new Set(['client_id', 'connection', 'login_ticket', 'request', 'request_uri', 'email']);
 const paramsMax = 30;
 
 /**
@@ -190,7 +190,7 @@ const paramsMax = 30;
 export function linkParams(given: unknown, client: Client): Record<string, string> {
   const entries = Object.entries(typeof given === 'object' && given !== null ? given : {});
   const texts = entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string');
-  const params = Object.fromEntries(texts.filter(([name]) => !notTheirs.has(name)));
+  const params = Object.fromEntries(texts.filter(([name]) => !reservedParams.has(name)));
   if (texts.length > paramsMax || tooLong(params) !== undefined)
     throw new ApiError(400, 'bad.authParams', 'too many or too long authParams', { code: 'bad.authParams' });
   const { redirect_uri } = params;

@@ -12,7 +12,7 @@ import { busy } from '../stores-away.ts';
 
 export type Channel = 'email' | 'sms';
 /** Who asks for a message, and who receives it. */
-export type Asked = {
+export type MessageTarget = {
   channel: Channel;
   connection: string;
   recipient: string;
@@ -24,15 +24,15 @@ export type Asked = {
 };
 
 export type SendMessage = (
-  request: Asked & {
+  request: MessageTarget & {
     /**
      * The content of the message; composed for everybody, so that it takes equally long for those who get none. @param owner the state of
      * the account that the recipient opens
      */
-    compose: (owner: string) => Promise<Composed>;
+    compose: (owner: string) => Promise<MessageContent>;
   },
 ) => Promise<'sent' | 'too_many'>;
-type Composed = { ttlSeconds: number } & (
+type MessageContent = { ttlSeconds: number } & (
   | { name: 'auth_email_by_code'; code: string }
   | { name: 'login_link'; url: string }
 );

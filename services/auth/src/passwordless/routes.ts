@@ -23,7 +23,7 @@ import type { ConnectionStore } from '../settings/connections.ts';
 import { busy, tooMany } from '../stores-away.ts';
 import { type OpenAccount, SignUpDenied } from './account.ts';
 import { apiCodeRequest } from './code-request.ts';
-import { type Link, linkParams, type SendLink } from './link.ts';
+import { type LoginLink, linkParams, type SendLink } from './link.ts';
 import type { Channel } from './message.ts';
 import type { SendCode } from './send-code.ts';
 
@@ -125,7 +125,7 @@ function wantsLink({ send }: Record<string, unknown>, channel: Channel): boolean
   throw new ApiError(400, 'bad.send', 'send must be code, or link for an email connection', { code: 'bad.send' });
 }
 
-function linkOf(fields: Record<string, unknown>, client: Client, { connection, recipient }: Target): Link {
+function linkOf(fields: Record<string, unknown>, client: Client, { connection, recipient }: Target): LoginLink {
   return { connection, email: recipient, clientId: client.clientId, params: linkParams(fields.authParams, client) };
 }
 

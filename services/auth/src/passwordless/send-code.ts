@@ -1,8 +1,8 @@
 /** Sends somebody a one-time code by mail or text message. */
 import { type CodeRequest, codeTtlSeconds, type OneTimeCodes } from '../accounts/one-time-code.ts';
-import type { Asked, SendMessage } from './message.ts';
+import type { MessageTarget, SendMessage } from './message.ts';
 
-export type SendCode = (request: CodeRequest & Asked) => Promise<'sent' | 'too_many'>;
+export type SendCode = (request: CodeRequest & MessageTarget) => Promise<'sent' | 'too_many'>;
 
 export function makeSendCode(parts: { codes: OneTimeCodes; sendMessage: SendMessage }): SendCode {
   return (asked) => {

@@ -8,7 +8,7 @@ import { hashId } from '../adapter/hashed.ts';
 import { defineScript } from '../redis-script.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import { isListed } from './allowlist.ts';
-import type { ProtectionEvents, Whence } from './events.ts';
+import type { AttemptOrigin, ProtectionEvents } from './events.ts';
 import { protectionOf } from './settings.ts';
 
 export type ThrottledStage = 'pre-login' | 'pre-user-registration';
@@ -25,7 +25,7 @@ export type Pass =
 
 export type AddressThrottle = {
   /** Undefined where addresses are not throttled at all; no store is asked then. */
-  take(stage: ThrottledStage, whence: Whence): Promise<Pass | undefined>;
+  take(stage: ThrottledStage, origin: AttemptOrigin): Promise<Pass | undefined>;
 };
 
 // KEYS: the bucket. ARGV: how much it holds, milliseconds for one more. Answers milliseconds to wait, 0 for one taken.
@@ -57,7 +57,7 @@ export function makeAddressThrottle(parts: {
   const bucketTake = defineScript<number>(parts.redis, 'bucketTake', takeScript, 1);
   const bucketReturn = defineScript<0>(parts.redis, 'bucketReturn', returnScript, 1);
   return {
-    async take(stage, whence) {
+    async take(stage, origin) {
       const {
         enabled,
         shields,
@@ -65,15 +65,15 @@ export function makeAddressThrottle(parts: {
         stage: stages,
       } = protectionOf(await parts.settings.load())['suspicious-ip-throttling'];
       if (!enabled) return undefined;
-      if (isListed(allowlist, whence.network)) return free;
+      if (isListed(allowlist, origin.network)) return free;
       const { max_attempts, rate } = stages[stage];
-      const key = `${parts.prefix}bucket:${stage}:${hashId(whence.network)}`;
+      const key = `${parts.prefix}bucket:${stage}:${hashId(origin.network)}`;
       const waitMs = await bucketTake(key, max_attempts, rate);
       const blocks = shields.includes('block');
       // If Redis is down, the bucket refills by itself.
       const giveBack = async () => void (await bucketReturn(key, max_attempts).catch(() => {}));
       if (waitMs === 0) return { kind: 'open', isLimited: blocks, giveBack };
-      await parts.events.throttled(stage, whence, { blocks, alerts: shields.includes('admin_notification') });
+      await parts.events.throttled(stage, origin, { blocks, alerts: shields.includes('admin_notification') });
       return blocks ? { kind: 'closed', seconds: Math.ceil(waitMs / 1000) } : free;
     },
   };

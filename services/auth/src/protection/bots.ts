@@ -9,14 +9,14 @@ import type { Risk } from './risk.ts';
 import { type Protection, protectionOf } from './settings.ts';
 
 /** The request: its stage, the person's address, the application, and the login, if one was given. */
-export type Asking = { stage: ChallengeStage; ip: string; clientId: string; login?: string | undefined };
+export type ChallengeRequest = { stage: ChallengeStage; ip: string; clientId: string; login?: string | undefined };
 
 export type Bots = {
   /** A challenge, if one is needed. @param as the stage to issue it for, where one page covers several */
-  challenge(asking: Asking, as?: ChallengeStage): Promise<string | undefined>;
+  challenge(request: ChallengeRequest, as?: ChallengeStage): Promise<string | undefined>;
   /** Whether they may go on. @param also further stages whose challenges count */
   check(
-    asking: Asking,
+    request: ChallengeRequest,
     solution: string | undefined,
     also?: readonly ChallengeStage[],
   ): Promise<'passed' | 'missing' | 'wrong'>;
@@ -43,7 +43,7 @@ export function makeBots(parts: {
 }): Bots {
   const { provider, risk } = parts;
   const rulesOf = async () => protectionOf(await parts.settings.load())['bot-detection'];
-  const isAsked = async (rules: Rules, { stage, ip, login }: Asking) => {
+  const isAsked = async (rules: Rules, { stage, ip, login }: ChallengeRequest) => {
     const policy = rules[policyOf[stage]];
     const network = networkOf(ip);
     if (policy === 'never' || isListed(rules.allowlist, network)) return false;
@@ -54,16 +54,16 @@ export function makeBots(parts: {
     );
   };
   return {
-    async challenge(asking, as = asking.stage) {
-      return (await isAsked(await rulesOf(), asking)) ? provider.issue(as) : undefined;
+    async challenge(request, as = request.stage) {
+      return (await isAsked(await rulesOf(), request)) ? provider.issue(as) : undefined;
     },
-    async check(asking, solution, also = []) {
+    async check(request, solution, also = []) {
       const rules = await rulesOf();
-      if (!(await isAsked(rules, asking))) return 'passed';
-      const isSolved = Boolean(solution) && (await provider.redeem([asking.stage, ...also], solution!));
+      if (!(await isAsked(rules, request))) return 'passed';
+      const isSolved = Boolean(solution) && (await provider.redeem([request.stage, ...also], solution!));
       const answer = isSolved ? 'passed' : solution ? 'wrong' : 'missing';
       const isMonitored = rules.monitoring_mode_enabled;
-      parts.events.challenged(asking, { answer, isMonitored });
+      parts.events.challenged(request, { answer, isMonitored });
       return isMonitored ? 'passed' : answer;
     },
     async failed(network, login) {

@@ -8,13 +8,13 @@ import type { Audit } from '../audit.ts';
 import type { Frequency } from './settings.ts';
 
 /** Where an attempt comes from: its address, the network that limits count it under, and the application. */
-export type Whence = { ip: string; network: string; clientId?: string | undefined };
+export type AttemptOrigin = { ip: string; network: string; clientId?: string | undefined };
 
 export type ProtectionEvents = {
   /** An address made more attempts than allowed. A login refused for this writes its own entry. */
-  throttled(stage: string, whence: Whence, shields: { blocks: boolean; alerts: boolean }): Promise<void>;
+  throttled(stage: string, origin: AttemptOrigin, shields: { blocks: boolean; alerts: boolean }): Promise<void>;
   /** Too many wrong passwords, and the shields do not block. */
-  notBlocked(whence: Whence, userId: string | undefined): void;
+  notBlocked(origin: AttemptOrigin, userId: string | undefined): void;
   /** Somebody was given a challenge. */
   challenged(
     asking: { stage: string; ip: string; clientId: string },
@@ -23,7 +23,7 @@ export type ProtectionEvents = {
   /** A breached password, used to sign in or chosen as a new one. A login refused for this writes its own entry. */
   leaked(
     type: 'pwd_leak' | 'signup_pwd_leak' | 'reset_pwd_leak',
-    whence: Whence,
+    origin: AttemptOrigin,
     what: { userId?: string; blocks: boolean; alerts: Frequency[] | undefined },
   ): Promise<void>;
 };

@@ -1,20 +1,20 @@
 /** Guards sign-ins and sign-ups against attacks; each part is configured by `attack-protection` (settings.ts). */
 import type { Mac } from '../keys/mac.ts';
 import { makeAddressThrottle } from './address-throttle.ts';
+import { makeAttemptLimits } from './attempt-limits.ts';
 import { makeBots } from './bots.ts';
 import { makeBreachedPasswords } from './breached/breached-passwords.ts';
 import { makeProtectionEvents } from './events.ts';
 import { makeProofOfWork } from './proof-of-work.ts';
 import { makeRisk } from './risk.ts';
 import { makeTakeSignup } from './signups.ts';
-import { makeTries } from './tries.ts';
 import { makeWarnByMail } from './warning-mail.ts';
 
 type Given = { challengeMac: Mac } & Pick<Parameters<typeof makeBreachedPasswords>[0], 'isBreached'> &
   Parameters<typeof makeProtectionEvents>[0] &
   Parameters<typeof makeWarnByMail>[0] &
   Omit<
-    Parameters<typeof makeAddressThrottle>[0] & Parameters<typeof makeTries>[0],
+    Parameters<typeof makeAddressThrottle>[0] & Parameters<typeof makeAttemptLimits>[0],
     'events' | 'throttle' | 'warnByMail' | 'bots'
   >;
 
@@ -27,7 +27,7 @@ export function makeProtection(given: Given) {
   return {
     bots,
     breached: makeBreachedPasswords({ ...given, events, warnByMail }),
-    tries: makeTries({ ...given, events, warnByMail, throttle, bots }),
+    attemptLimits: makeAttemptLimits({ ...given, events, warnByMail, throttle, bots }),
     takeSignup: makeTakeSignup({ ...given, throttle, bots }),
   };
 }

@@ -8,12 +8,12 @@ import { hashId } from '../adapter/hashed.ts';
 export type Level = 'low' | 'medium' | 'high';
 
 /** `login` as subject.ts spells it; undefined where nobody is named yet. */
-type Who = { network: string; login: string | undefined; isSignup: boolean };
+type RiskSubject = { network: string; login: string | undefined; isSignup: boolean };
 
 export type Risk = {
   failed(network: string, login: string): Promise<void>;
   signedUp(network: string): Promise<void>;
-  isRisky(level: Level, who: Who): Promise<boolean>;
+  isRisky(level: Level, subject: RiskSubject): Promise<boolean>;
 };
 
 const windowSeconds = 900;

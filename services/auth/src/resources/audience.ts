@@ -109,7 +109,7 @@ async function allowedScopes(
   const scopes = byMachine
     ? scopesOfMachine(api, client)
     : [...api.scopes.map((scope) => scope.value), ...openidScopes];
-  if (!scopes || (!byMachine && api.isSystem && !(await mayBringPeople(ctx, client, permissions))))
+  if (!scopes || (!byMachine && api.isSystem && !(await mayActForUsers(ctx, client, permissions))))
     throw new errors.AccessDenied(`client is not authorized to access ${api.identifier}`);
   return scopes;
 }
@@ -121,7 +121,7 @@ const continuing = ['authorization_code', 'refresh_token', 'urn:ietf:params:oaut
  * Whether the client may get management API tokens for people: only first-party clients, once anybody has a permission there. No other
  * API's token is exchanged for one.
  */
-async function mayBringPeople(ctx: KoaContextWithOIDC, client: OwnMetadata, permissions: PermissionStore) {
+async function mayActForUsers(ctx: KoaContextWithOIDC, client: OwnMetadata, permissions: PermissionStore) {
   const grantType = ctx.oidc.route === 'token' ? String(ctx.oidc.params?.grant_type) : undefined;
   if (!client.is_first_party || grantType === 'urn:ietf:params:oauth:grant-type:token-exchange') return false;
   return (grantType !== undefined && continuing.includes(grantType)) || permissions.openManagement();

@@ -14,7 +14,7 @@ export async function applyRoles(db: Writer, seed: Seed, scopesOf: Map<string, s
       create: { id: newRoleId(), name, description, isDefault },
       update: { description, isDefault },
     });
-    for (const { audience, scopes } of wholeOf(permissions, scopesOf)) {
+    for (const { audience, scopes } of fullPermissions(permissions, scopesOf)) {
       await db.rolePermission.deleteMany({ where: { roleId, audience, permission: { notIn: scopes } } });
       const data = scopes.map((permission) => ({ roleId, audience, permission }));
       await db.rolePermission.createMany({ data, skipDuplicates: true });
@@ -30,7 +30,7 @@ export async function applyRoles(db: Writer, seed: Seed, scopesOf: Map<string, s
   for (const { user_id: userId, roles, permissions } of seed.users) {
     const data = roles.map((name) => ({ userId, roleId: idOf.get(name)! }));
     if (data.length > 0) await db.userRole.createMany({ data, skipDuplicates: true });
-    for (const { audience, scopes } of wholeOf(permissions, scopesOf)) {
+    for (const { audience, scopes } of fullPermissions(permissions, scopesOf)) {
       await db.userPermission.deleteMany({ where: { userId, audience, permission: { notIn: scopes } } });
       const data = scopes.map((permission) => ({ userId, audience, permission }));
       await db.userPermission.createMany({ data, skipDuplicates: true });
@@ -39,6 +39,6 @@ export async function applyRoles(db: Writer, seed: Seed, scopesOf: Map<string, s
 }
 
 /** Fills in all scopes of the API if none are named. */
-function wholeOf(permissions: SeedPermissions, scopesOf: Map<string, string[]>) {
+function fullPermissions(permissions: SeedPermissions, scopesOf: Map<string, string[]>) {
   return permissions.map(({ audience, scope }) => ({ audience, scopes: scope ?? scopesOf.get(audience)! }));
 }

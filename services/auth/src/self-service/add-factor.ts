@@ -4,7 +4,7 @@
  */
 import type { Request } from 'express';
 import { isEmail, parseIdentifier } from '../accounts/identifier.ts';
-import { isStill } from '../accounts/store.ts';
+import { isUnchanged } from '../accounts/store.ts';
 import { accountClientId } from '../clients/account-client-id.ts';
 import type { Pending } from '../factors/pending.ts';
 import { isMultiFactor, multiFactorAcr } from '../factors/policy.ts';
@@ -14,7 +14,7 @@ import { askForNewKey, checkNewKey, type KeyType } from '../factors/webauthn.ts'
 import { fieldsOf } from '../http/form-fields.ts';
 import type { ProblemName } from '../pages/strings/en.ts';
 import { additions, codesPath, isOffered, pendingOf, securityPath } from './security.ts';
-import { notTheirs, type Visit } from './visit.ts';
+import { notFound, type Visit } from './visit.ts';
 
 type Step = (visit: Visit, path: string, request: Request) => Promise<void>;
 type Handler = (visit: Visit, request: Request) => Promise<void>;
@@ -35,7 +35,7 @@ export const additionPages: { path: string; needsFresh: true; show: Handler; ans
     const only =
       (step: Step): Handler =>
       async (visit, request) => {
-        if (!(await isOffered(visit, type))) throw notTheirs();
+        if (!(await isOffered(visit, type))) throw notFound();
         const { action } = request.method === 'POST' ? fieldsOf(request) : {};
         // A factor of another kind that was begun is left alone: it ends with its page.
         if (action === 'other' || action === 'skip') return leave(visit);
@@ -51,22 +51,22 @@ async function leave(visit: Visit): Promise<void> {
 }
 
 /** The factor being set up, if it is of this kind. */
-async function begunOf({ parts, owner }: Visit, type: MethodType): Promise<Pending['enrolling']> {
+async function enrollmentOf({ parts, owner }: Visit, type: MethodType): Promise<Pending['enrolling']> {
   const pending = await parts.pending.find(owner);
   return pending?.enrolling?.type === type ? pending.enrolling : undefined;
 }
 
-const keep = (visit: Visit, enrolling: NonNullable<Pending['enrolling']>) =>
-  visit.parts.pending.keep(visit.owner, { ...pendingOf(visit, [enrolling.type]), enrolling });
+const savePending = (visit: Visit, enrolling: NonNullable<Pending['enrolling']>) =>
+  visit.parts.pending.save(visit.owner, { ...pendingOf(visit, [enrolling.type]), enrolling });
 
-const again = (visit: Visit, path: string, problem: ProblemName, status?: number) =>
+const redisplay = (visit: Visit, path: string, problem: ProblemName, status?: number) =>
   visit.turnTo(path, { problems: [problem], ...(status !== undefined && { status }) });
 
 async function showOtp(visit: Visit, path: string): Promise<void> {
   const { account, settings, parts } = visit;
   // A reload shows the same key: the app may already have it.
-  const secret = (await begunOf(visit, 'totp'))?.secret ?? newTotpSecret();
-  await keep(visit, { type: 'totp', secret });
+  const secret = (await enrollmentOf(visit, 'totp'))?.secret ?? newTotpSecret();
+  await savePending(visit, { type: 'totp', secret });
   const label = account.email ?? account.username ?? account.phoneNumber ?? account.userId;
   const issuer = settings.friendlyName ?? new URL(parts.issuer).host;
   const page = { path, picture: qrPicture(totpUri({ secret, issuer, label })), key: spaced(secret), other: true };
@@ -75,11 +75,11 @@ async function showOtp(visit: Visit, path: string): Promise<void> {
 
 async function confirmOtp(visit: Visit, path: string, request: Request): Promise<void> {
   const { code = '' } = fieldsOf(request);
-  const secret = (await begunOf(visit, 'totp'))?.secret;
+  const secret = (await enrollmentOf(visit, 'totp'))?.secret;
   if (secret === undefined) return visit.turnTo(path);
-  if (!code.trim()) return again(visit, path, 'code_missing');
+  if (!code.trim()) return redisplay(visit, path, 'code_missing');
   const step = stepOf(secret, code);
-  if (step === undefined) return again(visit, path, 'code_wrong');
+  if (step === undefined) return redisplay(visit, path, 'code_wrong');
   const { userId } = visit.account;
   return enrolled(visit, { type: 'totp', amr: ['otp', 'mfa'], factor: 'otp' }, () =>
     visit.parts.factors.add({ userId, type: 'totp', secret, step }),
@@ -92,7 +92,7 @@ function showAddress(type: 'email' | 'phone'): Step {
   return async (visit, path) => {
     const outcome = await visit.recall(path);
     const channel = channelOf(type);
-    const target = (await begunOf(visit, type))?.target;
+    const target = (await enrollmentOf(visit, type))?.target;
     if (target !== undefined) {
       const sent = { sentTo: target, resend: true, resent: outcome.resent ?? false, other: true };
       return visit.show('factor-code', { path, factor: channel, ...sent }, outcome);
@@ -109,14 +109,14 @@ function showAddress(type: 'email' | 'phone'): Step {
 function enrolAddress(type: 'email' | 'phone'): Step {
   return async (visit, path, request) => {
     const { code, address, action } = fieldsOf(request);
-    const target = (await begunOf(visit, type))?.target;
+    const target = (await enrollmentOf(visit, type))?.target;
     if (target === undefined || action === 'resend')
       return sendFirstCode(visit, { path, type, typed: target ?? address });
-    if (!code?.trim()) return again(visit, path, 'code_missing');
+    if (!code?.trim()) return redisplay(visit, path, 'code_missing');
     const { parts, account, owner } = visit;
     const proof = await parts.prove.sent(account.userId, { type, target }, owner, code);
-    if (proof.kind === 'locked') return again(visit, path, 'locked', 429);
-    if (proof.kind !== 'right') return again(visit, path, proof.kind === 'expired' ? 'code_expired' : 'code_wrong');
+    if (proof.kind === 'locked') return redisplay(visit, path, 'locked', 429);
+    if (proof.kind !== 'right') return redisplay(visit, path, proof.kind === 'expired' ? 'code_expired' : 'code_wrong');
     return enrolled(visit, { type, amr: proof.amr, factor: channelOf(type) }, () =>
       parts.factors.add({ userId: account.userId, type, target }),
     );
@@ -131,13 +131,13 @@ async function sendFirstCode(
   const identifier = parseIdentifier(typed);
   const target = identifier?.kind === type ? identifier.value : undefined;
   if (target === undefined || (type === 'email' && !isEmail(target)))
-    return again(visit, path, type === 'email' ? 'email_invalid' : 'phone_invalid');
+    return redisplay(visit, path, type === 'email' ? 'email_invalid' : 'phone_invalid');
   const to = { type, target };
   const sent = await parts.sendFactorCode({ account, to, binding: owner, ip, clientId: accountClientId, languages });
-  if (sent === 'too_many') return again(visit, path, 'too_many_codes', 429);
+  if (sent === 'too_many') return redisplay(visit, path, 'too_many_codes', 429);
   parts.factorEvents.codeSent({ userId: account.userId, clientId: accountClientId, ip }, type);
-  const resent = (await begunOf(visit, type))?.target === target;
-  await keep(visit, to);
+  const resent = (await enrollmentOf(visit, type))?.target === target;
+  await savePending(visit, to);
   return visit.turnTo(path, { resent });
 }
 
@@ -145,7 +145,7 @@ function showKey(type: KeyType): Step {
   return async (visit, path) => {
     const { parts, account, settings } = visit;
     const asked = await askForNewKey(parts, { account, type, settings });
-    await keep(visit, { type, challenge: asked.challenge });
+    await savePending(visit, { type, challenge: asked.challenge });
     const kind = type === 'passkey' ? ('passkey' as const) : ('key' as const);
     const page = { path, kind, options: JSON.stringify(asked), other: kind === 'key' };
     return visit.show('enrol-key', page, await visit.recall(path));
@@ -161,9 +161,9 @@ function enrolKey(type: KeyType): Step {
     const challenge = pending?.enrolling?.type === type ? pending.enrolling.challenge : undefined;
     if (!pending || challenge === undefined) return visit.turnTo(path);
     const key = await checkNewKey(parts, { credential, challenge, type });
-    if (!key) return again(visit, path, 'key_failed');
+    if (!key) return redisplay(visit, path, 'key_failed');
     const proof = type === 'passkey' ? { type, factor: 'passkey' } : { type, amr: ['hwk', 'mfa'], factor: type };
-    return kept(visit, pending, proof, () => parts.factors.add({ userId: account.userId, type, ...key }));
+    return addProven(visit, pending, proof, () => parts.factors.add({ userId: account.userId, type, ...key }));
   };
 }
 
@@ -173,16 +173,17 @@ type Proven = { type: MethodType; amr?: string[]; factor: string };
 async function enrolled(visit: Visit, proven: Proven, add: () => Promise<unknown>): Promise<void> {
   const pending = await visit.parts.pending.take(visit.owner);
   if (!pending) return visit.turnTo(securityPath);
-  return kept(visit, pending, proven, add);
+  return addProven(visit, pending, proven, add);
 }
 
-async function kept(visit: Visit, pending: Pending, proven: Proven, add: () => Promise<unknown>): Promise<void> {
+async function addProven(visit: Visit, pending: Pending, proven: Proven, add: () => Promise<unknown>): Promise<void> {
   const { parts, account, session, address: ip } = visit;
   const { userId } = account;
-  if (!isStill(await parts.accounts.find(userId), pending.account)) return again(visit, securityPath, 'refused');
-  if (!(await add())) return again(visit, securityPath, 'factor_refused');
+  if (!isUnchanged(await parts.accounts.find(userId), pending.account))
+    return redisplay(visit, securityPath, 'refused');
+  if (!(await add())) return redisplay(visit, securityPath, 'factor_refused');
   parts.factorEvents.enrolled({ userId, clientId: accountClientId, ip }, proven.factor);
-  visit.tell({ name: 'factor_added', factor: proven.type });
+  visit.notify({ name: 'factor_added', factor: proven.type });
   // Its owner has just proven it in this very session, so the session is not asked for it again.
   if (proven.amr && !isMultiFactor(session.amr)) {
     session.amr = [...new Set([...(session.amr ?? []), ...proven.amr])];
@@ -193,7 +194,7 @@ async function kept(visit: Visit, pending: Pending, proven: Proven, add: () => P
   if (!wantsCodes || (await parts.factors.recoveryCodesLeft(userId)) > 0)
     return visit.turnTo(securityPath, { notice: 'added' });
   const recoveryCodes = await parts.factors.makeRecoveryCodes(userId);
-  await parts.pending.keep(visit.owner, { ...pendingOf(visit, []), recoveryCodes });
+  await parts.pending.save(visit.owner, { ...pendingOf(visit, []), recoveryCodes });
   return visit.turnTo(codesPath);
 }
 
@@ -204,6 +205,6 @@ export async function showCodes(visit: Visit): Promise<void> {
   return visit.show('recovery-codes', { path: codesPath, codes: pending.recoveryCodes });
 }
 
-export async function leaveCodes(visit: Visit): Promise<void> {
+export async function confirmCodesSaved(visit: Visit): Promise<void> {
   return leave(visit);
 }

@@ -4,7 +4,7 @@ import { accountClientId } from '../clients/account-client-id.ts';
 import { fieldsOf } from '../http/form-fields.ts';
 import type { AccountItem } from '../pages/account.ts';
 import { audienceOf } from '../resources/audience.ts';
-import { notTheirs, type Visit } from './visit.ts';
+import { notFound, type Visit } from './visit.ts';
 
 const path = '/account/applications';
 const shownMax = 100;
@@ -20,7 +20,7 @@ export async function showApplications(visit: Visit): Promise<void> {
 export async function disconnect(visit: Visit, request: Request): Promise<void> {
   const { parts, account } = visit;
   const { id = '' } = fieldsOf(request);
-  if (!(await connectedTo(visit)).some(({ client_id }) => client_id === id)) throw notTheirs();
+  if (!(await connectedTo(visit)).some(({ client_id }) => client_id === id)) throw notFound();
   await parts.db.consent.deleteMany({ where: { userId: account.userId, clientId: id } });
   await parts.endAccess(account.userId, id);
   visit.note('sapi', { operation: 'DELETE account/applications', target: id });

@@ -1,5 +1,5 @@
 /** A person's own stored data: everything about the account except what authenticates them. */
-import { accountClaims, isOver } from '../accounts/store.ts';
+import { accountClaims, isSessionEnded } from '../accounts/store.ts';
 import { countedFrom } from '../library/seam.ts';
 import { connectedTo } from './applications.ts';
 import { selfServiceOf } from './settings.ts';
@@ -67,7 +67,7 @@ async function dataOf(visit: Visit): Promise<object> {
       last_used_at: lastUsedAt,
     })),
     sessions: sessions
-      .filter((each) => !isOver(countedFrom(each), account))
+      .filter((each) => !isSessionEnded(countedFrom(each), account))
       .map(({ uid, loginTs, device }) => ({ id: uid, authenticated_at: new Date(loginTs * 1000), device })),
     applications,
     roles: roles.map(({ role }) => role.name),

@@ -1,14 +1,14 @@
 /** Where a person is signed in. Ending a session here also ends the access that applications got through it. */
 import type { Request } from 'express';
 import { endSessionAndTokens, sessionsEnd, sessionsEnded } from '../accounts/end-access.ts';
-import { isOver } from '../accounts/store.ts';
+import { isSessionEnded } from '../accounts/store.ts';
 import type { StoredSession } from '../adapter/sessions.ts';
 import { sessionLifetime } from '../clients/lifetimes.ts';
 import { fieldsOf } from '../http/form-fields.ts';
 import { countedFrom } from '../library/seam.ts';
 import type { AccountItem } from '../pages/account.ts';
 import { browserOf } from './browser.ts';
-import { notTheirs, type Visit } from './visit.ts';
+import { notFound, type Visit } from './visit.ts';
 
 const path = '/account/devices';
 /** Keeps the page finite: somebody with more sessions ends all of them. */
@@ -33,7 +33,7 @@ export async function endDevices(visit: Visit, request: Request): Promise<void> 
     return visit.turnTo(path, { notice: 'signed_out' });
   }
   const found = await parts.sessions.find(id);
-  if (found?.accountId !== account.userId) throw notTheirs();
+  if (found?.accountId !== account.userId) throw notFound();
   await endSessionAndTokens(parts, found);
   visit.note('sapi', { operation: 'DELETE account/devices', target: found.uid });
   return visit.turnTo(found.uid === session.uid ? '/account' : path, { notice: 'signed_out' });
@@ -55,7 +55,7 @@ export async function endOthers({ parts, account, session }: Visit, mark: Date):
 
 async function liveSessions({ parts, account }: Visit): Promise<StoredSession[]> {
   const stored = await parts.sessions.ofAccount(account.userId);
-  return stored.filter((each) => !isOver(countedFrom(each), account));
+  return stored.filter((each) => !isSessionEnded(countedFrom(each), account));
 }
 
 function itemOf({ session }: Visit, { uid, device, iat, exp }: StoredSession): AccountItem {

@@ -44,7 +44,7 @@ export async function changeEmail(visit: Visit, request: Request): Promise<void>
     return visit.turnTo(path, { problems: ['email_taken'] });
   }
   visit.note('sce');
-  visit.tell({ name: 'email_changed' });
+  visit.notify({ name: 'email_changed' });
   await parts.pageMemory.note(ownerOf(visit), { codeTo: '' });
   return visit.turnTo('/account/profile', { notice: 'email' });
 }

@@ -11,18 +11,18 @@ import { seeOther, sendPage } from '../http/page.ts';
 import { deletionPath } from './data.ts';
 import type { AccountParts } from './parts.ts';
 import { selfServiceOf } from './settings.ts';
-import { notTheirs, type Visit } from './visit.ts';
+import { notFound, type Visit } from './visit.ts';
 
 export const deletedPath = '/account/deleted';
 
 export async function showDeletion(visit: Visit): Promise<void> {
-  if (!selfServiceOf(visit.settings).delete) throw notTheirs();
+  if (!selfServiceOf(visit.settings).delete) throw notFound();
   return visit.show('account-delete', { path: deletionPath, back: '/account/data' }, await visit.recall(deletionPath));
 }
 
 export async function deleteAccount(visit: Visit, request: Request): Promise<void> {
   const { parts, account, session, response, address: ip } = visit;
-  if (!selfServiceOf(visit.settings).delete) throw notTheirs();
+  if (!selfServiceOf(visit.settings).delete) throw notFound();
   if (fieldsOf(request).confirm !== 'yes') return visit.turnTo(deletionPath, { problems: ['confirm_missing'] });
   const { userId, incarnation } = account;
   const outcome = await remove(parts, { userId, incarnation });

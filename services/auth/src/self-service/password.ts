@@ -67,7 +67,7 @@ export async function changePassword(visit: Visit, request: Request): Promise<vo
     await parts.accounts.update(visit.account.userId, { sessionsNotBefore: mark });
   await endOthers(visit, mark);
   parts.report.passwordChanged(visit.account.userId, address);
-  parts.tellOfChange({ name: 'password_changed' }, changed, { ip: address });
+  parts.notifyOfChange({ name: 'password_changed' }, changed, { ip: address });
   await parts.people.afterPasswordChange(changed, { ip: address });
   return visit.turnTo(path, { notice: 'password' });
 }

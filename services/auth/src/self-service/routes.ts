@@ -7,7 +7,7 @@ import { fieldsOf, queryOf } from '../http/form-fields.ts';
 import { seeOther, sendPage } from '../http/page.ts';
 import { setRoute } from '../http/route.ts';
 import { showActivity } from './activity.ts';
-import { additionPages, leaveCodes, showCodes } from './add-factor.ts';
+import { additionPages, confirmCodesSaved, showCodes } from './add-factor.ts';
 import { disconnect, showApplications } from './applications.ts';
 import { callbackPath } from './client.ts';
 import { deletionPath, download, downloadPath, showData } from './data.ts';
@@ -21,7 +21,7 @@ import { changeProfile, showProfile } from './profile.ts';
 import { changeSecurity, codesPath, securityPath, showSecurity } from './security.ts';
 import { isSelfService } from './settings.ts';
 import { changeSignIns, showSignIns } from './sign-ins.ts';
-import { notTheirs, openVisit, type Visit } from './visit.ts';
+import { notFound, openVisit, type Visit } from './visit.ts';
 
 type Handler = (visit: Visit, request: Request) => Promise<void>;
 type AccountPage = { path: string; needsFresh?: boolean; show: Handler; answer?: Handler };
@@ -34,7 +34,7 @@ const pages: AccountPage[] = [
   { path: '/account/password', show: showPassword, answer: changePassword },
   { path: securityPath, needsFresh: true, show: showSecurity, answer: changeSecurity },
   ...additionPages,
-  { path: codesPath, needsFresh: true, show: showCodes, answer: leaveCodes },
+  { path: codesPath, needsFresh: true, show: showCodes, answer: confirmCodesSaved },
   { path: '/account/sign-ins', needsFresh: true, show: showSignIns, answer: changeSignIns },
   { path: '/account/devices', show: showDevices, answer: endDevices },
   { path: '/account/applications', show: showApplications, answer: disconnect },
@@ -51,7 +51,7 @@ export function makeAccountRoutes(parts: AccountParts): Router {
   const router = Router();
   const open = async (request: Request, response: Response, { path, needsFresh = false }: AccountPage) => {
     setRoute(response, path);
-    if (!isSelfService(await parts.settings.load())) throw notTheirs();
+    if (!isSelfService(await parts.settings.load())) throw notFound();
     const visit = await openVisit(parts, { request, response, path, needsFresh });
     if (!visit) return undefined;
     const { max, windowSeconds } = perPerson;
@@ -75,7 +75,7 @@ export function makeAccountRoutes(parts: AccountParts): Router {
       await answer(visit, request);
     });
   }
-  router.get(callbackPath, (request, response) => comeBack(parts, request, response));
+  router.get(callbackPath, (request, response) => handleSignInCallback(parts, request, response));
   router.get(deletedPath, (request, response) => {
     setRoute(response, deletedPath);
     return showDeleted(parts, request, response);
@@ -84,7 +84,7 @@ export function makeAccountRoutes(parts: AccountParts): Router {
 }
 
 /** Returns from the sign-in to the page that needed it. */
-async function comeBack(parts: AccountParts, request: Request, response: Response): Promise<void> {
+async function handleSignInCallback(parts: AccountParts, request: Request, response: Response): Promise<void> {
   setRoute(response, callbackPath);
   const { state = '', error } = queryOf(request);
   const path = pages.find((page) => page.path === state)?.path ?? '/account';

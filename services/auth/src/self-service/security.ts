@@ -7,7 +7,7 @@ import { hasSecondFactor, isEnabled, type MethodType, mfaSettingsOf, type Second
 import { fieldsOf } from '../http/form-fields.ts';
 import type { AccountGroup, AccountItem } from '../pages/account.ts';
 import type { AccountText } from '../pages/strings/en.ts';
-import { notTheirs, type Visit } from './visit.ts';
+import { notFound, type Visit } from './visit.ts';
 
 export const securityPath = '/account/security';
 export const codesPath = `${securityPath}/recovery-codes`;
@@ -95,9 +95,9 @@ async function remove(visit: Visit, id: string): Promise<void> {
   const { parts, account, address: ip } = visit;
   const { userId } = account;
   const method = await parts.factors.find(userId, id);
-  if (!method || !(await parts.factors.remove(userId, id))) throw notTheirs();
+  if (!method || !(await parts.factors.remove(userId, id))) throw notFound();
   parts.factorEvents.removed({ userId, clientId: accountClientId, ip }, method.type);
-  visit.tell({ name: 'factor_removed', factor: method.type as MethodType });
+  visit.notify({ name: 'factor_removed', factor: method.type as MethodType });
   return visit.turnTo(securityPath, { notice: 'removed' });
 }
 
@@ -107,7 +107,7 @@ async function rename(visit: Visit, id: string, typed: string): Promise<void> {
   const name = typed.trim();
   if (name.length > nameMax) return visit.turnTo(securityPath, { problems: ['text_too_long'] });
   const renamed = await visit.parts.factors.rename(visit.account.userId, id, name || null);
-  if (!renamed) throw notTheirs();
+  if (!renamed) throw notFound();
   visit.note('sapi', { operation: 'PATCH account/security', target: id });
   return visit.turnTo(securityPath, { notice: 'saved' });
 }
@@ -117,9 +117,9 @@ async function makeCodes(visit: Visit): Promise<void> {
   const isAllowed = hasSecondFactor(account.factors) && mfaSettingsOf(visit.settings).factors['recovery-code'];
   if (!isAllowed) return visit.turnTo(securityPath);
   const recoveryCodes = await parts.factors.makeRecoveryCodes(account.userId);
-  await parts.pending.keep(visit.owner, { ...pendingOf(visit, []), recoveryCodes });
+  await parts.pending.save(visit.owner, { ...pendingOf(visit, []), recoveryCodes });
   visit.note('sapi', { operation: 'POST account/recovery-codes' });
-  visit.tell({ name: 'recovery_codes_changed' });
+  visit.notify({ name: 'recovery_codes_changed' });
   return visit.turnTo(codesPath);
 }
 

@@ -10,7 +10,7 @@ import type { ProblemName } from '../pages/strings/en.ts';
 import { UpstreamFailure } from '../upstream/failure.ts';
 import { buttonsOf, labelOf } from '../upstream/offered.ts';
 import { isUpstream } from '../upstream/strategies.ts';
-import { notTheirs, type Visit } from './visit.ts';
+import { notFound, type Visit } from './visit.ts';
 
 const path = '/account/sign-ins';
 
@@ -43,27 +43,27 @@ const problems = new Map<string, ProblemName>([
 
 export async function changeSignIns(visit: Visit, request: Request): Promise<void> {
   const { action, id = '' } = fieldsOf(request);
-  if (action === 'link') return leaveToLink(visit, id);
+  if (action === 'link') return redirectToLink(visit, id);
   if (action !== 'unlink') return visit.turnTo(path);
   const { parts, account } = visit;
   const leaving = (await linkedTo(visit)).find(({ userId }) => userId === id);
   try {
     await unlink(parts, account.userId, ({ user_id }) => user_id === id);
   } catch (error) {
-    if (error instanceof ManagementProblem && error.statusCode === 404) throw notTheirs();
+    if (error instanceof ManagementProblem && error.statusCode === 404) throw notFound();
     throw error;
   }
   visit.note('sapi', { operation: 'DELETE account/sign-ins', target: id });
   const connection = (await parts.connections.list()).find(({ name }) => name === leaving?.connection);
-  if (connection) visit.tell({ name: 'factor_removed', provider: labelOf(connection) });
+  if (connection) visit.notify({ name: 'factor_removed', provider: labelOf(connection) });
   // This session has ended too: it may have begun with the removed identity.
   return visit.turnTo(path);
 }
 
-async function leaveToLink(visit: Visit, name: string): Promise<void> {
+async function redirectToLink(visit: Visit, name: string): Promise<void> {
   const { parts, account, session, response } = visit;
   const offered = offeredTo(await parts.connections.list(), [account, ...(await linkedTo(visit))]);
-  if (!offered.some(({ id }) => id === name)) throw notTheirs();
+  if (!offered.some(({ id }) => id === name)) throw notFound();
   try {
     const whose = { accountId: account.userId, sessionUid: session.uid, returnTo: path };
     seeOther(response, await parts.linking.begin(name, whose));

@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { baseUrlOf } from '@gatepost/runtime/issuer';
 import type { Request, Response } from 'express';
 import type { Session } from 'oidc-provider';
-import { isOver } from '../accounts/store.ts';
+import { isSessionEnded } from '../accounts/store.ts';
 import { accountClientId } from '../clients/account-client-id.ts';
 import { sessionLifetime } from '../clients/lifetimes.ts';
 import { freshSeconds } from '../factors/fresh.ts';
@@ -69,7 +69,7 @@ export type Visit = {
   /** Logs that this person did this here. */
   note(type: LogType, details?: Record<string, unknown>): void;
   /** Reports the change by mail, to the address that the account had when this visit began. */
-  tell(change: AccountChange): void;
+  notify(change: AccountChange): void;
 };
 
 /** @param needsFresh whether the page changes how somebody authenticates. @returns undefined, after answering, if they must sign in first */
@@ -80,7 +80,7 @@ export async function openVisit(
   const settings = await parts.settings.load();
   const session = (await parts.provider.Session.get(parts.provider.createContext(request, response))) as OwnSession;
   const account = session.accountId ? await parts.accounts.find(session.accountId) : undefined;
-  const lacks = await lackOf(parts, { session, account, settings, needsFresh });
+  const lacks = await missingProof(parts, { session, account, settings, needsFresh });
   if (lacks) {
     seeOther(response, signInAddress(parts, path, lacks));
     return undefined;
@@ -89,13 +89,13 @@ export async function openVisit(
 }
 
 /** Parameters of the authorization request that supplies what is missing; undefined if nothing is. */
-async function lackOf(
+async function missingProof(
   parts: AccountParts,
   given: { session: OwnSession; account: AccountModel | undefined; settings: SettingsModel; needsFresh: boolean },
 ): Promise<Record<string, string> | undefined> {
   const { session, account, settings, needsFresh } = given;
   const isOpen = account && !account.blocked && account.linkedTo === null;
-  if (!isOpen || isOver(countedFrom(session), account) || session.past(sessionLifetime.absolute)) return {};
+  if (!isOpen || isSessionEnded(countedFrom(session), account) || session.past(sessionLifetime.absolute)) return {};
   // Actions that decide who signs in also decide about these pages: otherwise a session would outlive the sign-in that they refuse.
   if (!session.isAdmitted && (await parts.postLogin.isBound())) return {};
   const { amr, isRemembered = false } = session;
@@ -170,9 +170,9 @@ function makeVisit(
         ...(details && { details }),
       });
     },
-    tell: (change) => parts.tellOfChange(change, account, { ip: address }),
+    notify: (change) => parts.notifyOfChange(change, account, { ip: address }),
   };
 }
 
 /** For things that do not exist or belong to somebody else: the answer does not reveal which. */
-export const notTheirs = () => new ApiError(404, 'not_found', 'there is nothing of yours at this address');
+export const notFound = () => new ApiError(404, 'not_found', 'there is nothing of yours at this address');

@@ -30,7 +30,7 @@ export function brandingOf({ branding, pictureUrl }: Pick<SettingsModel, 'brandi
 }
 
 /** For a sign-in within an organization: its logo and colours, or the tenant's where it has none. */
-export function brandingWithin(
+export function brandingForOrganization(
   settings: Pick<SettingsModel, 'branding' | 'pictureUrl'>,
   organization: Pick<OrganizationModel, 'branding'>,
 ): Branding {

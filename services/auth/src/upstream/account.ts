@@ -9,13 +9,13 @@ import type { SettingsStore } from '../settings/store.ts';
 import type { Remote } from './discovery.ts';
 import type { Tokens } from './exchange.ts';
 import { UpstreamFailure } from './failure.ts';
-import { type Profile, profileOf, type Said, subjectOf } from './profile.ts';
+import { type Profile, type ProviderClaims, profileOf, subjectOf } from './profile.ts';
 import { userIdOf } from './strategies.ts';
 import type { UpstreamTokens } from './tokens.ts';
 
 export type OpenUpstreamAccount = (
   remote: Remote,
-  answered: { said: Said; tokens: Tokens },
+  answered: { claims: ProviderClaims; tokens: Tokens },
   /** Linking is not a sign-up. */
   options?: { isLink?: boolean },
 ) => Promise<{ account: AccountModel; isNew: boolean }>;
@@ -24,19 +24,19 @@ type Parts = { accounts: AccountStore; settings: SettingsStore; upstreamTokens: 
 
 /** @returns the account of that identity, even if it is linked to another. @throws UpstreamFailure */
 export function makeOpenUpstreamAccount({ accounts, settings, upstreamTokens }: Parts): OpenUpstreamAccount {
-  return async (remote, { said, tokens }, { isLink = false } = {}) => {
-    const userId = userIdOf(remote, subjectOf(remote, said));
-    const profile = profileOf(remote, said);
+  return async (remote, { claims, tokens }, { isLink = false } = {}) => {
+    const userId = userIdOf(remote, subjectOf(remote, claims));
+    const profile = profileOf(remote, claims);
     const known = await accounts.find(userId);
     const account = known ? await updated(known) : await created();
     if (account.connection !== remote.name) throw new UpstreamFailure('taken');
     if (account.blocked) throw new UpstreamFailure('blocked');
-    if (remote.options.federated_connections_access_tokens?.active) await upstreamTokens.keep(userId, tokens);
+    if (remote.options.federated_connections_access_tokens?.active) await upstreamTokens.save(userId, tokens);
     return { account, isNew: !known };
 
     /** A directory decides for itself who is in it; with other providers a first sign-in is a sign-up. */
     async function created(): Promise<AccountModel> {
-      if (!isLink && remote.known.kind === 'social' && !(await settings.load()).allowSignup)
+      if (!isLink && remote.definition.kind === 'social' && !(await settings.load()).allowSignup)
         throw new UpstreamFailure('no_signup');
       const made = await accounts.create({ ...profile, userId, connection: remote.name });
       // Two windows may finish at once.

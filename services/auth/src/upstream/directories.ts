@@ -25,7 +25,7 @@ export function commonEndpointOf(
 }
 
 /** Whether anybody can create an account that this connection lets in. */
-export function isForAnybody(
+export function allowsAnyDirectory(
   strategy: string,
   options: Pick<Options, 'tenant_domain' | 'tenantId' | 'use_common_endpoint' | 'allowed_tenants'>,
 ): boolean {
@@ -44,7 +44,7 @@ export function isFormOfIssuer(issuer: string, base: string): boolean {
 }
 
 /** Whether it is the issuer of one of the directories. */
-export function isOfForm(issuer: string, form: string): boolean {
+export function matchesTemplate(issuer: string, form: string): boolean {
   const [before = '', after = ''] = form.split(place);
   return (
     issuer.startsWith(before) &&

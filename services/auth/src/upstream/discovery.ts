@@ -11,16 +11,16 @@ import { isLoopback } from '../http/loopback.ts';
 import { AnswerTooLarge, makeAnsweredFetch } from '../http/outside-fetch.ts';
 import { appleSecret } from './apple.ts';
 import { clientKey } from './client-key.ts';
-import { commonConfiguration, commonEndpointOf, isForAnybody, isFormOfIssuer } from './directories.ts';
+import { allowsAnyDirectory, commonConfiguration, commonEndpointOf, isFormOfIssuer } from './directories.ts';
 import { failureOf, UpstreamFailure } from './failure.ts';
 import { type Options, openOptions, tenantOf } from './options.ts';
-import { isUpstream, type Known, type Strategy, strategies } from './strategies.ts';
+import { isUpstream, type Strategy, type StrategyDefinition, strategies } from './strategies.ts';
 
 /** A provider, ready for requests. */
 export type Remote = {
   name: string;
   strategy: Strategy;
-  known: Known;
+  definition: StrategyDefinition;
   options: Options;
   metadata: oidc.ServerMetadata;
   /** Its keys are at most five minutes old. */
@@ -84,42 +84,42 @@ export function makeRemotes({
   };
 }
 
-type Means = { seal: Seal; ask: typeof fetch; now: () => number };
+type DiscoveryParts = { seal: Seal; ask: typeof fetch; now: () => number };
 
-async function loadRemote(connection: ConnectionModel, means: Means): Promise<Remote> {
+async function loadRemote(connection: ConnectionModel, parts: DiscoveryParts): Promise<Remote> {
   const { strategy, name } = connection;
   if (!isUpstream(strategy)) throw new UpstreamFailure('misconfigured');
   let options: Options;
   try {
-    options = openOptions(connection, means.seal);
+    options = openOptions(connection, parts.seal);
   } catch (cause) {
     throw new UpstreamFailure('misconfigured', { cause });
   }
-  const known = knownOf(strategy, options);
-  const metadata = configured(known, options) ?? (await discover(strategy, known, options, means.ask));
+  const definition = definitionOf(strategy, options);
+  const metadata = configured(definition, options) ?? (await discover(strategy, definition, options, parts.ask));
   return {
     name,
     strategy,
-    known,
+    definition,
     options,
     metadata,
-    configuration: makeConfigurations({ strategy, known, options, metadata, ...means }),
+    configuration: makeConfigurations({ strategy, definition, options, metadata, ...parts }),
   };
 }
 
 /** Where anybody can create a directory or an account in it, a first sign-in is a sign-up. */
-const knownOf = (strategy: Strategy, options: Options): Known =>
-  isForAnybody(strategy, options) ? { ...strategies[strategy], kind: 'social' } : strategies[strategy];
+const definitionOf = (strategy: Strategy, options: Options): StrategyDefinition =>
+  allowsAnyDirectory(strategy, options) ? { ...strategies[strategy], kind: 'social' } : strategies[strategy];
 
 /** Metadata that need no discovery. */
-function configured(known: Known, options: Options): oidc.ServerMetadata | undefined {
-  if (known.protocol === 'oauth2') {
-    const authorization = options.authorizationURL ?? known.authorizationURL;
-    const token_endpoint = options.tokenURL ?? known.tokenURL;
+function configured(definition: StrategyDefinition, options: Options): oidc.ServerMetadata | undefined {
+  if (definition.protocol === 'oauth2') {
+    const authorization = options.authorizationURL ?? definition.authorizationURL;
+    const token_endpoint = options.tokenURL ?? definition.tokenURL;
     if (!authorization || !token_endpoint) throw new UpstreamFailure('misconfigured');
     // Without an issuer of its own, the provider is known by its authorization address.
     const isKnown = options.authorizationURL === undefined;
-    const issuer = options.issuer ?? (isKnown ? known.issuer : undefined) ?? new URL(authorization).origin;
+    const issuer = options.issuer ?? (isKnown ? definition.issuer : undefined) ?? new URL(authorization).origin;
     return { issuer, authorization_endpoint: authorization, token_endpoint };
   }
   const { issuer, authorization_endpoint, token_endpoint, jwks_uri, userinfo_endpoint, end_session_endpoint } = options;
@@ -138,14 +138,14 @@ const wellKnown = '/.well-known/openid-configuration';
 
 async function discover(
   strategy: Strategy,
-  known: Known,
+  definition: StrategyDefinition,
   options: Options,
   ask: typeof fetch,
 ): Promise<oidc.ServerMetadata> {
   const given =
     options.discovery_url ??
     options.issuer ??
-    known.discoveryUrl?.replace('{tenant}', commonEndpointOf(strategy, options) ?? tenantOf(options) ?? '');
+    definition.discoveryUrl?.replace('{tenant}', commonEndpointOf(strategy, options) ?? tenantOf(options) ?? '');
   if (!given) throw new UpstreamFailure('misconfigured');
   // Auth0 accepts the address of the document, or the one it lies below.
   const base = given.replace(/\/?(?:\.well-known\/openid-configuration)?$/, '');
@@ -202,7 +202,7 @@ function checkMetadata(
 const withoutSlash = (url: string) => url.replace(/\/$/, '');
 
 /** Renewed every few minutes: the library itself would refresh old keys only while a login waits for them. */
-function makeConfigurations({ ask, now, ...of }: Means & Described) {
+function makeConfigurations({ ask, now, ...of }: DiscoveryParts & Described) {
   let current: { configuration: Promise<oidc.Configuration>; until: number } | undefined;
   return () => {
     if (!current || now() >= current.until)
@@ -211,19 +211,19 @@ function makeConfigurations({ ask, now, ...of }: Means & Described) {
   };
 }
 
-type Described = Pick<Remote, 'strategy' | 'known' | 'options' | 'metadata'>;
+type Described = Pick<Remote, 'strategy' | 'definition' | 'options' | 'metadata'>;
 
 async function makeConfiguration(
-  { strategy, known, options, metadata }: Described,
+  { strategy, definition, options, metadata }: Described,
   ask: typeof fetch,
 ): Promise<oidc.Configuration> {
-  const authentication = authenticationOf(known, options, metadata);
+  const authentication = authenticationOf(definition, options, metadata);
   const configuration = commonEndpointOf(strategy, options)
     ? await commonConfiguration(metadata, options.client_id, authentication)
     : new oidc.Configuration(metadata, options.client_id, {}, authentication);
   configuration.timeout = timeoutSeconds;
   if (isLoopback(new URL(String(metadata.token_endpoint)))) oidc.allowInsecureRequests(configuration);
-  if (known.protocol === 'oidc') oidc.enableNonRepudiationChecks(configuration);
+  if (definition.protocol === 'oidc') oidc.enableNonRepudiationChecks(configuration);
   let keys: Promise<void> | undefined;
   const readKeys = async (address: string) => {
     const signal = AbortSignal.timeout(timeoutSeconds * 1000);
@@ -235,18 +235,22 @@ async function makeConfiguration(
   configuration[oidc.customFetch] = (async (url: string, init: RequestInit) => {
     if (url !== metadata.token_endpoint) return ask(url, init);
     // The library meets this failure again, and then fetches the keys itself.
-    if (known.protocol === 'oidc') keys ??= readKeys(String(metadata.jwks_uri)).catch(() => undefined);
+    if (definition.protocol === 'oidc') keys ??= readKeys(String(metadata.jwks_uri)).catch(() => undefined);
     const [answer] = await Promise.all([ask(url, init), keys]);
-    return known.protocol === 'oauth2' ? asError(answer) : answer;
+    return definition.protocol === 'oauth2' ? asError(answer) : answer;
   }) as oidc.CustomFetch;
   return configuration;
 }
 
-function authenticationOf(known: Known, options: Options, metadata: oidc.ServerMetadata): oidc.ClientAuth {
+function authenticationOf(
+  definition: StrategyDefinition,
+  options: Options,
+  metadata: oidc.ServerMetadata,
+): oidc.ClientAuth {
   const { client_secret: secret, token_endpoint_auth_method: method, team_id, kid, app_secret } = options;
   if (team_id && kid && app_secret) return appleSecret({ team_id, kid, app_secret });
   if (method === 'private_key_jwt')
-    return clientKey(options, { tokenEndpointAsAudience: known.unprovenEmail === true });
+    return clientKey(options, { tokenEndpointAsAudience: definition.unprovenEmail === true });
   if (!secret) return oidc.None();
   const { token_endpoint_auth_methods_supported: supported } = metadata;
   const posts = method ? method === 'client_secret_post' : (supported?.includes('client_secret_post') ?? true);

@@ -1,10 +1,10 @@
 /** Handles a provider's answer: exchanges its code for tokens, which say who signed in. */
 import * as oidc from 'openid-client';
 import type { Attempt } from './attempts.ts';
-import { checkDirectory, commonEndpointOf, isOfForm } from './directories.ts';
+import { checkDirectory, commonEndpointOf, matchesTemplate } from './directories.ts';
 import type { Remote } from './discovery.ts';
 import { failureOf, UpstreamFailure } from './failure.ts';
-import type { Said } from './profile.ts';
+import type { ProviderClaims } from './profile.ts';
 
 export type Tokens = { access_token: string; refresh_token?: string; id_token?: string; expires_at?: number };
 
@@ -13,10 +13,10 @@ export async function exchange(
   remote: Remote,
   attempt: Attempt,
   answer: URLSearchParams,
-): Promise<{ said: Said; tokens: Tokens }> {
+): Promise<{ claims: ProviderClaims; tokens: Tokens }> {
   checkIssuer(remote, answer);
   try {
-    return await (remote.known.protocol === 'oidc' ? oidcExchange : oauthExchange)(remote, attempt, answer);
+    return await (remote.definition.protocol === 'oidc' ? oidcExchange : oauthExchange)(remote, attempt, answer);
   } catch (error) {
     throw failureOf(error);
   }
@@ -28,7 +28,7 @@ function checkIssuer({ metadata, strategy, options }: Remote, answer: URLSearchP
   const isMissing = iss === null && metadata.authorization_response_iss_parameter_supported === true;
   const isCommon = commonEndpointOf(strategy, options) !== undefined;
   // The ID token says which directory it is.
-  const isIts = iss === null || (isCommon ? isOfForm(iss, metadata.issuer) : iss === metadata.issuer);
+  const isIts = iss === null || (isCommon ? matchesTemplate(iss, metadata.issuer) : iss === metadata.issuer);
   if (isMissing || !isIts) throw new UpstreamFailure('mixed_up', { detail: `iss is ${iss}, not ${metadata.issuer}` });
 }
 
@@ -48,10 +48,10 @@ async function oidcExchange(remote: Remote, attempt: Attempt, answer: URLSearchP
   const tokenset = { ...response.claims()!, ...namesOf(answer) };
   checkDirectory(remote, tokenset.tid);
   checkFresh(attempt, tokenset.auth_time);
-  const userinfo = lacks(remote, tokenset)
+  const userinfo = needsUserinfo(remote, tokenset)
     ? await oidc.fetchUserInfo(configuration, response.access_token, String(tokenset.sub))
     : {};
-  return { said: { tokenset, userinfo }, tokens: tokensOf(response) };
+  return { claims: { tokenset, userinfo }, tokens: tokensOf(response) };
 }
 
 /** Tolerates clock differences. */
@@ -66,7 +66,7 @@ function checkFresh({ freshSince, asksAuthTime }: Attempt, at: unknown): void {
 }
 
 /** Whether to ask for the person's profile: the ID token lacks something requested, and the provider has an endpoint for it. */
-function lacks({ metadata, options }: Remote, claims: Record<string, unknown>): boolean {
+function needsUserinfo({ metadata, options }: Remote, claims: Record<string, unknown>): boolean {
   if (!metadata.userinfo_endpoint) return false;
   const { mapping_mode, attributes } = options.attribute_map ?? {};
   const isMapped = mapping_mode === 'use_map' && JSON.stringify(attributes ?? {}).includes('context.userinfo.');
@@ -114,7 +114,7 @@ async function oauthExchange(remote: Remote, attempt: Attempt, answer: URLSearch
   if (typeof person !== 'object' || person === null || Array.isArray(person)) throw new UpstreamFailure('bad_profile');
   const userinfo = person as Record<string, unknown>;
   return {
-    said: { tokenset: {}, userinfo: isGithub ? ofGithub(userinfo, emails) : userinfo },
+    claims: { tokenset: {}, userinfo: isGithub ? ofGithub(userinfo, emails) : userinfo },
     tokens: tokensOf(response),
   };
 }
@@ -122,10 +122,10 @@ async function oauthExchange(remote: Remote, attempt: Attempt, answer: URLSearch
 const headers = new Headers({ accept: 'application/json' });
 
 /** A GitHub Enterprise Server has its API below its own address. */
-function userInfoUrlOf({ known, options }: Remote): string {
+function userInfoUrlOf({ definition, options }: Remote): string {
   if (options.tokenURL) return `${new URL(options.tokenURL).origin}/api/v3/user`;
-  if (!known.userInfoURL) throw new UpstreamFailure('misconfigured');
-  return known.userInfoURL;
+  if (!definition.userInfoURL) throw new UpstreamFailure('misconfigured');
+  return definition.userInfoURL;
 }
 
 /** https://docs.github.com/en/rest/users/emails: the primary address, which may be unverified. */

@@ -140,7 +140,7 @@ export function descriptionOf(failure: UpstreamFailure, connection: string): str
     .replace(/["\\]/g, "'");
 }
 
-type Coded = Error & { code?: unknown };
+type ErrorWithCode = Error & { code?: unknown };
 
 /** The UpstreamFailure for an error in the client library or below it. Other errors are returned as they are: they are ours. */
 export function failureOf(error: unknown): unknown {
@@ -158,11 +158,11 @@ export function failureOf(error: unknown): unknown {
   if (codes.some((code) => connectionErrors.has(code))) return failed('unreachable');
   if (codes.some((code) => tokenErrors.has(code))) return failed('bad_token');
   const isRemote = codes.some((code) => code.startsWith('OAUTH_')) || error instanceof oidc.ClientError;
-  return isRemote ? failed(answeredWith(chain) >= 500 ? 'out_of_order' : 'bad_answer') : error;
+  return isRemote ? failed(statusOf(chain) >= 500 ? 'out_of_order' : 'bad_answer') : error;
 }
 
 /** The status of the answer that the library did not understand. */
-function answeredWith(chain: Coded[]): number {
+function statusOf(chain: ErrorWithCode[]): number {
   return Math.max(0, ...chain.map(({ cause }) => Number((cause as { status?: unknown } | undefined)?.status) || 0));
 }
 
@@ -225,14 +225,14 @@ function ofTokenEndpoint(code: string, status: number, failed: (reason: Reason) 
 }
 
 /** Not `instanceof`: under a test runner Node's own errors come from another realm. */
-function causes(error: unknown): Coded[] {
-  const chain: Coded[] = [];
+function causes(error: unknown): ErrorWithCode[] {
+  const chain: ErrorWithCode[] = [];
   for (let each = error; types.isNativeError(each) && chain.length < 6; each = each.cause) chain.push(each);
   return chain;
 }
 
 /** Messages and codes only, never the answer itself, which may hold a token. */
-function detailOf(chain: Coded[]): string {
+function detailOf(chain: ErrorWithCode[]): string {
   const said = chain.map((each) => {
     const { error, error_description: description } = each as { error?: unknown; error_description?: unknown };
     const words = [error, description].filter((text) => typeof text === 'string').join(': ');

@@ -15,7 +15,7 @@ import type { ConnectionModel } from '../generated/models.ts';
 import { ApiError } from '../http/api-error.ts';
 import { addressOf as clientAddress } from '../http/head.ts';
 import { countedFrom } from '../library/seam.ts';
-import type { TellOfChange } from '../mail/change-notice.ts';
+import type { NotifyOfChange } from '../mail/change-notice.ts';
 import { link } from '../management/identities.ts';
 import { ManagementProblem } from '../management/problem.ts';
 import { isSelfService } from '../self-service/settings.ts';
@@ -25,9 +25,9 @@ import type { Attempt } from './attempts.ts';
 import { exchange } from './exchange.ts';
 import { failureOf, UpstreamFailure } from './failure.ts';
 import { labelOf } from './offered.ts';
-import { addressOf, answerOf, type Upstream } from './sign-in.ts';
+import { authorizationUrl, callbackParams, type Upstream } from './sign-in.ts';
 
-type Link = Extract<Attempt['for'], { kind: 'link' }>;
+type LinkAttempt = Extract<Attempt['for'], { kind: 'link' }>;
 
 export type Linking = {
   /**
@@ -35,7 +35,7 @@ export type Linking = {
    * a path of ours, with `linked=NAME`, or `link_error=` one of `already_linked`, `second_factor`, `last_administrator`, `refused`, `failed`.
    * @throws UpstreamFailure
    */
-  begin(connection: string, whose: Omit<Link, 'kind'>): Promise<string>;
+  begin(connection: string, whose: Omit<LinkAttempt, 'kind'>): Promise<string>;
   /**
    * Where the browser goes next. @throws errors.SessionNotFound when it lacks the session that asked, or the answer was already used;
    * ApiError when the tenant has closed the pages for linking
@@ -54,7 +54,7 @@ type Parts = {
   connections: ConnectionStore;
   pool: Pool;
   audit: Pick<Audit, 'add'>;
-  tellOfChange: TellOfChange;
+  notifyOfChange: NotifyOfChange;
 };
 
 export function makeLinking(parts: Parts): Linking {
@@ -63,14 +63,14 @@ export function makeLinking(parts: Parts): Linking {
     async begin(name, whose) {
       const connection = await connections.find(name);
       if (!connection) throw new UpstreamFailure('not_enabled');
-      return (await addressOf(upstream, connection, { kind: 'link', ...whose })).href;
+      return (await authorizationUrl(upstream, connection, { kind: 'link', ...whose })).href;
     },
 
     async finish(request, response, provider) {
       // The pages were closed meanwhile: nothing is requested from the provider, and nothing is linked.
       if (!isSelfService(await settings.load()))
         throw new ApiError(404, 'not_found', 'people link nothing by themselves here');
-      const answer = answerOf(request);
+      const answer = callbackParams(request);
       const state = answer.get('state') ?? '';
       const asked = await upstream.attempts.find(state);
       const session = await provider.Session.get(provider.createContext(request, response));
@@ -85,10 +85,10 @@ export function makeLinking(parts: Parts): Linking {
   };
 
   /** The identity can sign in from now on, so the account's owner is told, in case somebody else did this. */
-  async function tell(connection: ConnectionModel, accountId: string, request: Request): Promise<void> {
+  async function notifyOwner(connection: ConnectionModel, accountId: string, request: Request): Promise<void> {
     const account = await accounts.find(accountId);
     const change = { name: 'factor_added', provider: labelOf(connection) } as const;
-    if (account) parts.tellOfChange(change, account, { ip: clientAddress(request) });
+    if (account) parts.notifyOfChange(change, account, { ip: clientAddress(request) });
   }
 
   async function checkNotLast(client: PoolClient, userId: string): Promise<void> {
@@ -110,13 +110,14 @@ export function makeLinking(parts: Parts): Linking {
       if (!asker) throw new errors.SessionNotFound('the session that asked for this link is over');
       const { account } = await upstream.openAccount(remote, answered, { isLink: true });
       const owner = await accounts.ownerOf(account);
-      const isOthers = owner?.userId !== accountId;
+      const isOtherAccount = owner?.userId !== accountId;
       // An account with a second factor cannot be taken over with the first one alone.
-      if (isOthers && hasSecondFactor(account.factors)) return { link_error: 'second_factor' };
-      if (isOthers) await link({ pool }, accountId, account.userId, (client) => checkNotLast(client, account.userId));
+      if (isOtherAccount && hasSecondFactor(account.factors)) return { link_error: 'second_factor' };
+      if (isOtherAccount)
+        await link({ pool }, accountId, account.userId, (client) => checkNotLast(client, account.userId));
       const details = { operation: 'POST account/sign-ins', target: account.userId };
       audit.add({ type: 'sapi', userId: accountId, clientId: accountClientId, details });
-      if (isOthers) await tell(connection, accountId, request);
+      if (isOtherAccount) await notifyOwner(connection, accountId, request);
       return { linked: connection.name };
     } catch (error) {
       if (error instanceof LastAdministrator) return { link_error: 'last_administrator' };

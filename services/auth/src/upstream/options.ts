@@ -7,7 +7,7 @@ import { isLoopback } from '../http/loopback.ts';
 import { showInert } from '../management/inert.ts';
 import { keyAlgs } from './client-key.ts';
 import { commonEndpointOf, everybody } from './directories.ts';
-import { isUpstream, type Known, type Strategy, strategies } from './strategies.ts';
+import { isUpstream, type Strategy, type StrategyDefinition, strategies } from './strategies.ts';
 
 const address = z
   .string()
@@ -123,7 +123,7 @@ export function optionsProblem(strategy: Strategy, given: Record<string, unknown
 }
 
 function missing(strategy: Strategy, options: Options): string | undefined {
-  const known: Known = strategies[strategy];
+  const definition: StrategyDefinition = strategies[strategy];
   if (strategy === 'apple') {
     const lacking = (['team_id', 'kid', 'app_secret'] as const).find((name) => options[name] === undefined);
     return lacking && `options.${lacking} is missing: Apple takes a secret that is made of team_id, kid and app_secret`;
@@ -131,7 +131,8 @@ function missing(strategy: Strategy, options: Options): string | undefined {
   if (commonEndpointOf(strategy, options) !== undefined && !options.allowed_tenants?.length)
     return 'options.allowed_tenants is missing: the ids of the directories whose people may come, or "*" for everybody';
   if (options.token_endpoint_auth_method === 'private_key_jwt') {
-    if (known.protocol !== 'oidc') return 'options.token_endpoint_auth_method: private_key_jwt is for OpenID providers';
+    if (definition.protocol !== 'oidc')
+      return 'options.token_endpoint_auth_method: private_key_jwt is for OpenID providers';
     if (options.private_key === undefined)
       return 'options.private_key is missing: the key that signs, as PEM (PKCS #8)';
     if (!isKey(options))
@@ -154,7 +155,7 @@ function missing(strategy: Strategy, options: Options): string | undefined {
   const isStatic = options.issuer && options.authorization_endpoint && options.token_endpoint && options.jwks_uri;
   if (strategy === 'oidc' && !options.discovery_url && !isStatic && !options.issuer)
     return 'options.discovery_url is missing (or issuer, with or without authorization_endpoint, token_endpoint and jwks_uri)';
-  return known.protocol === 'oauth2' && !options.client_secret ? 'options.client_secret is missing' : undefined;
+  return definition.protocol === 'oauth2' && !options.client_secret ? 'options.client_secret is missing' : undefined;
 }
 
 /** PEM (PKCS #8), of the key type that the algorithm needs. */

@@ -7,7 +7,7 @@ import { UpstreamFailure } from './failure.ts';
 type Claims = Record<string, unknown>;
 
 /** The claims a provider returned. */
-export type Said = { tokenset: Claims; userinfo: Claims };
+export type ProviderClaims = { tokenset: Claims; userinfo: Claims };
 
 /** Columns of an account. A claim that is missing becomes null, so that values the provider dropped go away. */
 export type Profile = {
@@ -21,20 +21,20 @@ export type Profile = {
 };
 
 /** The person's id at the provider: required, and usable as part of our own id. */
-export function subjectOf(remote: Remote, said: Said): string {
-  const all = { ...said.userinfo, ...said.tokenset };
-  const named = mapped(remote, said).user_id;
-  const id = remote.known.protocol === 'oidc' ? said.tokenset.sub : (named ?? all.sub ?? all.id ?? all.user_id);
+export function subjectOf(remote: Remote, claims: ProviderClaims): string {
+  const all = { ...claims.userinfo, ...claims.tokenset };
+  const named = mapped(remote, claims).user_id;
+  const id = remote.definition.protocol === 'oidc' ? claims.tokenset.sub : (named ?? all.sub ?? all.id ?? all.user_id);
   const subject = typeof id === 'number' && Number.isSafeInteger(id) ? String(id) : id;
   if (typeof subject !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(subject)) throw new UpstreamFailure('bad_profile');
   return subject;
 }
 
-export function profileOf(remote: Remote, said: Said): Profile {
-  const own = mapped(remote, said);
-  const all: Claims = { ...said.userinfo, ...said.tokenset, ...own };
+export function profileOf(remote: Remote, claims: ProviderClaims): Profile {
+  const own = mapped(remote, claims);
+  const all: Claims = { ...claims.userinfo, ...claims.tokenset, ...own };
   // `email_verified` counts only for the address in the same set of claims.
-  const source = [own, said.tokenset, said.userinfo].find(({ email: address }) => address !== undefined);
+  const source = [own, claims.tokenset, claims.userinfo].find(({ email: address }) => address !== undefined);
   const given = text(all.email, 320)?.toLowerCase();
   const email = given !== undefined && isEmail(given) ? given : null;
   return {
@@ -49,36 +49,36 @@ export function profileOf(remote: Remote, said: Said): Profile {
 }
 
 /** Apple sends it as text. */
-function isProven({ known, options }: Remote, claim: unknown): boolean {
+function isProven({ definition, options }: Remote, claim: unknown): boolean {
   switch (options.should_trust_email_verified_connection) {
     case 'always_set_emails_as_verified':
       return true;
     case 'never_set_emails_as_verified':
       return false;
     default:
-      return !known.unprovenEmail && (claim === true || claim === 'true');
+      return !definition.unprovenEmail && (claim === true || claim === 'true');
   }
 }
 
 /** The result of the connection's own mapping: Auth0's templates (oidc), or names of fields (oauth2). */
-function mapped({ options, known }: Remote, said: Said): Claims {
+function mapped({ options, definition }: Remote, claims: ProviderClaims): Claims {
   const { attribute_map: map, fieldsMap: fields } = options;
   const made: Claims = {};
-  if (known.protocol === 'oidc' && map?.mapping_mode === 'use_map')
+  if (definition.protocol === 'oidc' && map?.mapping_mode === 'use_map')
     for (const [name, template] of Object.entries(map.attributes ?? {}))
-      if (typeof template === 'string') made[name] = filled(template, said);
-  for (const [name, field] of Object.entries(fields ?? {})) made[name] = at(said.userinfo, field.split('.'));
+      if (typeof template === 'string') made[name] = filled(template, claims);
+  for (const [name, field] of Object.entries(fields ?? {})) made[name] = at(claims.userinfo, field.split('.'));
   return Object.fromEntries(Object.entries(made).filter(([, value]) => value !== undefined));
 }
 
 /** `${context.tokenset.name}`: the value itself if the template consists of nothing else. */
-function filled(template: string, said: Said): unknown {
-  const whole = /^\$\{context\.(tokenset|userinfo)\.([\w.:/-]{1,255})\}$/.exec(template);
-  if (whole) return at(said[whole[1] as keyof Said], whole[2]!.split('.'));
+function filled(template: string, claims: ProviderClaims): unknown {
+  const single = /^\$\{context\.(tokenset|userinfo)\.([\w.:/-]{1,255})\}$/.exec(template);
+  if (single) return at(claims[single[1] as keyof ProviderClaims], single[2]!.split('.'));
   return template.replaceAll(
     /\$\{context\.(tokenset|userinfo)\.([\w.:/-]{1,255})\}/g,
-    (_, of: keyof Said, path: string) => {
-      const value = at(said[of], path.split('.'));
+    (_, of: keyof ProviderClaims, path: string) => {
+      const value = at(claims[of], path.split('.'));
       return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
     },
   );

@@ -9,7 +9,7 @@ import { fieldsOf, queryOf } from '../http/form-fields.ts';
 import { seeOther } from '../http/page.ts';
 import { setRoute } from '../http/route.ts';
 import type { Linking } from './link.ts';
-import { answerFields, type Upstream } from './sign-in.ts';
+import { callbackFields, type Upstream } from './sign-in.ts';
 
 export function makeUpstreamRoutes({
   upstream,
@@ -29,19 +29,19 @@ export function makeUpstreamRoutes({
     if (!attempt || pathOf(attempt.redirectUri) !== request.path)
       throw new errors.SessionNotFound('no sign-in waits for this answer');
     if (attempt.for.kind === 'link') return seeOther(response, await linking.finish(request, response, provider));
-    goOn(response, `/interaction/${attempt.for.uid}/callback`, answer);
+    redirectWithAnswer(response, `/interaction/${attempt.for.uid}/callback`, answer);
   });
   // A form on another site comes without our cookies; the GET that follows has them (Apple answers this way).
   router.post(paths, (request: Request, response: Response) => {
     setRoute(response, '/login/callback');
-    goOn(response, request.path, fieldsOf(request));
+    redirectWithAnswer(response, request.path, fieldsOf(request));
   });
   return router;
 }
 
 const pathOf = (uri: string) => new URL(uri).pathname;
 
-function goOn(response: Response, path: string, answer: Record<string, string | undefined>): void {
-  const given = answerFields.flatMap((name) => (answer[name] === undefined ? [] : [[name, answer[name]] as const]));
+function redirectWithAnswer(response: Response, path: string, answer: Record<string, string | undefined>): void {
+  const given = callbackFields.flatMap((name) => (answer[name] === undefined ? [] : [[name, answer[name]] as const]));
   seeOther(response, `${path}?${new URLSearchParams(given as [string, string][])}`);
 }

@@ -48,20 +48,24 @@ export function makeUpstream(parts: {
 }
 
 /** Sends the browser to the provider, or back to the application with the error. */
-export async function leaveFor(interaction: Interaction, connection: ConnectionModel, hint?: string): Promise<void> {
+export async function redirectToProvider(
+  interaction: Interaction,
+  connection: ConnectionModel,
+  hint?: string,
+): Promise<void> {
   const { upstream } = interaction.parts;
   const { params, details } = interaction;
   const given = hint ?? (typeof params.login_hint === 'string' ? params.login_hint : undefined);
   const { reasons = [] } = details.prompt;
   // A provider that accepts `max_age` decides itself whether it has passed.
   const isToldAge = isUpstream(connection.strategy) && 'maxAge' in strategies[connection.strategy];
-  const isAnew = reasons.includes('login_prompt') || (reasons.includes('max_age') && !isToldAge);
+  const reauthenticate = reasons.includes('login_prompt') || (reasons.includes('max_age') && !isToldAge);
   try {
-    const address = await addressOf(
+    const address = await authorizationUrl(
       upstream,
       connection,
       { kind: 'login', uid: interaction.uid },
-      { params, hint: given, isAnew, maxAge: maxAgeOf(params) },
+      { params, hint: given, reauthenticate, maxAge: maxAgeOf(params) },
     );
     interaction.leave(address.href);
   } catch (error) {
@@ -74,55 +78,55 @@ function maxAgeOf({ max_age: given }: Record<string, unknown>): number | undefin
 }
 
 /** Takes the connection's name from the interaction's path. */
-export async function leaveByName(interaction: Interaction, request: Request): Promise<void> {
+export async function redirectToNamedProvider(interaction: Interaction, request: Request): Promise<void> {
   const { connections } = interaction.parts;
   const connection = await connections.find(String(request.params.connection), interaction.client.clientId);
   if (!connection || !isUpstream(connection.strategy)) return interaction.turnTo('identifier');
   const { identifier } = await interaction.recall('');
-  return leaveFor(interaction, connection, identifier?.includes('@') ? identifier : undefined);
+  return redirectToProvider(interaction, connection, identifier?.includes('@') ? identifier : undefined);
 }
 
-type Asked = {
+type AuthorizationOptions = {
   params?: Record<string, unknown>;
   hint?: string | undefined;
-  isAnew?: boolean;
+  reauthenticate?: boolean;
   /** The most seconds since the person authenticated. */
   maxAge?: number | undefined;
 };
 
 /** The provider's address for this sign-in. @throws UpstreamFailure */
-export async function addressOf(
+export async function authorizationUrl(
   { remotes, attempts, callback }: Upstream,
   connection: ConnectionModel,
   purpose: Attempt['for'],
-  { params = {}, hint, isAnew = false, maxAge }: Asked = {},
+  { params = {}, hint, reauthenticate = false, maxAge }: AuthorizationOptions = {},
 ): Promise<URL> {
   const remote = await remotes.open(connection);
-  const { known, options } = remote;
+  const { definition, options } = remote;
   const redirectUri = options.own_callback ? `${callback}/${encodeURIComponent(connection.name)}` : callback;
   const nonce = oidc.randomNonce();
   const isOff = options.pkce_enabled === false || options.connection_settings?.pkce === 'disabled';
   const verifier = isOff ? undefined : oidc.randomPKCECodeVerifier();
-  const asksAuthTime = known.maxAge === true && maxAge !== undefined;
+  const asksAuthTime = definition.maxAge === true && maxAge !== undefined;
   const state = await attempts.begin({
     for: purpose,
     connection: connection.name,
     redirectUri,
     nonce,
     verifier,
-    freshSince: freshSince({ isAnew, maxAge }),
+    freshSince: freshSince({ reauthenticate, maxAge }),
     asksAuthTime,
   });
   const wanted: Record<string, string | undefined> = {
-    ...(hint && known.hint && { [known.hint]: hint }),
-    ...(isAnew && known.reauthenticate && { prompt: known.reauthenticate }),
+    ...(hint && definition.hint && { [definition.hint]: hint }),
+    ...(reauthenticate && definition.reauthenticate && { prompt: definition.reauthenticate }),
     ...(asksAuthTime && { max_age: String(maxAge) }),
     ...chosenParameters(remote, params),
     redirect_uri: redirectUri,
     scope: scopeOf(remote),
     state,
-    ...(known.protocol === 'oidc' && { nonce }),
-    ...(known.responseMode && { response_mode: known.responseMode }),
+    ...(definition.protocol === 'oidc' && { nonce }),
+    ...(definition.responseMode && { response_mode: definition.responseMode }),
     ...(verifier && {
       code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
       code_challenge_method: 'S256',
@@ -133,9 +137,12 @@ export async function addressOf(
 }
 
 /** Undefined if the time does not matter. */
-function freshSince({ isAnew, maxAge }: Pick<Asked, 'isAnew' | 'maxAge'>): number | undefined {
-  if (!isAnew && maxAge === undefined) return undefined;
-  return Math.floor(Date.now() / 1000) - (isAnew ? 0 : maxAge!);
+function freshSince({
+  reauthenticate,
+  maxAge,
+}: Pick<AuthorizationOptions, 'reauthenticate' | 'maxAge'>): number | undefined {
+  if (!reauthenticate && maxAge === undefined) return undefined;
+  return Math.floor(Date.now() / 1000) - (reauthenticate ? 0 : maxAge!);
 }
 
 /** Parameters added by the connection: constants, and ones taken from the application's own request. */
@@ -149,18 +156,19 @@ function chosenParameters({ options }: Remote, params: Record<string, unknown>):
   );
 }
 
-function scopeOf({ known, options }: Remote): string {
+function scopeOf({ definition, options }: Remote): string {
   const given = options.scope ?? [];
   const asked = typeof given === 'string' ? given.split(/[\s,]+/) : given;
-  const all = asked.filter(Boolean).length > 0 && known.label === undefined ? asked : [...known.scope, ...asked];
-  const base = known.protocol === 'oidc' ? ['openid'] : [];
+  const all =
+    asked.filter(Boolean).length > 0 && definition.label === undefined ? asked : [...definition.scope, ...asked];
+  const base = definition.protocol === 'oidc' ? ['openid'] : [];
   return [...new Set([...base, ...all.filter(Boolean)])].join(' ');
 }
 
 /** Handles the provider's answer, in the browser that left for it. */
-export async function comeBack(interaction: Interaction, request: Request): Promise<void> {
+export async function handleCallback(interaction: Interaction, request: Request): Promise<void> {
   const { parts, uid, client } = interaction;
-  const answer = answerOf(request);
+  const answer = callbackParams(request);
   const attempt = await parts.upstream.attempts.redeem(answer.get('state') ?? '');
   if (attempt?.for.kind !== 'login' || attempt.for.uid !== uid)
     throw new errors.SessionNotFound('the answer of a provider was used before, or is of another sign-in');
@@ -185,12 +193,12 @@ export async function comeBack(interaction: Interaction, request: Request): Prom
 }
 
 /** The parameters that a provider may answer with. */
-export const answerFields = ['code', 'state', 'iss', 'error', 'error_description', 'user'];
+export const callbackFields = ['code', 'state', 'iss', 'error', 'error_description', 'user'];
 
-export function answerOf(request: Request): URLSearchParams {
+export function callbackParams(request: Request): URLSearchParams {
   const { search } = new URL(request.originalUrl, 'http://gate');
   const given = new URLSearchParams(search);
-  return new URLSearchParams([...given].filter(([name]) => answerFields.includes(name)));
+  return new URLSearchParams([...given].filter(([name]) => callbackFields.includes(name)));
 }
 
 /** The application gets an OAuth error; the log says what to do. @throws errors that are not the provider's */

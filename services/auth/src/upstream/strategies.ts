@@ -5,7 +5,7 @@
 import type { ConnectionModel } from '../generated/models.ts';
 
 /** `directory`: its owner decides who is in it; elsewhere anybody can create an account. */
-export type Known = {
+export type StrategyDefinition = {
   protocol: 'oidc' | 'oauth2';
   kind: 'social' | 'directory';
   /** The provider's name, as people know it. */
@@ -89,7 +89,7 @@ export const strategies = {
     scope: ['openid', 'name', 'email'],
     responseMode: 'form_post',
   },
-} as const satisfies Record<string, Known>;
+} as const satisfies Record<string, StrategyDefinition>;
 
 export type Strategy = keyof typeof strategies;
 
@@ -107,7 +107,7 @@ export function isSocial(strategy: string): boolean {
  * contains no bar, and only one connection is named after its strategy.
  */
 export function userIdOf({ strategy, name }: Pick<ConnectionModel, 'strategy' | 'name'>, subject: string): string {
-  const isPreset = isUpstream(strategy) && (strategies[strategy] as Known).label !== undefined;
+  const isPreset = isUpstream(strategy) && (strategies[strategy] as StrategyDefinition).label !== undefined;
   return isPreset && name === strategy ? `${strategy}|${subject}` : `${strategy}|${name}|${subject}`;
 }
 

@@ -4,7 +4,7 @@ import type { Pool } from '../database.ts';
 import type { Tokens } from './exchange.ts';
 
 export type UpstreamTokens = {
-  keep(userId: string, tokens: Tokens): Promise<void>;
+  save(userId: string, tokens: Tokens): Promise<void>;
   /** By user_id; only for users who have any. */
   find(userIds: string[]): Promise<Map<string, Tokens>>;
 };
@@ -13,7 +13,7 @@ const purposeOf = (userId: string) => `upstream tokens ${userId}`;
 
 export function makeUpstreamTokens(pool: Pool, seal: Seal): UpstreamTokens {
   return {
-    async keep(userId, { id_token: _, ...tokens }) {
+    async save(userId, { id_token: _, ...tokens }) {
       await pool.query({
         name: 'upstream tokens keep',
         text: `INSERT INTO upstream_tokens (user_id, sealed) SELECT user_id, $2 FROM accounts WHERE user_id = $1
@@ -45,11 +45,11 @@ export async function resealUpstreamTokens(pool: Pool, seal: Seal): Promise<numb
     );
     if (rows.length === 0) return changed;
     for (const { user_id, sealed } of rows) {
-      const again = seal.reseal(sealed, purposeOf(user_id));
-      if (!again) continue;
+      const resealed = seal.reseal(sealed, purposeOf(user_id));
+      if (!resealed) continue;
       const { rowCount } = await pool.query(
         'UPDATE upstream_tokens SET sealed = $2 WHERE user_id = $1 AND sealed = $3',
-        [user_id, again, sealed],
+        [user_id, resealed, sealed],
       );
       changed += rowCount ?? 0;
     }

@@ -15,10 +15,10 @@ const commandsMax = 200;
 const cache = makeCacheApi();
 
 /** What a run gets beside its trigger. */
-type Given = { canRedirect: boolean; event: object };
+type ApiOptions = { canRedirect: boolean; event: object };
 
 /** @returns the object, and what was requested through it so far */
-export function makeApi(trigger: string, given: Given): { api: Api; commands(): Command[] } {
+export function makeApi(trigger: string, given: ApiOptions): { api: Api; commands(): Command[] } {
   const asked: Command[] = [];
   const record: Writes =
     (name) =>
@@ -35,7 +35,7 @@ export function makeApi(trigger: string, given: Given): { api: Api; commands(): 
   return { api, commands: () => asked };
 }
 
-function partsOf(trigger: string, given: Given, record: Writes, absent: Writes): Api {
+function partsOf(trigger: string, given: ApiOptions, record: Writes, absent: Writes): Api {
   const user = {
     setUserMetadata: record('user.setUserMetadata'),
     setAppMetadata: record('user.setAppMetadata'),

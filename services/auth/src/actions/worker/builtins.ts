@@ -30,13 +30,13 @@ export function builtins(ask: Ask, files: Files): Record<string, Builtin | undef
       names: () => Object.keys(getBuiltinModule(name) ?? {}),
     };
   };
-  const partly = (name: string, given: object) => add(name, () => hollow(name, given));
+  const partly = (name: string, given: object) => add(name, () => stubModule(name, given));
   for (const name of hollowOnes) partly(name, {});
   for (const module of emptied.map((name) => getBuiltinModule(name)!))
     for (const name of Object.getOwnPropertyNames(module)) lock(module, name);
   add('http', () => openHttp(ask).http);
   add('https', () => openHttp(ask).https);
-  const shown = withWhatPackagesAsk(globalThis.process);
+  const shown = processForPackages(globalThis.process);
   add('process', () => shown);
   partly('fs', readingOf(files));
   partly('os', system);
@@ -48,7 +48,7 @@ export function builtins(ask: Ask, files: Files): Record<string, Builtin | undef
 }
 
 /** Packages look at more of `process` than actions do, mostly while loading. None of it does anything. */
-function withWhatPackagesAsk(process: object): object {
+function processForPackages(process: object): object {
   const output = { isTTY: false, fd: -1, write: () => true };
   const same = () => process;
   const listening = { on: same, once: same, off: same, addListener: same, removeListener: same, emit: () => false };
@@ -91,7 +91,7 @@ const system = {
 };
 
 /** A module that can be loaded, destructured and inherited from; calling it reports that it is unavailable. */
-function hollow(path: string, given: object = {}): object {
+function stubModule(path: string, given: object = {}): object {
   const refuse = (): never => {
     throw new Error(`${path} is not in an action`);
   };
@@ -99,7 +99,7 @@ function hollow(path: string, given: object = {}): object {
     get(target, name) {
       if (typeof name === 'symbol' || name === 'then') return undefined;
       if (name === 'prototype') return target.prototype;
-      return Object.hasOwn(given, name) ? Reflect.get(given, name) : hollow(`${path}.${name}`);
+      return Object.hasOwn(given, name) ? Reflect.get(given, name) : stubModule(`${path}.${name}`);
     },
     apply: refuse,
     construct: refuse,

@@ -12,10 +12,10 @@ export function collectOutput(masked: (text: string) => string): { begin(): () =
     const line = masked(format(...given)).slice(0, lineMax);
     for (const lines of listeners) if (lines.length < linesMax) lines.push(line);
   };
-  const nothing = () => {};
+  const noop = () => {};
   const console = new Proxy(
     { log: say, info: say, warn: say, error: say, debug: say, trace: say, dir: say },
-    { get: (target, name) => Reflect.get(target, name) ?? nothing },
+    { get: (target, name) => Reflect.get(target, name) ?? noop },
   );
   Object.defineProperty(globalThis, 'console', { value: console, configurable: true, writable: true });
   return {

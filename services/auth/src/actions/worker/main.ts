@@ -17,12 +17,12 @@ const socket = new Socket({ fd: 3, readable: true, writable: true });
 const { parse, stringify } = JSON;
 const { setTimeout, clearTimeout } = globalThis;
 const exit = process.exit.bind(process);
-const tell = (report: Report): void => void socket.write(`${stringify(report)}\n`);
+const send = (report: Report): void => void socket.write(`${stringify(report)}\n`);
 
 // An unhandled error is the action’s own affair: it cannot be attributed to a run.
 process.on('unhandledRejection', () => {}).on('uncaughtException', () => {});
 
-const outside = makeFetch((request) => tell({ type: 'fetch', ...request }));
+const outside = makeFetch((request) => send({ type: 'fetch', ...request }));
 const require = confine(outside.fetch, socket);
 let exported: Record<string, unknown> = {};
 let secrets: Record<string, string> = {};
@@ -31,7 +31,7 @@ const output = collectOutput((text) => withoutSecrets(text, secrets));
 socket.on(
   'data',
   readLines(
-    (line) => obey(parse(line) as Order),
+    (line) => handleOrder(parse(line) as Order),
     () => exit(1),
   ),
 );
@@ -39,7 +39,7 @@ socket.on(
 socket.on('close', () => exit(0));
 socket.on('error', () => exit(0));
 
-function obey(order: Order): void {
+function handleOrder(order: Order): void {
   switch (order.type) {
     case 'load':
       load(order);
@@ -66,9 +66,9 @@ function load(order: Extract<Order, { type: 'load' }>): void {
     const body = compileFunction(order.code, names, { filename, ...importing });
     body.call(module.exports, module.exports, packages?.require ?? require, module, 'action.js', '/');
     exported = module.exports;
-    tell({ type: 'loaded' });
+    send({ type: 'loaded' });
   } catch (error) {
-    tell({ type: 'broken', message: messageOf(error) });
+    send({ type: 'broken', message: messageOf(error) });
   }
 }
 
@@ -76,7 +76,7 @@ async function run(order: Extract<Order, { type: 'run' }>): Promise<void> {
   const { run: number, trigger, handler, timeoutMs, canRedirect = false } = order;
   const said = output.begin();
   const failed = (reason: 'threw' | 'timeout' | 'absent', message: string) =>
-    tell({ type: 'failed', run: number, reason, message, output: said() });
+    send({ type: 'failed', run: number, reason, message, output: said() });
   const execute = exported[handler];
   if (typeof execute !== 'function') return failed('absent', `the action does not export ${handler}`);
   const { api, commands } = makeApi(trigger, { canRedirect, event: order.event });
@@ -88,7 +88,7 @@ async function run(order: Extract<Order, { type: 'run' }>): Promise<void> {
     const event = { ...order.event, secrets: { ...secrets }, configuration: {} };
     const ended = await Promise.race([execute(event, api), late]);
     if (ended === 'late') failed('timeout', `it took more than ${timeoutMs} ms`);
-    else tell({ type: 'done', run: number, commands: commands(), output: said() });
+    else send({ type: 'done', run: number, commands: commands(), output: said() });
   } catch (error) {
     failed('threw', messageOf(error));
   } finally {

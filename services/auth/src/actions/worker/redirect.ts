@@ -11,16 +11,16 @@ type Writes = (name: string) => (...args: unknown[]) => unknown;
 const defaultSeconds = 900;
 
 /** What such a token says about the event; captured before the action can change it. */
-type About = { issuer: unknown; subject: unknown; ip: unknown; given: Values; state: unknown };
+type RedirectClaims = { issuer: unknown; subject: unknown; ip: unknown; given: Values; state: unknown };
 
-function aboutOf(event: object): About {
+function redirectClaimsOf(event: object): RedirectClaims {
   const { request, user } = event as { request?: { query?: Values; body?: Values } & Values; user?: Values };
   const { hostname: issuer, ip, query, body } = request ?? {};
   return { issuer, subject: user?.user_id, ip, given: { ...query, ...body }, state: query?.state ?? body?.state };
 }
 
 export function makeRedirectApi(record: Writes, given: { canRedirect: boolean; event: object }) {
-  const about = aboutOf(given.event);
+  const about = redirectClaimsOf(given.event);
   const sendUserTo = record('redirect.sendUserTo');
   return {
     canRedirect: () => given.canRedirect,

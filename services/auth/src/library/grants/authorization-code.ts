@@ -1,9 +1,9 @@
 /** oidc-provider’s own grant with one more rule: an attempt with a wrong redirect URI or verifier spends the code. */
 import { errors, type Provider } from 'oidc-provider';
-import { aroundGrant } from '../seam.ts';
+import { wrapGrant } from '../seam.ts';
 
 export function registerAuthorizationCode(provider: Provider): void {
-  aroundGrant(provider, 'authorization_code', [], async (ctx, handle) => {
+  wrapGrant(provider, 'authorization_code', [], async (ctx, handle) => {
     try {
       await handle();
     } catch (error) {
@@ -11,7 +11,7 @@ export function registerAuthorizationCode(provider: Provider): void {
         const { code } = ctx.oidc.params as { code?: string };
         const found = await provider.AuthorizationCode.find(String(code), { ignoreExpiration: true });
         // Only the code’s own client can spend it; another client’s guess cannot.
-        if (found && found.clientId === ctx.oidc.client?.clientId) await found.consume().catch(ignoreSpent);
+        if (found && found.clientId === ctx.oidc.client?.clientId) await found.consume().catch(ignoreConsumed);
       }
       throw error;
     }
@@ -19,6 +19,6 @@ export function registerAuthorizationCode(provider: Provider): void {
 }
 
 /** Another request was faster; the code is spent, as it should be. */
-function ignoreSpent(error: unknown): void {
+function ignoreConsumed(error: unknown): void {
   if (!(error instanceof errors.InvalidGrant)) throw error;
 }

@@ -2,13 +2,13 @@
 import { errors, type Provider } from 'oidc-provider';
 import type { CredentialsExchange } from '../../actions/credentials-exchange.ts';
 import { audienceOf, requestedAudience } from '../../resources/audience.ts';
-import { aroundGrant, grantKit } from '../seam.ts';
+import { grantKit, wrapGrant } from '../seam.ts';
 
 /**
  * Without `scope` a machine gets all that its client grant allows; asking for more is invalid_scope, never narrowed silently.
  */
 export function registerClientCredentials(provider: Provider, actions: CredentialsExchange): void {
-  aroundGrant(provider, 'client_credentials', ['audience', 'resource'], async (ctx, handle) => {
+  wrapGrant(provider, 'client_credentials', ['audience', 'resource'], async (ctx, handle) => {
     // RFC 6749 section 4.4: for confidential clients only. Anybody who knows a public client’s name can pose as it.
     if (ctx.oidc.client!.clientAuthMethod === 'none')
       throw new errors.UnauthorizedClient('a public client has no credentials of its own');

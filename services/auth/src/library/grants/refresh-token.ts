@@ -12,7 +12,7 @@ import Provider, {
 import type { OwnMetadata } from '../../clients/metadata.ts';
 import { audienceOf, openidScopes, requestedAudience, resourceOf } from '../../resources/audience.ts';
 import type { ResourceStore } from '../../resources/store.ts';
-import { aroundGrant, grantKit as kit } from '../seam.ts';
+import { grantKit as kit, wrapGrant } from '../seam.ts';
 
 /** The API that a policy of the client lets this request have a token for, and the scopes. */
 type Allowed = { resource: string; scopes: string[] };
@@ -21,7 +21,7 @@ const allowedBy = new WeakMap<object, Allowed>();
 export function registerRefreshToken(provider: ProviderType, resources: ResourceStore): void {
   widenTokens(provider);
   widenGrants(provider);
-  aroundGrant(provider, 'refresh_token', [], async (ctx, handle) => {
+  wrapGrant(provider, 'refresh_token', [], async (ctx, handle) => {
     const audience = requestedAudience(ctx);
     const params = ctx.oidc.params as { resource?: unknown; scope?: string };
     if (audience !== undefined) params.resource ??= resourceOf(audience);

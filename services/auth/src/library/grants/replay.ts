@@ -6,7 +6,7 @@
  */
 import type { Provider } from 'oidc-provider';
 import { AlreadyConsumed } from '../../adapter/consumed.ts';
-import { aroundGrant, revokeGrant } from '../seam.ts';
+import { revokeGrant, wrapGrant } from '../seam.ts';
 
 const singleUse = {
   authorization_code: { model: 'AuthorizationCode', parameter: 'code' },
@@ -20,7 +20,7 @@ type Model = { find(value: string, options: object): Promise<{ grantId?: string 
 /** Called after the grants are registered, because it wraps all of them. */
 export function revokeOnReplay(provider: Provider): void {
   for (const [grantType, { model, parameter }] of Object.entries(singleUse))
-    aroundGrant(provider, grantType, [], async (ctx, handle) => {
+    wrapGrant(provider, grantType, [], async (ctx, handle) => {
       try {
         await handle();
       } catch (error) {

@@ -6,7 +6,7 @@
  */
 import { createHmac } from 'node:crypto';
 import Provider, { type Client, errors, type Provider as ProviderType } from 'oidc-provider';
-import { consumeWithSuccessor } from '../../adapter/side-by-side.ts';
+import { consumeWithSuccessor } from '../../adapter/prefetched.ts';
 import type { OwnMetadata } from '../../clients/metadata.ts';
 
 type RefreshToken = {
@@ -21,7 +21,7 @@ type Model = {
   prototype: { generateTokenId(): string };
 };
 
-export function shareSuccessors(provider: ProviderType, key: Buffer): void {
+export function shareRefreshSuccessors(provider: ProviderType, key: Buffer): void {
   // The members set here are missing in the typings.
   const model = provider.RefreshToken as unknown as Model;
   const { find } = model;

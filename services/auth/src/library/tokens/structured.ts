@@ -7,7 +7,7 @@ import type { Redis } from 'ioredis';
 import { createLocalJWKSet, type JWTPayload } from 'jose';
 import Provider, { type Provider as ProviderType } from 'oidc-provider';
 import { hashId } from '../../adapter/hashed.ts';
-import { isOnlyLookedAt, knownForMs } from '../../adapter/known-grants.ts';
+import { isTokenLookup, knownForMs } from '../../adapter/known-grants.ts';
 import { makeCache } from '../../cache.ts';
 import { grantClaim } from '../../claims.ts';
 import { verifyAccessToken } from '../../resources/token-dialect.ts';
@@ -66,7 +66,7 @@ export function findStructuredTokens(provider: ProviderType, issuers: string[], 
       const ofPerson = payload?.[grantClaim] !== undefined;
       if (!payload || ofPerson !== (model === ofPeople)) return undefined;
       const jti = payload.jti!;
-      if (await (isOnlyLookedAt() ? revoked.hadLately(jti) : revoked.has(jti))) return undefined;
+      if (await (isTokenLookup() ? revoked.hadLately(jti) : revoked.has(jti))) return undefined;
       return instantiate(this, payload, issuers, revoked);
     };
   }

@@ -3,7 +3,7 @@
  * new one. A wrong password is never looked up.
  */
 import type { SettingsStore } from '../../settings/store.ts';
-import type { ProtectionEvents, Whence } from '../events.ts';
+import type { AttemptOrigin, ProtectionEvents } from '../events.ts';
 import { type Protection, protectionOf, type Shield } from '../settings.ts';
 import type { WarnByMail } from '../warning-mail.ts';
 import type { IsBreached } from './source.ts';
@@ -12,10 +12,10 @@ export type BreachedPasswords = {
   /** Whether there is a source to look passwords up in. */
   isPossible: boolean;
   /** Whether the login is refused; the caller logs the refusal. */
-  refusesLogin(password: string, userId: string, from: Whence): Promise<boolean>;
-  refusesSignup(password: string, from: Whence): Promise<boolean>;
+  refusesLogin(password: string, userId: string, from: AttemptOrigin): Promise<boolean>;
+  refusesSignup(password: string, from: AttemptOrigin): Promise<boolean>;
   /** @param userId the account whose new password this would be */
-  refusesChange(password: string, userId: string, from: Whence): Promise<boolean>;
+  refusesChange(password: string, userId: string, from: AttemptOrigin): Promise<boolean>;
 };
 
 type Rules = Protection['breached-password-detection'];

@@ -7,29 +7,29 @@
  */
 import Provider from 'oidc-provider';
 
-export type Waiting = {
+export type PrefetchedRow = {
   kind: 'grant' | 'account';
   id: string;
   row: object;
   /** Came with the same statement and is needed after this row. */
-  next?: Waiting;
+  next?: PrefetchedRow;
 };
 
-const waiting = new WeakMap<object, Waiting>();
+const prefetched = new WeakMap<object, PrefetchedRow>();
 
 /** Keeps a row for the current request; outside of a request it is dropped. */
-export function setAside(found: Waiting): void {
+export function storePrefetched(found: PrefetchedRow): void {
   const ctx = Provider.ctx;
-  if (ctx) waiting.set(ctx, found);
+  if (ctx) prefetched.set(ctx, found);
 }
 
 /** The row, if this request has one and has not taken it yet. */
-export function takeAside<Row extends object>(kind: Waiting['kind'], id: string): Row | undefined {
+export function takePrefetched<Row extends object>(kind: PrefetchedRow['kind'], id: string): Row | undefined {
   const ctx = Provider.ctx;
-  const found = ctx && waiting.get(ctx);
+  const found = ctx && prefetched.get(ctx);
   if (!found || found.kind !== kind || found.id !== id) return undefined;
-  if (found.next) waiting.set(ctx, found.next);
-  else waiting.delete(ctx);
+  if (found.next) prefetched.set(ctx, found.next);
+  else prefetched.delete(ctx);
   return found.row as Row;
 }
 

@@ -23,10 +23,10 @@ export type Closed = {
 export type Attempt = Exclude<Begun, { kind: 'closed' }> | Closed;
 
 /** The person's address, and the application. */
-type From = { ip: string; clientId?: string | undefined };
+type Requester = { ip: string; clientId?: string | undefined };
 
-export type Tries = {
-  begin(subject: Subject, from: From): Promise<Attempt>;
+export type AttemptLimits = {
+  begin(subject: Subject, from: Requester): Promise<Attempt>;
   /** For a success that did not begin as a try. */
   clear(subjectKey: string, ip: string): Promise<void>;
   /** The networks locked out of the account; undefined stands for all networks. */
@@ -35,36 +35,36 @@ export type Tries = {
 };
 
 /** Used as the network where tries are counted across all networks. */
-const everywhere = 'everywhere';
+const allNetworks = 'everywhere';
 
-const uncounted: Extract<Begun, { kind: 'open' }> = {
+const unlimited: Extract<Begun, { kind: 'open' }> = {
   kind: 'open',
   failed: async () => false,
   succeeded: async () => {},
   takenBack: async () => {},
 };
 
-export function makeTries(parts: {
+export function makeAttemptLimits(parts: {
   lockout: Lockout;
   throttle: AddressThrottle;
   settings: SettingsStore;
   events: ProtectionEvents;
   warnByMail: WarnByMail;
   bots: Pick<Bots, 'failed'>;
-}): Tries {
+}): AttemptLimits {
   const { lockout, throttle, settings, events } = parts;
   const rulesOf = async () => protectionOf(await settings.load())['brute-force-protection'];
   type Rules = Awaited<ReturnType<typeof rulesOf>>;
-  const counted = ({ mode }: Rules, network: string) => (mode === 'count_per_identifier' ? everywhere : network);
+  const counted = ({ mode }: Rules, network: string) => (mode === 'count_per_identifier' ? allNetworks : network);
 
-  async function beginFor(subject: Subject, network: string, from: From): Promise<Attempt> {
+  async function beginFor(subject: Subject, network: string, from: Requester): Promise<Attempt> {
     const rules = await rulesOf();
-    if (!rules.enabled || isListed(rules.allowlist, network)) return uncounted;
+    if (!rules.enabled || isListed(rules.allowlist, network)) return unlimited;
     const attempt = await lockout.begin(subject.key, counted(rules, network), rules.max_attempts);
     if (attempt.kind === 'closed') {
       if (rules.shields.includes('block')) return { ...attempt, reason: 'too_many_attempts' };
       events.notBlocked({ ...from, network }, subject.userId);
-      return uncounted;
+      return unlimited;
     }
     if (attempt.kind === 'busy' || !rules.shields.includes('user_notification')) return attempt;
     return {
@@ -104,7 +104,7 @@ export function makeTries(parts: {
     },
     async closedFor(subjectKey) {
       const networks = await lockout.closedFor(subjectKey, (await rulesOf()).max_attempts);
-      return networks.map((network) => (network === everywhere ? undefined : network));
+      return networks.map((network) => (network === allNetworks ? undefined : network));
     },
     open: lockout.open,
   };

@@ -40,7 +40,7 @@ const byColumns: [columns: string, Kind][] = [
 ];
 
 /** Undefined for any other error. */
-export function happenedMeanwhile(error: unknown): ManagementProblem | undefined {
+export function concurrentChangeProblem(error: unknown): ManagementProblem | undefined {
   if (!(error instanceof Prisma.PrismaClientKnownRequestError)) return undefined;
   switch (error.code) {
     case 'P2025':
@@ -56,12 +56,12 @@ export function happenedMeanwhile(error: unknown): ManagementProblem | undefined
   }
 }
 
-type Known = InstanceType<typeof Prisma.PrismaClientKnownRequestError>;
+type KnownRequestError = InstanceType<typeof Prisma.PrismaClientKnownRequestError>;
 
-const modelOf = ({ meta }: Known) => String(meta?.modelName ?? '');
+const modelOf = ({ meta }: KnownRequestError) => String(meta?.modelName ?? '');
 
 /** The place of the constraint in the driver's error differs between releases of Prisma. */
-function referred({ meta }: Known): Kind | undefined {
+function referred({ meta }: KnownRequestError): Kind | undefined {
   const [, name = ''] = /"(\w+)_fkey"/.exec(JSON.stringify(meta ?? {})) ?? [];
   return byColumns.find(([columns]) => name.endsWith(columns))?.[1];
 }

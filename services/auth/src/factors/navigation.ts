@@ -5,7 +5,7 @@ import type { ProblemName } from '../pages/strings/en.ts';
 import { takePending } from './second-factor.ts';
 
 /** No first factor was proven here, or the proof no longer counts. */
-export async function startAnew(interaction: Interaction): Promise<void> {
+export async function restartLogin(interaction: Interaction): Promise<void> {
   const { details, prompt } = interaction;
   await takePending(interaction);
   if (prompt === 'mfa') {
@@ -15,7 +15,7 @@ export async function startAnew(interaction: Interaction): Promise<void> {
   return interaction.turnTo('');
 }
 
-export function again(
+export function redisplay(
   interaction: Interaction,
   step: string,
   problem: ProblemName,

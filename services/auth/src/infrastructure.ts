@@ -20,10 +20,10 @@ import { openRedis } from './redis.ts';
 import { managementApi } from './resources/management-api.ts';
 import { applySeed } from './seed.ts';
 
-export type Ground = Awaited<ReturnType<typeof openGround>>;
+export type Infrastructure = Awaited<ReturnType<typeof openInfrastructure>>;
 
 /** Opens and fills them. @throws Misconfigured when the environment or a seed is wrong */
-export async function openGround({ env, log, stack }: Start<Env>) {
+export async function openInfrastructure({ env, log, stack }: Start<Env>) {
   const databaseUrls = authDatabaseOf(env);
   const seal = makeSeal(env.SECRETS_KEY, env.SECRETS_KEY_OTHER);
   const registry = openMetrics();
