@@ -11,7 +11,7 @@ import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type { Attempt, Lockout } from '../accounts/lockout.ts';
 import { addressOf } from '../http/head.ts';
 import { networkOf } from '../http/network.ts';
-import { aroundRequests } from '../library/middleware.ts';
+import { wrapRequests } from '../library/middleware.ts';
 import { busySeconds } from '../stores-away.ts';
 import { deviceOwner, isRefused, turnToDevicePage } from './device-pages.ts';
 import type { PageMemory } from './page-memory.ts';
@@ -21,7 +21,7 @@ const isPath = /^\/activate\/?$/i;
 
 export function guardUserCodes(provider: Provider, lockout: Lockout, pageMemory: PageMemory): void {
   const isUserCode = (ctx: KoaContextWithOIDC) => ctx.method === 'POST' && isPath.test(ctx.path);
-  aroundRequests(provider, isUserCode, async (ctx, next) => {
+  wrapRequests(provider, isUserCode, async (ctx, next) => {
     // Without a session the form is shown again (app.ts), so a session exists here.
     const { uid } = (await provider.Session.get(ctx)) as { uid?: string };
     const network = await lockout.begin('user codes', networkOf(addressOf(ctx.req)));

@@ -1,11 +1,11 @@
 /** Auth0’s defaults where OpenID requires a parameter. Runs before the library reads an authorization request. */
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
-import { aroundRequests } from './middleware.ts';
+import { wrapRequests } from './middleware.ts';
 
 export function applyAuthorizationDefaults(provider: Provider): void {
   const isAuthorizationRequest = (ctx: KoaContextWithOIDC) =>
     ctx.method === 'GET' && /^\/authorize\/?$/i.test(ctx.path);
-  aroundRequests(provider, isAuthorizationRequest, (ctx, next) => {
+  wrapRequests(provider, isAuthorizationRequest, (ctx, next) => {
     // Koa caches the parsed query; changing that object changes what the library reads, while assigning a new one would rewrite
     // the URL.
     const { query } = ctx;

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, expect, jest, test } from '@jest/globals';
 import Provider from 'oidc-provider';
-import { aroundRequests, changeAnswers } from './middleware.ts';
+import { wrapRequests, changeAnswers } from './middleware.ts';
 
 const quiet = jest.spyOn(console, 'warn').mockReturnValue(); // its own keys and pages are for development only
 const provider = new Provider('http://gate.example');
@@ -23,7 +23,7 @@ changeAnswers(provider, 'discovery', async (ctx) => {
 changeAnswers(provider, 'jwks', () => {
   throw new Error('it does not concern this route');
 });
-aroundRequests(
+wrapRequests(
   provider,
   (ctx) => ctx.path === '/closed',
   async (ctx) => {

@@ -8,21 +8,21 @@ import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 export type Change = (ctx: KoaContextWithOIDC) => Promise<void> | undefined;
 
 /** Runs around the library, which `next` calls. */
-export type Around = (ctx: KoaContextWithOIDC, next: () => Promise<void>) => Promise<void>;
+export type Wrap = (ctx: KoaContextWithOIDC, next: () => Promise<void>) => Promise<void>;
 
 /** Changes the answers of one route, by the library's name for it, or of all requests. A change runs before those that were registered earlier. */
 export function changeAnswers(provider: Provider, route: string | 'all', change: Change): void {
   middlewareOf(provider).changes.unshift({ route, change });
 }
 
-/** Runs `around` for the requests that `isFor` chooses by their head, before the library has looked at them. */
-export function aroundRequests(provider: Provider, isFor: (ctx: KoaContextWithOIDC) => boolean, around: Around): void {
-  middlewareOf(provider).arounds.push({ isFor, around });
+/** Runs `wrap` for the requests that `isFor` chooses by their head, before the library has looked at them. */
+export function wrapRequests(provider: Provider, isFor: (ctx: KoaContextWithOIDC) => boolean, wrap: Wrap): void {
+  middlewareOf(provider).wraps.push({ isFor, wrap });
 }
 
 type Registered = {
   changes: { route: string | 'all'; change: Change }[];
-  arounds: { isFor: (ctx: KoaContextWithOIDC) => boolean; around: Around }[];
+  wraps: { isFor: (ctx: KoaContextWithOIDC) => boolean; wrap: Wrap }[];
 };
 
 const registered = new WeakMap<Provider, Registered>();
@@ -30,13 +30,13 @@ const registered = new WeakMap<Provider, Registered>();
 function middlewareOf(provider: Provider): Registered {
   const known = registered.get(provider);
   if (known) return known;
-  const own: Registered = { changes: [], arounds: [] };
+  const own: Registered = { changes: [], wraps: [] };
   registered.set(provider, own);
   const changesOf = makeChangesOf(own.changes);
   provider.use(async (context, next) => {
     const ctx = context as KoaContextWithOIDC;
-    const found = own.arounds.find(({ isFor }) => isFor(ctx));
-    await (found ? found.around(ctx, next) : next());
+    const found = own.wraps.find(({ isFor }) => isFor(ctx));
+    await (found ? found.wrap(ctx, next) : next());
     for (const change of changesOf(ctx.oidc?.route)) {
       const changing = change(ctx);
       if (changing) await changing;
