@@ -11,7 +11,7 @@ import { openAccounts } from '../src/accounts.ts';
 import { openWorld } from './world.ts';
 
 // Used to match against what was known before: on a busy machine a hook's first event could be there before the notification.
-test('an event published after a hook was made finds it, although no notification has come', async () => {
+test('an event published after a hook was created finds the hook, even if no notification has arrived', async () => {
   await using world = await openWorld();
   await using silent = await freshDatabase();
   await using stack = new AsyncDisposableStack();
@@ -40,7 +40,7 @@ test('an event published after a hook was made finds it, although no notificatio
   expect((await accounts.ofLogins(['nobody'])).has('nobody')).toBe(true);
 });
 
-test('a dispatcher whose connections for changes and for its lock fall silent says that it is not ready, and goes on when they speak again', async () => {
+test('a dispatcher whose connections for changes and for its lock fall silent is not ready until they answer again', async () => {
   await using world = await openWorld();
   await using direct = await openCuttable(world.databaseUrl);
   await using receiver = await openReceiver();

@@ -9,7 +9,7 @@ import { expect, test } from '@jest/globals';
 import type { PoolClient } from 'pg';
 import { ensurePartitions } from '../src/partitions.ts';
 
-test('claiming many events at once reads those alone', async () => {
+test('claiming many events at once reads no others', async () => {
   await using database = await freshDatabase();
   await migrateWebhooks(database.url);
   const pool = openPool({ databaseUrl: database.url, name: 'test', max: 1, byIndexOnly: true, onError: () => {} });

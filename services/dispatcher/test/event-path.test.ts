@@ -73,7 +73,7 @@ describe('the path of an event', () => {
     await world.pool.query('DELETE FROM hooks');
   });
 
-  test('an organization hook gets events of every repository and of the organization; another repository gets none', async () => {
+  test('an organization hook gets events of every repository and of the organization; a hook of another repository gets none', async () => {
     await world.addHook('acme', { url: `${receiver.url}/org` });
     await world.addHook('acme', { repository: 'gadgets', url: `${receiver.url}/gadgets` });
     const ofWidgets = await world.publish({ type: 'push', payload: {} });
@@ -93,7 +93,7 @@ describe('the path of an event', () => {
     await world.pool.query('DELETE FROM hooks');
   });
 
-  test('a form hook gets the payload form-encoded and signed as encoded, and no second family without a whsec_ secret', async () => {
+  test('a form hook gets the payload form-encoded and signed as encoded, and no Standard Webhooks signature without a whsec_ secret', async () => {
     await world.addHook('acme', { repository: 'widgets', url: receiver.url, contentType: 'form', secret: 'deadbeef' });
     const payload = '{"a":"ä + b & c=~*"}';
     const guid = await world.publish({ payload });
@@ -106,7 +106,7 @@ describe('the path of an event', () => {
     await world.pool.query('DELETE FROM hooks');
   });
 
-  test('a whsec_ secret signs in both families from the one string', async () => {
+  test('a whsec_ secret makes both GitHub’s and the Standard Webhooks signature', async () => {
     const whsec = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
     await world.addHook('acme', { repository: 'widgets', url: receiver.url, secret: whsec, headers: { 'X-Own': 'v' } });
     const guid = await world.publish({ payload: { a: 1 } });
@@ -119,7 +119,7 @@ describe('the path of an event', () => {
     await world.pool.query('DELETE FROM hooks');
   });
 
-  test('without a secret there is no signature', async () => {
+  test('a delivery to a hook without a secret has no signature', async () => {
     await world.addHook('acme', { repository: 'widgets', url: receiver.url });
     const guid = await world.publish({});
     await world.deliveries(guid);
@@ -128,7 +128,7 @@ describe('the path of an event', () => {
   });
 
   // The API keeps them apart and sealed (services/webhook-api/test/octokit.test.ts); in older rows they stand in the URL.
-  test('user name and password in an old hook’s URL are sent as basic authentication, unless a header of its own says more', async () => {
+  test('user name and password in an old hook’s URL are sent as basic authentication, unless the hook has its own Authorization header', async () => {
     const url = receiver.url.replace('://', '://us%40er:p%C3%A4ss@');
     const repository = 'gadgets';
     const ids = [
@@ -170,7 +170,7 @@ describe('the path of an event', () => {
     expect(receivedOf(attributes.id)[0]?.body.toString()).toBe(data);
   });
 
-  test('a second message with the same source and id is dropped', async () => {
+  test('a second message with the same source and id is dropped as a duplicate', async () => {
     const guid = await world.publish({ source: 'urn:one' });
     await world.publish({ source: 'urn:one', id: guid });
     await world.deliveries(guid);
@@ -193,7 +193,7 @@ describe('the path of an event', () => {
     expect(receivedOf(guid)).toHaveLength(1);
   });
 
-  test('more than three tags at once trigger nothing, three do', async () => {
+  test('a push of three tags is delivered, a push of more is not', async () => {
     const many = await world.publish({ type: 'push', headers: { 'cloudEvents:tagspushed': 4 } });
     const few = await world.publish({ type: 'push', headers: { 'cloudEvents:tagspushed': '3' } });
     const other = await world.publish({ type: 'issues', headers: { 'cloudEvents:tagspushed': 4 } });
@@ -203,7 +203,7 @@ describe('the path of an event', () => {
     expect(receivedOf(many)).toEqual([]);
   });
 
-  test('an event that goes to nobody is kept with the reason and its subject, and counted by that reason', async () => {
+  test('an event that matches no hook is stored with its subject and the reason, and counted by that reason', async () => {
     const kept = await Promise.all([
       world.publish({ type: 'push', subject: 'nobody/widgets' }),
       world.publish({ type: 'push', subject: 'Acme/nothing' }),
@@ -227,7 +227,7 @@ describe('the path of an event', () => {
       await until(reason, async () => (await dispatcher.metric(new RegExp(`reason="${reason}"`))) === 1);
   });
 
-  test('a hook that is disabled, or whose app the organization restricts, gets nothing; an approval brings it back', async () => {
+  test('a hook that is disabled, or whose app the organization restricts, gets no deliveries; an approval brings them back', async () => {
     await world.pool.query('DELETE FROM hooks');
     await world.addHook('acme', { url: `${receiver.url}/off`, active: false });
     await world.addHook('acme', { url: `${receiver.url}/app`, createdByApp: 'app' });

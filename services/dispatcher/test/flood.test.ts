@@ -54,7 +54,7 @@ const wereAhead = async (guids: string[]) => {
   expect(rows[0].after).toBeGreaterThan(floodEvents / 10);
 };
 
-test('beside an account that floods, the events of another are routed first, and none is lost', async () => {
+test('while one account floods, the events of a quiet account are routed first, and none is lost', async () => {
   const dispatcher = await world.start();
   await world.deliveries(await world.publish({ subject: 'calm/r' })); // somebody else is there
   const guids = await whileStopped(dispatcher, async () => {
@@ -70,7 +70,7 @@ test('beside an account that floods, the events of another are routed first, and
 });
 
 // Whatever had been in somebody's hands used to be taken for a part of the flood.
-test('also when another dispatcher had all of them in hand and died', async () => {
+test('a quiet account’s events go first even if another dispatcher had the whole flood in hand and died', async () => {
   const before = await stored();
   const dispatcher = await world.start();
   await world.deliveries(await world.publish({ subject: 'calm/r' }));
@@ -90,7 +90,7 @@ test('also when another dispatcher had all of them in hand and died', async () =
   expect(await dispatcher.stop()).toBe(0);
 });
 
-test('and they do not wait while a batch of it is stored', async () => {
+test('a quiet account’s event does not wait while a batch of the flood is being stored', async () => {
   const before = await stored();
   const dispatcher = await world.start();
   using lock = await lockEvent(world, 'flood');
@@ -106,7 +106,7 @@ test('and they do not wait while a batch of it is stored', async () => {
 });
 
 // It used to wait for its turn behind all of the flood, and with it whatever came later of its account.
-test('nor because an earlier event of theirs was stored together with the first of it', async () => {
+test('a quiet account’s event goes first even if its earlier events were stored in one batch with the flood’s first event', async () => {
   const before = await stored();
   const dispatcher = await world.start();
   using first = await lockEvent(world, 'flood');
@@ -129,7 +129,7 @@ test('nor because an earlier event of theirs was stored together with the first 
 });
 
 // A batch that PostgreSQL refuses for a while is tried again until it does not; what came later of an account in it used to be stored meanwhile.
-test('but not before an earlier one of theirs, when the batch that this is in has to be tried again', async () => {
+test('a quiet account’s event never overtakes its own earlier event, even while that event’s batch is being retried', async () => {
   const before = await stored();
   for (const login of ['large', 'small']) await world.addAccount(login, ['r']);
   await world.pool.query(`
@@ -173,7 +173,7 @@ test('but not before an earlier one of theirs, when the batch that this is in ha
 });
 
 // Each shard had an eighth of what tells that others wait.
-test('also where both share one of several shards', async () => {
+test('a quiet account’s events go first where it shares one of several shards with the flood', async () => {
   const before = await stored();
   const dispatcher = await world.start({ EVENT_SHARDS: '8' });
   const shard = { 'cloudEvents:partitionkey': 'of both' };
@@ -188,7 +188,7 @@ test('also where both share one of several shards', async () => {
   expect(await dispatcher.stop()).toBe(0);
 });
 
-test('what a dispatcher holds of a flood when it is killed, or stopped, another routes', async () => {
+test('events of a flood held by a dispatcher that is killed or stopped are routed by another one', async () => {
   const before = await stored();
   const first = await world.start();
   await world.deliveries(await world.publish({ subject: 'calm/r' }));
@@ -204,7 +204,7 @@ test('what a dispatcher holds of a flood when it is killed, or stopped, another 
 });
 
 // As many were taken into memory as of small ones.
-test('large events behind the small ones of a flood are in memory a few at a time', async () => {
+test('large events behind the small events of a flood are held in memory only a few at a time', async () => {
   const before = await stored();
   const dispatcher = await world.start();
   await world.deliveries(await world.publish({ subject: 'calm/r' }));

@@ -52,7 +52,7 @@ const response = (status: number, body = ''): ForwardAnswer => ({
   body: Buffer.from(body),
 });
 
-test('an event goes to the process with the socket, signed, and its answer is recorded', async () => {
+test('an event for a listener goes, signed, to the process that has its socket, and the answer is recorded', async () => {
   const id = await addHook('issues', 's3cret');
   await socket.bind(String(id));
   answer = () => response(201, 'made');
@@ -81,7 +81,7 @@ test.each<[string, () => ForwardAnswer | undefined, object]>([
     () => undefined,
     { status: 'Failed to connect to network', error: 'ENOLISTENER' },
   ],
-])('a delivery %s is recorded as that', async (what, how, expected) => {
+])('a forwarded delivery %s is recorded as such', async (what, how, expected) => {
   const type = `custom_${what.replaceAll(' ', '_')}`;
   const id = await addHook(type);
   await socket.bind(String(id));
@@ -90,7 +90,7 @@ test.each<[string, () => ForwardAnswer | undefined, object]>([
   expect(row).toMatchObject(expected);
 });
 
-test('a delivery to which nobody listens fails at once', async () => {
+test('a delivery that nobody listens for fails at once', async () => {
   const id = await addHook('star');
   const [row] = await world.deliveries(await world.publish({ type: 'star' }));
   expect(row).toMatchObject({ status: 'Failed to connect to network', status_code: 502, error: 'ENOLISTENER' });
@@ -99,7 +99,7 @@ test('a delivery to which nobody listens fails at once', async () => {
   expect((await world.deliveries(await world.publish({ type: 'star' })))[0]).toMatchObject({ status: 'OK' });
 });
 
-test('a delivery that its listener was too busy for comes again, and is no attempt', async () => {
+test('a delivery that its listener was too busy for comes again, and does not count as an attempt', async () => {
   const id = await addHook('fork');
   await socket.bind(String(id));
   answer = (_body, nth) => (nth === 1 ? { kind: 'busy' } : response(200));

@@ -18,7 +18,7 @@ afterAll(() => {
   server.closeAllConnections();
 });
 
-test('what a hook changes in the options of one request is not seen by the next, nor by the instance', async () => {
+test('what a got hook changes in the options of one request is not seen by the next request or by the got instance', async () => {
   const seen: unknown[] = [];
   const client = got.extend({
     retry: { limit: 0 },
@@ -50,7 +50,7 @@ test('what a hook changes in the options of one request is not seen by the next,
   expect(retry.methods).not.toContain('POST');
 });
 
-test('options made from frozen ones can be merged into, frozen and read', () => {
+test('got options made from frozen ones can be merged into, frozen and read', () => {
   const base = got.extend({ retry: { limit: 1 } }).defaults.options;
   const own = new Options(url, { timeout: { request: 1 }, retry: { limit: 3 } }, base);
   own.freeze();
@@ -61,7 +61,7 @@ test('options made from frozen ones can be merged into, frozen and read', () => 
   }).toThrow(TypeError);
 });
 
-test('credentials in a URL become authorization, also where a hook puts them there', async () => {
+test('credentials in a URL become an Authorization header, also if a got hook puts them there', async () => {
   const basic = `Basic ${Buffer.from('user:password').toString('base64')}`;
   const withCredentials = new URL(url);
   withCredentials.username = 'user';
@@ -75,7 +75,7 @@ test('credentials in a URL become authorization, also where a hook puts them the
   expect(await got(url).text()).toBe('none');
 });
 
-test('who subscribes to its diagnostics channels gets every message, without credentials', async () => {
+test('a subscriber to got’s diagnostics channels gets every message, without credentials', async () => {
   const seen: Record<string, unknown>[] = [];
   const names = ['request:create', 'request:start', 'response:start', 'response:end'].map((name) => `got:${name}`);
   const onMessage = (message: unknown) => void seen.push(message as Record<string, unknown>);

@@ -37,7 +37,7 @@ async function open(stack: AsyncDisposableStack) {
   return { pool, newEvent };
 }
 
-test('what waits for its limit is parked as its event is stored, once for each hook', async () => {
+test('deliveries that wait for a limit are parked when their event is stored, once for each hook', async () => {
   await using stack = new AsyncDisposableStack();
   const { pool, newEvent } = await open(stack);
   const storeEvents = await makeStoreEvents(pool);
@@ -72,7 +72,7 @@ test('what waits for its limit is parked as its event is stored, once for each h
   );
 });
 
-test('a limit that cannot answer at first takes no delivery away', async () => {
+test('no delivery is lost if the limit cannot be asked at first', async () => {
   await using stack = new AsyncDisposableStack();
   const { pool, newEvent } = await open(stack);
   const storeEvents = await makeStoreEvents(pool);

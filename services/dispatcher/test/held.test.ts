@@ -112,7 +112,7 @@ const queueIsEmpty = async () => {
 };
 
 // Each took the other for dead: whatever comes a second time was thought to be abandoned by whoever had it first.
-test('copies of an event that were held back are one delivery a hook, while another dispatcher is still about it', async () => {
+test('copies of an event make one delivery per hook while another dispatcher is still routing the event', async () => {
   await using slow = await openSlow();
   const { guid, both } = await betweenTwo(slow);
   expect(requests(guid)).toBe(0);
@@ -123,7 +123,7 @@ test('copies of an event that were held back are one delivery a hook, while anot
   expect(requests(guid)).toBe(2);
 });
 
-test('and when that one dies over it, the other makes the deliveries', async () => {
+test('when the dispatcher that is routing an event dies, the dispatcher with a copy of it makes the deliveries', async () => {
   await using slow = await openSlow();
   const { guid, both } = await betweenTwo(slow);
   const [first, second] = both;
@@ -134,7 +134,7 @@ test('and when that one dies over it, the other makes the deliveries', async () 
   expect(requests(guid)).toBe(2);
 });
 
-test('nor do they make a second request while another dispatcher waits for the answer of the only receiver', async () => {
+test('copies of an event make no second request while another dispatcher waits for the answer of its only receiver', async () => {
   const answer = Promise.withResolvers<void>();
   receiver.behave(({ path }) => (path === '/single' ? { after: answer.promise } : {}));
   const { guid, both } = await about('single/widgets', patient, (id) => requests(id) > 0);
@@ -145,7 +145,7 @@ test('nor do they make a second request while another dispatcher waits for the a
   expect(requests(guid)).toBe(1);
 });
 
-test('and when that one dies over it, the other makes the request again', async () => {
+test('when the dispatcher that waits for the only receiver dies, the dispatcher with a copy makes the request again', async () => {
   const answer = Promise.withResolvers<void>();
   receiver.behave(({ path }, index) => (path === '/single' && index === 0 ? { after: answer.promise } : {}));
   const { guid, both } = await about('single/widgets', patient, (id) => requests(id) > 0);
@@ -158,7 +158,7 @@ test('and when that one dies over it, the other makes the request again', async 
   expect(logged).toHaveLength(1);
 });
 
-test('of two messages under one id that go to different hooks the first decides, and all its hooks get their delivery', async () => {
+test('of two messages with one id that match different hooks the first decides, and all its hooks get a delivery', async () => {
   const guid = randomUUID();
   for (const type of ['issues', 'star']) await world.publish({ id: guid, type, subject: 'uneven/widgets' });
   const dispatcher = await world.start();
@@ -168,7 +168,7 @@ test('of two messages under one id that go to different hooks the first decides,
   expect(ofIt.map(({ headers }) => headers['x-github-event'])).toEqual(['issues', 'issues']);
 });
 
-test('what PostgreSQL forgot of an event whose delivery was being made is there again with its outcome', async () => {
+test('an event that PostgreSQL lost while its delivery was being made is stored again together with the outcome', async () => {
   const answer = Promise.withResolvers<void>();
   receiver.behave(({ path }) => (path === '/single' ? { after: answer.promise } : {}));
   const dispatcher = await world.start(patient);

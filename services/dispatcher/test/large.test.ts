@@ -23,7 +23,7 @@ afterAll(async () => {
 
 const large = { padding: 'x'.repeat(3_000_000) };
 
-test('a small event does not wait while a large one of another account is stored, and one of its own account does not overtake it', async () => {
+test('while a large event is stored, small events of other accounts do not wait, and those of its own account do not overtake it', async () => {
   using lock = await lockEvent(world, 'large');
   const { id, source, subject } = lock;
   await world.publish({ id, source, subject, payload: large });

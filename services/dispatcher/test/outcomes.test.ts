@@ -90,13 +90,13 @@ describe('outcomes', () => {
     expect(receiver.received).toHaveLength(1);
   });
 
-  test('a refused connection', async () => {
+  test('a refused connection is recorded as a failure to connect', async () => {
     const receiver = await openReceiver();
     await receiver[Symbol.asyncDispose]();
     expect(await outcomeOf(receiver.url)).toMatchObject({ ...network, error: 'ECONNREFUSED' });
   });
 
-  test('a name that is not known', async () => {
+  test('an unknown host name is recorded as a failure to connect', async () => {
     expect(await outcomeOf('http://nowhere.test/')).toMatchObject({
       status: 'Failed to connect to host',
       code: 502,
@@ -113,7 +113,7 @@ describe('outcomes', () => {
     'http://both.test:PORT/',
     'http://mapped.test:PORT/',
     'http://0.0.0.0:PORT/',
-  ])('%s is refused without a connection', async (url) => {
+  ])('a hook at %s is refused without a connection', async (url) => {
     let connections = 0;
     const server = createServer((socket) => {
       connections += 1;
@@ -131,7 +131,7 @@ describe('outcomes', () => {
     expect(connections).toBe(0);
   });
 
-  test('an allowed name is resolved and its phases timed', async () => {
+  test('an allowed host name is resolved, and the phases of the delivery are timed', async () => {
     await using receiver = await openReceiver();
     const url = `http://receiver.test:${receiver.port}/`;
     const first = await outcomeOf(url);
@@ -142,7 +142,7 @@ describe('outcomes', () => {
     expect(receiver.connections()).toBe(1);
   });
 
-  test('an idle connection that the receiver has closed is not held against it', async () => {
+  test('an idle connection that the receiver has closed is not counted as its failure', async () => {
     await using receiver = await openReceiver({ behave: (_request, index) => (index === 1 ? { fault: 'reset' } : {}) });
     expect((await outcomeOf(receiver.url)).status).toBe('OK');
     expect((await outcomeOf(receiver.url)).status).toBe('OK');
@@ -150,7 +150,7 @@ describe('outcomes', () => {
     expect(receiver.connections()).toBe(2);
   });
 
-  test('a response is kept up to 64 KiB, as it came', async () => {
+  test('a response is kept as it came, up to 64 KiB', async () => {
     const large = Buffer.alloc(10_000_000, 'a');
     await using receiver = await openReceiver({
       behave: { body: large, headers: { 'content-encoding': 'gzip', 'set-cookie': ['a=1', 'b=2'] } },
@@ -168,13 +168,13 @@ describe('outcomes', () => {
       return await outcomeOf(`https://${host}:${receiver.port}/`, { insecureSsl });
     };
 
-    test('a good one', async () => {
+    test('a valid certificate is accepted', async () => {
       const good = await at(certificates.issue({ name: 'receiver.test' }), 'receiver.test');
       expect(good).toMatchObject({ status: 'OK' });
       expect(good.attempt.timings.tls).toEqual(expect.any(Number));
       expect(await at(certificates.issue({ name: '127.0.0.2' }), '127.0.0.2')).toMatchObject({ status: 'OK' });
     });
-    test('self-signed, taken only with insecure_ssl', async () => {
+    test('a self-signed certificate is accepted only with insecure_ssl', async () => {
       const tls = certificates.selfSigned('receiver.test');
       expect(await at(tls, 'receiver.test')).toMatchObject({
         ...certificate,
@@ -183,22 +183,22 @@ describe('outcomes', () => {
       expect(await at(tls, 'receiver.test', true)).toMatchObject({ status: 'OK' });
       expect(await at(tls, 'receiver.test')).toMatchObject(certificate);
     });
-    test('an incomplete chain', async () => {
+    test('an incomplete certificate chain is refused', async () => {
       const tls = certificates.issue({ name: 'receiver.test', chain: false });
       expect(await at(tls, 'receiver.test')).toMatchObject(certificate);
     });
-    test('expired', async () => {
+    test('an expired certificate is refused', async () => {
       const tls = certificates.issue({ name: 'receiver.test', expired: true });
       expect(await at(tls, 'receiver.test')).toMatchObject({ ...certificate, error: 'certificate has expired' });
     });
-    test('of another host', async () => {
+    test('a certificate of another host is refused', async () => {
       expect(await at(certificates.issue({ name: 'other.test' }), 'receiver.test')).toMatchObject(certificate);
     });
-    test('a receiver that speaks no TLS', async () => {
+    test('a receiver that does not speak TLS is refused', async () => {
       await using receiver = await openReceiver();
       expect(await outcomeOf(`https://receiver.test:${receiver.port}/`)).toMatchObject(network);
     });
-    test('a receiver that never finishes the handshake', async () => {
+    test('a receiver that never finishes the TLS handshake times out', async () => {
       const server = createServer((socket) => void socket.resume().on('error', () => {}));
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.2', resolve));
       const { port } = server.address() as { port: number };

@@ -3,7 +3,7 @@ import { until } from '@gatepost/testkit/until';
 import { expect, test } from '@jest/globals';
 import { openWorld } from './world.ts';
 
-test('partitions that were missed are made, even while events come, and those past their retention dropped', async () => {
+test('missing partitions are created even while events arrive, and partitions past their retention are dropped', async () => {
   await using world = await openWorld();
   await using receiver = await openReceiver();
   await world.addAccount('acme', ['widgets']);
@@ -83,7 +83,7 @@ test('partitions that were missed are made, even while events come, and those pa
 });
 
 // A copy of the database may take hours.
-test('while somebody reads old statistics, the old log is dropped and a deleted account is erased all the same', async () => {
+test('the old log is dropped and a deleted account is erased even while somebody reads old statistics', async () => {
   await using world = await openWorld();
   await world.pool.query(`
     CREATE TABLE delivery_stats_20260101 PARTITION OF delivery_stats FOR VALUES FROM ('2026-01-01 00:00+00') TO ('2026-01-08 00:00+00');

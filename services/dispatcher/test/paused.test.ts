@@ -30,7 +30,7 @@ const untilResting = (accountId: number, count: number) =>
 
 const receivedAt = (path: string) => receiver.received.filter((request) => request.path === path);
 
-test('of a paused account nothing is delivered, and others go on; resumed, all goes out in the order of its events', async () => {
+test('a paused account gets no deliveries while others do; once resumed, it gets all of them in the order of its events', async () => {
   const account = await world.addAccount('resting', ['r']);
   await world.addHook('resting', { url: `${receiver.url}/resting` });
   await world.addHook('resting', { url: `${receiver.url}/resting-too` });
@@ -65,7 +65,7 @@ test('of a paused account nothing is delivered, and others go on; resumed, all g
   expect(receivedAt('/resting')).toHaveLength(20);
 });
 
-test('a paused hook rests beside another of its account, and goes on once it is resumed, whoever forgot what rests', async () => {
+test('a paused hook gets nothing while another hook of its account does, and everything once it is resumed, even if a notification was lost', async () => {
   const account = await world.addAccount('half', ['r']);
   const paused = await world.addHook('half', { url: `${receiver.url}/paused` });
   await world.addHook('half', { url: `${receiver.url}/other` });
@@ -79,7 +79,7 @@ test('a paused hook rests beside another of its account, and goes on once it is 
   expect(await resting(account)).toBe(0);
 });
 
-test('a retry that falls due meanwhile rests too', async () => {
+test('a retry that falls due while its hook is paused waits as well', async () => {
   const account = await world.addAccount('retrying', ['r']);
   const hook = await world.addHook('retrying', { url: `${receiver.url}/retrying` });
   receiver.behave({ status: 500 });
@@ -96,7 +96,7 @@ test('a retry that falls due meanwhile rests too', async () => {
   ]);
 });
 
-test('a hook whose secret was changed is signed with both while the one before counts: the list of signatures has two', async () => {
+test('deliveries carry signatures of both the new and the previous secret while the previous one is valid', async () => {
   const secrets = [Buffer.alloc(24, 1), Buffer.alloc(24, 2)].map((bytes) => `whsec_${bytes.toString('base64')}`);
   await world.addAccount('signed', ['r']);
   const hook = await world.addHook('signed', { url: `${receiver.url}/signed`, secret: secrets[0]! });

@@ -56,24 +56,27 @@ const raised = sqlStates.map(
   ([begins, trouble, means]) => [begins.padEnd(5, '001'.slice(begins.length - 2)), trouble, means] as const,
 );
 
-test.each(raised)('%s is %s (%s): repeated accordingly', async (state, trouble) => {
-  expect(await tries(state)).toEqual(expected[trouble]);
-});
+test.each(raised)(
+  'a statement that fails with %s counts as %s (%s) and is repeated accordingly',
+  async (state, trouble) => {
+    expect(await tries(state)).toEqual(expected[trouble]);
+  },
+);
 
 test.each(['42P01', '42501', '54000', '58030', 'P0001', 'XX000'])(
-  '%s is repeated a few times, not for ever',
+  'a statement that fails with %s is repeated a few times, not for ever',
   async (state) => {
     expect(await tries(state)).toEqual(expected.other);
   },
 );
 
-test('a statement that takes too long is repeated until it does not', async () => {
+test('a statement that takes too long is repeated until it succeeds', async () => {
   let count = 0;
   await persist('sleep', () => pool.query('SELECT pg_sleep($1)', [count++ < 7 ? 5 : 0]));
   expect(count).toBe(8);
 });
 
-test('a connection that cannot be made, or breaks, is made again for as long as it takes', async () => {
+test('a connection that breaks or cannot be made is tried again for as long as it takes', async () => {
   await using relay = await openCuttable(database.url);
   const cuttable = open(relay.url);
   await relay.cut();
@@ -91,7 +94,7 @@ test('a connection that cannot be made, or breaks, is made again for as long as 
   expect(count).toBe(13);
 });
 
-test('a mistake of our own is repeated a few times, not for ever', async () => {
+test('work that fails by a mistake of our own is repeated a few times, not for ever', async () => {
   let count = 0;
   await expect(
     persist('err', async () => {

@@ -8,7 +8,7 @@ import { expect, test } from '@jest/globals';
 import { lengthOfShards } from '../src/queues.ts';
 
 // What waits there is late, not lost: it would be sent a second time.
-test('what waits in shards of a larger number before is counted, until somebody deletes them', async () => {
+test('events in queues left from a larger number of shards are counted until the queues are deleted', async () => {
   await using vhost = await freshVhost();
   const log = openLog('test', 'silent');
   await using publisher = await openPublisher({ url: vhost.url, name: 'test', log, topology });

@@ -46,7 +46,7 @@ function openRouter() {
 }
 
 // Ten seconds after the last event of a flood its account counted as calm, though much of it still waited here: what came then went first.
-test('an event that comes when the flood of its account is over, and much of it waits, does not overtake it', async () => {
+test('an event does not overtake the waiting flood of its own account, even after the flood is over', async () => {
   const [usual, ahead] = [openRouter(), openRouter()];
   ahead.let(Number.POSITIVE_INFINITY);
   const readAhead = stack.use(

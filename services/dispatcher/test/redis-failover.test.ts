@@ -61,7 +61,8 @@ async function keepsToLimits(open: () => Promise<ReplicatedRedis>): Promise<void
 test('a primary that Sentinels replace costs an account at most one burst, and limits are shared again', () =>
   keepsToLimits(openRedisWithSentinels));
 
-test('so does a node of a Cluster that its replica replaces', () => keepsToLimits(openRedisCluster));
+test('a Cluster node that its replica replaces costs an account at most one burst, and limits are shared again', () =>
+  keepsToLimits(openRedisCluster));
 
 /** How many dispatchers have said since then (ms since 1970) that they are there, and so have counted the others. */
 async function reportsSince(redis: ReplicatedRedis, prefix: string, sinceMs: number): Promise<number> {

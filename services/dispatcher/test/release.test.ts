@@ -60,7 +60,7 @@ const waiting = async (accountId: number) => {
   return rows as { id: number; reason: string; job: string }[];
 };
 
-test('several that release at once keep the order of an account, and serve each account', async () => {
+test('several dispatchers that release deliveries at once keep the order of each account, and serve every account', async () => {
   const accounts = await Promise.all([0, 1, 2].map((index) => addAccount(`several-${index}`, 400, 5)));
   const parked = await Promise.all(accounts.map((id) => park(id, 60)));
   const released: { id: number; accountId: number }[] = [];
@@ -77,7 +77,7 @@ test('several that release at once keep the order of an account, and serve each 
     expect(released.filter((one) => one.accountId === id).map((one) => one.id)).toEqual(parked[index]);
 });
 
-test('first deliveries go before retries, and what found its receiver busy comes last', async () => {
+test('first deliveries go before retries, and deliveries that found their receiver busy come last', async () => {
   const id = await addAccount('orders', 0.001, 5);
   const busy = await park(id, 1, 'busy');
   const retries = await park(id, 2, 'retry');
@@ -88,7 +88,7 @@ test('first deliveries go before retries, and what found its receiver busy comes
   expect((await waiting(id)).map((row) => row.id)).toEqual(busy);
 });
 
-test('of a retry that is due its limit is asked, which leaves half the burst to first deliveries; over it, it is stamped and waits', async () => {
+test('a due retry asks the limit, which keeps half the burst for first deliveries; over it, the retry waits and is marked as throttled', async () => {
   const id = await addAccount('retrying', 0.001, 7);
   const due = await park(id, 5, 'retry', '2026-01-01');
   const release = makeReleaseDue(parts());

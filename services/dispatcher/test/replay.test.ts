@@ -76,7 +76,7 @@ async function fillLog(count: number): Promise<void> {
   );
 }
 
-test('of failures sends again what was never delivered well, with its guid and number, and of all everything once', async () => {
+test('a replay of failures sends what was never delivered, with the same guid and number; a replay of everything sends each event once', async () => {
   const good = await deliver(2);
   receiver.behave({ status: 500 });
   const failed = await deliver(3);
@@ -113,7 +113,7 @@ test('of failures sends again what was never delivered well, with its guid and n
   expect(guidsOf().sort()).toEqual([...good, ...failed, healed].sort());
 });
 
-test('of failures sends again what was answered by a redirect, and counts such an answer as failed', async () => {
+test('a replay of failures sends again what was answered by a redirect, and counts such an answer as a failure', async () => {
   receiver.behave({ status: 301 });
   const moved = await deliver(2);
   receiver.behave(({ headers }) => ({ status: headers['x-github-delivery'] === moved[0] ? 302 : 200 }));
@@ -123,7 +123,7 @@ test('of failures sends again what was answered by a redirect, and counts such a
   expect(guidsOf().sort()).toEqual([...moved, moved[0]].sort());
 });
 
-test('keeps to the window and the types of events that it is asked for, and sends no ping', async () => {
+test('a replay keeps to the time window and event types that were asked for, and sends no ping', async () => {
   const [early] = await deliver(1);
   const from = new Date();
   const [push] = await deliver(1, { type: 'push' });
@@ -143,7 +143,7 @@ test('keeps to the window and the types of events that it is asked for, and send
   expect(guidsOf()).toEqual([]);
 });
 
-test('of what a hook missed sends the events of its place that match it and made no delivery, numbered as its own', async () => {
+test('a replay of missed events sends those that match the hook and made no delivery, numbered in the hook’s sequence', async () => {
   const from = new Date();
   await world.addHook('acme', { url: `${receiver.url}/others`, events: ['push'] });
   await world.pool.query('UPDATE hooks SET active = false WHERE id = $1', [hookId]);
@@ -183,14 +183,14 @@ test('of what a hook missed sends the events of its place that match it and made
   expect(await missed()).toEqual([]);
 });
 
-test('looks through a long log in many steps', async () => {
+test('a replay looks through a long log in many steps', async () => {
   await fillLog(4_500);
   const id = await replay({ events: ['issues'] });
 
   expect(await ended(id)).toMatchObject({ state: 'done', counted: 0, handed: 0 });
 });
 
-test('goes on where it was after its dispatcher was killed, and loses nothing', async () => {
+test('a replay whose dispatcher is killed goes on where it was, and loses nothing', async () => {
   receiver.behave({ delayMs: 20 });
   await fillLog(400);
   const other = await world.start(env);
@@ -211,7 +211,7 @@ test('goes on where it was after its dispatcher was killed, and loses nothing', 
   expect(receiver.received.length).toBeLessThan(600); // what was in flight is made twice, no more
 });
 
-test('ends when it is stopped, and when its hook is switched off', async () => {
+test('a replay ends when it is stopped, and when its hook is switched off', async () => {
   receiver.behave({ delayMs: 50 });
   await fillLog(500);
   const stopped = await replay();
@@ -234,7 +234,7 @@ test('ends when it is stopped, and when its hook is switched off', async () => {
   expect(await ended(off)).toMatchObject({ state: 'stopped', stopped_because: 'hook_inactive' });
 });
 
-test('of what a hook missed sends what has its number also after it was stopped, lest a gap be left', async () => {
+test('a stopped replay of missed events still sends those that have a sequence number, so that no gap is left', async () => {
   const from = new Date();
   await deliver(40);
   const late = await world.addHook('acme', { url: `${receiver.url}/late`, repository: 'widgets' });
@@ -256,7 +256,7 @@ test('of what a hook missed sends what has its number also after it was stopped,
   expect(rows.map(({ sequence }) => sequence)).toEqual(Array.from({ length: handed }, (_, index) => index + 1));
 });
 
-test("keeps to its account's limit, and lets fresh deliveries go first", async () => {
+test('a replay keeps to its account’s limit and lets new deliveries go first', async () => {
   hookId = await world.addHook('slow', { url: receiver.url, repository: 'r' });
   await fillLog(120);
   const id = await replay();

@@ -8,7 +8,7 @@ import { expect, test } from '@jest/globals';
 import { openRescue } from '../src/parked/rescue.ts';
 
 // To look through millions that rest may take longer than a statement may.
-test('while what rests of an account cannot be let go, lost deliveries are found, and what rests of another account is let go', async () => {
+test('an account whose paused deliveries cannot be released keeps neither lost deliveries from being found nor another account from resuming', async () => {
   await using database = await freshDatabase();
   await migrateWebhooks(database.url);
   const pool = openPool({ databaseUrl: database.url, name: 'test', max: 4, byIndexOnly: true, onError: () => {} });
@@ -44,7 +44,7 @@ test('while what rests of an account cannot be let go, lost deliveries are found
   await pool.end();
 });
 
-test('however many events a day had, lost deliveries among them are found, and no event is read more than a few times', async () => {
+test('lost deliveries are found among any number of events, and no event is read more than a few times', async () => {
   await using database = await freshDatabase();
   await migrateWebhooks(database.url);
   const open = () =>
@@ -83,7 +83,7 @@ test('however many events a day had, lost deliveries among them are found, and n
 });
 
 // Its statement may not take longer than 15 s, and would be tried again and again.
-test('events of many hooks are looked through fewer at a time, and each is read once', async () => {
+test('events with many hooks are searched in smaller steps, and each event is read once', async () => {
   await using database = await freshDatabase('migrated');
   const open = () =>
     openPool({ databaseUrl: database.url, name: 'test', max: 4, byIndexOnly: true, onError: () => {} });
@@ -113,7 +113,7 @@ test('events of many hooks are looked through fewer at a time, and each is read 
 });
 
 // Events of a day are kept while deliveries of them rest, the log of it is not.
-test('what was delivered on a day whose log is dropped is not taken for lost', async () => {
+test('a delivery whose day has been dropped from the log is not taken for lost', async () => {
   await using database = await freshDatabase('migrated');
   const pool = openPool({ databaseUrl: database.url, name: 'test', max: 4, byIndexOnly: true, onError: () => {} });
   await pool.query("INSERT INTO accounts (login) VALUES ('acme')");

@@ -46,7 +46,7 @@ describe('further attempts', () => {
       return rows[0]?.due_at;
     });
 
-  test('a failure is tried again by the schedule, each attempt in its own row with the same guid, until it succeeds', async () => {
+  test('a failed delivery is tried again by the schedule until it succeeds, each attempt in its own row with the same guid', async () => {
     receiver.behave((_request, index) => ({ status: index < 2 ? 500 : 200 }));
     await world.addHook('acme', { url: receiver.url, secret: 's' });
     const guid = await world.publish({});
@@ -67,7 +67,7 @@ describe('further attempts', () => {
     await settled(guid);
   });
 
-  test("a hook's minute says which kinds of deliveries there were in it, by which lists pass over it", async () => {
+  test('the statistics of a minute say which kinds of deliveries it had, so that lists can skip it', async () => {
     receiver.behave((_request, index) => ({ status: index === 0 ? 500 : 200 }));
     await world.addHook('acme', { url: receiver.url, events: ['*'] });
     await world.deliveries(await world.publish({ type: 'push', payload: {} }), 2);
@@ -86,7 +86,7 @@ describe('further attempts', () => {
     expect(Number(bits[0]!.count)).toBe(2 + 1 + 2 + 1);
   });
 
-  test('the schedule ends; 410 and a hook without retries end it at once', async () => {
+  test('retries end with the schedule, and at once after 410 or for a hook without retries', async () => {
     receiver.behave(({ path }) => ({ status: path === '/gone' ? 410 : 503 }));
     const failing = await world.addHook('acme', { url: `${receiver.url}/failing` });
     const gone = await world.addHook('acme', { url: `${receiver.url}/gone` });
@@ -99,14 +99,14 @@ describe('further attempts', () => {
     expect([attempts(failing), attempts(gone), attempts(off)]).toEqual([3, 1, 1]);
   });
 
-  test('Retry-After stands in for the schedule', async () => {
+  test('Retry-After replaces the delay of the schedule', async () => {
     receiver.behave((_request, index) => (index === 0 ? { status: 429, headers: { 'retry-after': '2' } } : {}));
     await world.addHook('acme', { url: receiver.url });
     const [first, second] = await world.deliveries(await world.publish({}), 2);
     expect(second!.delivered_at.getTime() - first!.delivered_at.getTime()).toBeGreaterThanOrEqual(1_950);
   });
 
-  test('a retry uses the URL of its time, and is cancelled when the hook is gone', async () => {
+  test('a retry goes to the hook’s current URL, and is cancelled when the hook is deleted', async () => {
     receiver.behave({ status: 500 });
     const hook = await world.addHook('acme', { url: `${receiver.url}/old` });
     const guid = await world.publish({});
@@ -121,7 +121,7 @@ describe('further attempts', () => {
     expect(await dispatcher.metric(/outcome="cancelled",reason="hook_gone"/)).toBe(1);
   });
 
-  test('a redelivery as the API asks for it keeps the guid', async () => {
+  test('a redelivery that the API asks for keeps the guid', async () => {
     const hook = await world.addHook('acme', { url: receiver.url });
     const guid = await world.publish({ payload: { a: 1 } });
     const [row] = await world.deliveries(guid);
@@ -153,7 +153,7 @@ describe('further attempts', () => {
     expect(receiver.received.map((one) => one.body.toString())).toEqual(['{"a":1}', '{"a":1}']);
   });
 
-  test('what a wiped broker lost is sent again, and only that', async () => {
+  test('deliveries that a wiped broker lost are sent again, and no others', async () => {
     receiver.behave({ delayMs: 1_000 });
     const rescuing = await world.start({ RESCUE_AFTER_SECONDS: '1' });
     // An event with a single delivery needs no job that a broker could lose.

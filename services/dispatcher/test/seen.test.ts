@@ -20,7 +20,7 @@ afterAll(async () => {
   await world?.[Symbol.asyncDispose]();
 });
 
-test('the lines of a delivery are found by its guid and its ids, once its modules are asked for more', async () => {
+test('with debug logging the log lines of a delivery are found by its guid and ids', async () => {
   for (const module of ['delivering', 'routing']) {
     const body = JSON.stringify({ level: 'debug', module });
     expect((await dispatcher.ask('/log-level', { method: 'PUT', body })).status).toBe(200);
@@ -41,7 +41,7 @@ test('the lines of a delivery are found by its guid and its ids, once its module
   expect(told[1]).toHaveProperty('retry_at');
 });
 
-test('the line of a dead letter names the event that its message was to be', async () => {
+test('the log line of a dead letter names the event of its message', async () => {
   const guid = await world.publish({ headers: { 'cloudEvents:time': 'yesterday' } });
   const line = await until('its line', () =>
     dispatcher.log.find(({ message }) => message === 'moved a message to the dead letters'),
@@ -49,13 +49,13 @@ test('the line of a dead letter names the event that its message was to be', asy
   expect(line).toMatchObject({ 'event.guid': guid, reason: 'bad_attribute', module: 'routing' });
 });
 
-test('a line that names a delivery names its guid too', () => {
+test('a log line that names a delivery names its guid as well', () => {
   const lines = dispatcher.log.filter((line) => 'delivery.id' in line);
   expect(lines.length).toBeGreaterThan(0);
   expect(lines.filter((line) => typeof line['event.guid'] !== 'string')).toEqual([]);
 });
 
-test('what waits is counted by reason, with the age of the oldest, and by account; once for all dispatchers', async () => {
+test('waiting deliveries are counted by reason, with the age of the oldest, and by account, once for all dispatchers', async () => {
   await world.pool.query('DELETE FROM hooks');
   const id = await world.addAccount('patient', ['widgets']);
   await world.pool.query('UPDATE accounts SET throttle_rate = 0.001, throttle_burst = 1 WHERE id = $1', [id]);
@@ -89,7 +89,7 @@ test('what waits is counted by reason, with the age of the oldest, and by accoun
   expect(top.failing.hooks[0]!.origin).toBe(new URL(receiver.url).origin);
 });
 
-test('the lengths of the queues are there, and dead letters by reason from the start', async () => {
+test('metrics have the lengths of the queues, and from the start the dead letters by reason', async () => {
   const dead = () => dispatcher.metric(/^dispatcher_queue_messages\{queue="dead"\}/);
   await until('its dead letter is seen in the queue', async () => (await dead()) === 1);
   expect(await dispatcher.metric(/^dispatcher_dead_letters_total\{reason="bad_attribute"\}/)).toBe(1);

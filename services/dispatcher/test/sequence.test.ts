@@ -29,7 +29,7 @@ const numbersAt = (path: string) =>
     .sort((a, b) => a - b);
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
-test('counts the events of each hook without gaps, whichever dispatcher routes them and however often they are published', async () => {
+test('the events of each hook are numbered without gaps, whichever dispatcher routes them and however often they are published', async () => {
   receiver.behave({});
   await world.addHook('acme', { url: `${receiver.url}/org` });
   await world.addHook('acme', { url: `${receiver.url}/issues`, repository: 'widgets', events: ['issues'] });
@@ -52,7 +52,7 @@ test('counts the events of each hook without gaps, whichever dispatcher routes t
     );
 });
 
-test('gives an event one number for all its attempts, and leaves a hook its header of that name', async () => {
+test('an event has one sequence number for all its attempts, and a hook’s own header of that name is kept', async () => {
   receiver.behave(({ path }) => ({ status: path === '/fails' ? 500 : 200 }));
   await world.pool.query('DELETE FROM hooks');
   await world.addHook('acme', { url: `${receiver.url}/fails` });

@@ -4,7 +4,7 @@ import { openPool } from '@gatepost/webhook-db/pool';
 import { expect, test } from '@jest/globals';
 import { simulate } from './simulate.ts';
 
-test('beside accounts that flood, in virtual time, those within their limits never wait, and each flood has the same share', async () => {
+test('in a simulation with flooding accounts, accounts within their limits never wait, and all floods get equal shares', async () => {
   await using database = await freshDatabase();
   await migrateWebhooks(database.url);
   const pool = openPool({ databaseUrl: database.url, name: 'test', max: 4, byIndexOnly: true, onError: () => {} });

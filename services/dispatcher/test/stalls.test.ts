@@ -115,7 +115,7 @@ const logged = async (guids: string[]) => {
 const arrived = () => new Set(receiver.received.map((one) => one.headers['x-github-delivery']));
 
 // Both copies used to be one statement's: PostgreSQL refused it (21000), and it was tried again for ever.
-test('copies of parked jobs stall nothing: every delivery arrives', async () => {
+test('copies of parked jobs do not stall anything: every delivery arrives', async () => {
   const guids = await publishMany(60, 'slow-copies');
   const jobs = await until('most are parked', async () => {
     const found = await parkedJobs();
@@ -129,7 +129,7 @@ test('copies of parked jobs stall nothing: every delivery arrives', async () => 
 });
 
 test.each(['events', 'parked', 'deliveries'])(
-  'what PostgreSQL refuses for %s, for no reason that we know, gets a dead letter with that reason, and its neighbours go on',
+  'what PostgreSQL refuses for %s, for an unknown reason, is dead-lettered with that reason, and its neighbours go on',
   async (place) => {
     const login = `slow-${place}`;
     await refuse(place, 'poison', 'P0001');
@@ -153,7 +153,7 @@ test.each(['events', 'parked', 'deliveries'])(
   },
 );
 
-test('a parked job that cannot be parked again gets a dead letter, and does not come back', async () => {
+test('a parked job that cannot be parked again is dead-lettered and does not come back', async () => {
   await world.deliveries(await world.publish({ subject: 'steady/r' }));
   await publishMany(1, 'steady', 'poison');
   const jobs = await until('it is parked', async () => {
@@ -166,7 +166,7 @@ test('a parked job that cannot be parked again gets a dead letter, and does not 
   await until('nothing is parked', async () => (await parkedJobs()).length === 0);
 });
 
-test('what a store being away explains costs nobody a delivery, however often it is said', async () => {
+test('errors that mean a store is away cost nobody a delivery, however often they occur', async () => {
   await setLimit(500, 1000);
   await refuse('deliveries', 'issues', '57P03');
   const before = dispatcher.log.length;
@@ -182,7 +182,7 @@ test('what a store being away explains costs nobody a delivery, however often it
   expect(dead).toEqual([]);
 });
 
-test('where nothing moves though something waits is shown, and readiness waits a minute for it', async () => {
+test('metrics show where waiting work makes no progress, and after a minute the dispatcher is not ready', async () => {
   await publishMany(20, 'slow-stall');
   const jobs = await until('they are parked', async () => {
     const found = await parkedJobs();
@@ -206,7 +206,7 @@ test('where nothing moves though something waits is shown, and readiness waits a
 });
 
 // With a reason on top they did not fit: the dead letter was tried for ever, and nothing was routed any more.
-test('a message of as many headers as fit is buried all the same', async () => {
+test('a bad message with as many headers as fit is dead-lettered all the same', async () => {
   const filler = 'x'.repeat(65_000);
   await world.publish({ headers: { 'cloudEvents:subject': undefined, filler } });
   await world.deliveries(await world.publish({ subject: 'calm/r' }));
@@ -216,7 +216,7 @@ test('a message of as many headers as fit is buried all the same', async () => {
 });
 
 // A table with a member `!` is how amqplib speaks of types: it reads this one, and cannot write it again.
-test('a message whose headers cannot be written again is buried without them', async () => {
+test('a bad message whose headers cannot be written again is dead-lettered without them', async () => {
   const odd = { '!': 'object', value: { '!': 'weird' } };
   await world.publish({ payload: 'not json', headers: { odd } });
   await world.deliveries(await world.publish({ subject: 'calm/r' }));
@@ -226,7 +226,7 @@ test('a message whose headers cannot be written again is buried without them', a
 });
 
 // It was declared when a connection was made, and never after: everything waited for the first dead letter.
-test('a queue of dead letters that somebody deleted is made again', async () => {
+test('a deleted queue of dead letters is declared again', async () => {
   await management('DELETE', `/api/queues/${new URL(world.amqpUrl).pathname.slice(1)}/${deadEventsQueue}`);
   await world.publish({ payload: 'not json' });
   await world.deliveries(await world.publish({ subject: 'calm/r' }));
@@ -234,7 +234,7 @@ test('a queue of dead letters that somebody deleted is made again', async () => 
 });
 
 // The pump read it first in every batch, and brought nothing back any more.
-test('a parked row that is no job is buried, and those behind it are brought back', async () => {
+test('a parked row that is not a job is dead-lettered, and the rows behind it are released', async () => {
   const guids = await publishMany(8, 'slow-no-job');
   await until('they are parked', async () => (await parkedJobs()).length >= 6);
   await world.pool.query(`
@@ -248,7 +248,7 @@ test('a parked row that is no job is buried, and those behind it are brought bac
 });
 
 // One statement parked all that the rescue found: one row that was refused, and nothing was ever sent again.
-test('a lost delivery that cannot be parked, and a parked row that is no job, keep no other from being sent again', async () => {
+test('a lost delivery that cannot be parked, or a parked row that is not a job, keeps no other delivery from being sent again', async () => {
   await setLimit(500, 1000);
   const guids = await publishMany(5, 'acme', 'lost');
   const [poisoned] = await publishMany(1, 'acme', 'poison');

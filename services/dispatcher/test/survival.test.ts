@@ -55,7 +55,7 @@ describe('when things break', () => {
     });
   };
 
-  test('kill -9 with deliveries in flight loses none', async () => {
+  test('a dispatcher killed with deliveries in flight loses none of them', async () => {
     receiver.behave((_request, index) => (index < 60 ? {} : { fault: 'hang' }));
     const first = await start({ DELIVERY_CONCURRENCY: '20', DELIVERY_TIMEOUT_MS: '60000' });
     const guids = await publishMany(400);
@@ -71,7 +71,7 @@ describe('when things break', () => {
     expect(await second.stop()).toBe(0);
   });
 
-  test('a polite stop finishes what is in flight and sends nothing twice', async () => {
+  test('a dispatcher that is stopped finishes what is in flight and sends nothing twice', async () => {
     receiver.received.length = 0;
     receiver.behave({ delayMs: 50 });
     const first = await start({ DELIVERY_CONCURRENCY: '20' });
@@ -86,7 +86,7 @@ describe('when things break', () => {
     expect(await second.stop()).toBe(0);
   });
 
-  test('the broker, then the database, away and back loses none', async () => {
+  test('no delivery is lost when the broker and then the database go away and come back', async () => {
     receiver.received.length = 0;
     receiver.behave({});
     const dispatcher = await start(throughRelays());
@@ -112,7 +112,7 @@ describe('when things break', () => {
   });
 
   // Everything in hand used to be sent on, beside whoever RabbitMQ had handed it to again.
-  test('what a dispatcher had in hand when its connection broke, and had not begun, it leaves to others', async () => {
+  test('a dispatcher whose connection broke leaves to others the deliveries that it had not begun', async () => {
     // A hook of its own: what the dispatchers before were cut off from may still come again.
     await using receiver = await openReceiver();
     await world.addAccount('begun', ['r']);
@@ -141,7 +141,7 @@ describe('when things break', () => {
     expect(await second.stop()).toBe(0);
   });
 
-  test('a queue full of large events leaves memory bounded, and what is small comes after them as ever', async () => {
+  test('a queue full of large events keeps memory bounded, and small events behind them arrive', async () => {
     const payload = Buffer.concat([Buffer.from('{"filler":"'), Buffer.alloc(10_000_000, 'x'), Buffer.from('"}')]);
     await world.addAccount('storing', ['r']); // pushes are kept, and there is no hook
     for (let count = 0; count < 50; count += 1)
@@ -159,7 +159,7 @@ describe('when things break', () => {
     expect(await dispatcher.stop()).toBe(0);
   });
 
-  test('poison is dead-lettered with its reason and blocks nothing, a 26 MB message leaves memory flat', async () => {
+  test('invalid messages are dead-lettered with their reason and block nothing, and a 26 MB message leaves memory flat', async () => {
     const dispatcher = await start();
     await world.deliveries(await world.publish({}));
     const dead: { reason: unknown; detail: unknown; bytes: number }[] = [];

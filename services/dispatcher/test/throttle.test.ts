@@ -95,7 +95,7 @@ describe('the limit of an account', () => {
       return rows[0].n === count;
     });
 
-  test('over two dispatchers: never more than rate × t + burst, none lost, throttled_at shown', async () => {
+  test('two dispatchers together never send more than rate × t + burst, lose nothing, and show throttled_at', async () => {
     await setLimit('acme', 50, 10);
     const dispatchers = [await start(), await start()];
     const since = Date.now();
@@ -117,7 +117,7 @@ describe('the limit of an account', () => {
     for (const one of dispatchers) expect(await one.stop()).toBe(0);
   });
 
-  test('what is over the limit waits, each once, and says so in the log when it goes', async () => {
+  test('deliveries over the limit wait, are made once each, and have the wait in their log line', async () => {
     await setLimit('waiting', hardlyAny, 10);
     const dispatcher = await start();
     const guids = await publishMany('waiting', 60);
@@ -131,7 +131,7 @@ describe('the limit of an account', () => {
     expect(await dispatcher.stop()).toBe(0);
   });
 
-  test('what waited while no dispatcher ran keeps to the limit all the same', async () => {
+  test('deliveries that waited while no dispatcher ran keep to the limit as well', async () => {
     await setLimit('stopped', 25, 10);
     const first = await start();
     const guids = await publishMany('stopped', 100);
@@ -157,7 +157,7 @@ describe('the limit of an account', () => {
     expect(await dispatcher.stop()).toBe(0);
   });
 
-  test('a limit that is raised holds at once for what waits', async () => {
+  test('a raised limit applies at once to waiting deliveries', async () => {
     await setLimit('raised', hardlyAny, 1);
     const dispatcher = await start();
     const guids = await publishMany('raised', 50);
@@ -170,7 +170,7 @@ describe('the limit of an account', () => {
     expect(await dispatcher.stop()).toBe(0);
   });
 
-  test('a limit that is lowered holds at once for what waits, and lets out as many as it says', async () => {
+  test('a lowered limit applies at once to waiting deliveries, and lets through exactly as many as it allows', async () => {
     await setLimit('lowered', 20, 40);
     const dispatcher = await start();
     const guids = await publishMany('lowered', 260);
@@ -189,7 +189,7 @@ describe('the limit of an account', () => {
     expect(await dispatcher.stop()).toBe(0);
   });
 
-  test('the deliveries of an account that floods go in the order of its events', async () => {
+  test('the deliveries of a flooding account are made in the order of its events', async () => {
     await setLimit('ordered', 25, 50);
     const dispatcher = await start();
     await world.deliveries(await world.publish({ subject: 'calm/r' })); // the first one published waits until changes are heard
@@ -209,7 +209,7 @@ describe('the limit of an account', () => {
     expect(await dispatcher.stop()).toBe(0);
   });
 
-  test('what comes while something waits does not overtake it, though the limit would let it go', async () => {
+  test('a new delivery does not overtake waiting ones, even if the limit would allow it', async () => {
     await setLimit('behind', hardlyAny, 1);
     const dispatcher = await start();
     const guids = await publishMany('behind', 5);
@@ -233,7 +233,7 @@ describe('the limit of an account', () => {
   });
 
   // It sent all at once that it had in hand, beside what the others sent in time.
-  test('a dispatcher that stood still asks again for what it is late with', async () => {
+  test('a dispatcher that stood still asks the limit again for deliveries that are late', async () => {
     const limit = { rate: 25, burst: 10 };
     await setLimit('frozen', limit.rate, limit.burst);
     const dispatchers = [await start(), await start()];
@@ -253,7 +253,7 @@ describe('the limit of an account', () => {
     for (const one of dispatchers) expect(await one.stop()).toBe(0);
   });
 
-  test('a flushed Redis costs at most a burst, and Redis away means each dispatcher limits by itself', async () => {
+  test('a flushed Redis costs at most one burst, and without Redis each dispatcher enforces limits by itself', async () => {
     await setLimit('flushed', 20, 5);
     const dispatcher = await start({ REDIS_URL: relay.url });
     const since = Date.now();
@@ -276,7 +276,7 @@ describe('the limit of an account', () => {
     expect(await dispatcher.stop()).toBe(0);
   });
 
-  test('a Redis that becomes a replica is left, and limits are kept at the new primary', async () => {
+  test('a dispatcher leaves a Redis that becomes a replica, and keeps limits at the new primary', async () => {
     await using first = await openRedisServer();
     await using second = await openRedisServer();
     await using failing = await openCuttable(first.url);

@@ -38,7 +38,7 @@ beforeEach(async () => {
 const newTrace = () => ({ traceId: randomBytes(16).toString('hex'), spanId: randomBytes(8).toString('hex') });
 const headerOf = ({ traceId, spanId }: ReturnType<typeof newTrace>) => `00-${traceId}-${spanId}-01`;
 
-test('one trace leads from the producer over the routing and each attempt to the receiver', async () => {
+test('one trace leads from the producer through routing and each attempt to the receiver', async () => {
   receiver.behave((_request, index) => ({ status: index < 1 ? 500 : 200 }));
   await world.addHook('acme', { url: receiver.url, secret: 's' });
   const producer = newTrace();
@@ -74,7 +74,7 @@ test('one trace leads from the producer over the routing and each attempt to the
   expect(line).toMatchObject({ trace_id: producer.traceId });
 });
 
-test('what waited for its limit still belongs to its trace, and the wait is seen', async () => {
+test('a delivery that waited for its limit stays in its trace, which shows the wait', async () => {
   await world.addAccount('patient', ['widgets']);
   await world.pool.query("UPDATE accounts SET throttle_rate = 0.001, throttle_burst = 1 WHERE login = 'patient'");
   await world.addHook('patient', { url: receiver.url });
@@ -107,7 +107,7 @@ test('what waited for its limit still belongs to its trace, and the wait is seen
   expect(wait.beganAt).toBeLessThan(named('handle a delivery job').beganAt);
 });
 
-test('an envelope says its trace too, and what is sent again after a loss goes on in it', async () => {
+test('a structured event carries its trace too, and a delivery that is sent again after a loss continues it', async () => {
   expect(await dispatcher.stop()).toBe(0);
   dispatcher = await world.start({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, RESCUE_AFTER_SECONDS: '1' });
   await world.addHook('acme', { url: receiver.url });
@@ -139,7 +139,7 @@ test('an envelope says its trace too, and what is sent again after a loss goes o
   expect(again).toMatchObject({ parentSpanId: route!.spanId });
 });
 
-test('a hook with a header of that name of its own keeps it, and an event of no trace begins one', async () => {
+test('a hook keeps its own traceparent header, and an event without a trace starts one', async () => {
   await world.addHook('acme', { url: receiver.url, headers: { Traceparent: 'its own' } });
   const guid = await world.publish({ headers: { traceparent: 'nonsense' } });
   await world.deliveries(guid);
@@ -150,7 +150,7 @@ test('a hook with a header of that name of its own keeps it, and an event of no 
   expect(root.parentSpanId).toBeUndefined();
 });
 
-test('without a collector nothing is told to the receiver', async () => {
+test('without a collector the receiver gets no trace headers', async () => {
   expect(await dispatcher.stop()).toBe(0);
   dispatcher = await world.start();
   await world.addHook('acme', { url: receiver.url });

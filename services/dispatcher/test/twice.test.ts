@@ -13,7 +13,7 @@ import { openWorld } from './world.ts';
 const seed = Number(process.env.SEED ?? 1);
 const eventsPerAccount = process.env.SEED ? 100 : 40;
 
-test('with every message twice, in another order, and every COMMIT lost once, each delivery is made, and is one in the log', async () => {
+test('with every message duplicated and reordered and every COMMIT answer lost once, each delivery is made and logged exactly once', async () => {
   const random = makeRandom(seed);
   await using world = await openWorld();
   await using database = await openLostCommits(world.databaseUrl, random);

@@ -16,7 +16,7 @@ function open(stored: number) {
   return { loads, payloads: makePayloads(pool, { load }, async (_what, work) => work()) };
 }
 
-test('what is kept is not read back, and what is not is read once for all who use it at the same time', async () => {
+test('a payload kept in memory is not read back; any other is read once for all who use it at the same time', async () => {
   const { payloads, loads } = open(2_000_000);
   const kept = megabytes(2);
   payloads.keep(event('a'), kept);
@@ -26,7 +26,7 @@ test('what is kept is not read back, and what is not is read once for all who us
   expect(loads).toEqual(['b']);
 });
 
-test('what is kept gives way to what is asked for, unless somebody uses it', async () => {
+test('a kept payload gives way to one that is asked for, unless it is in use', async () => {
   const { payloads, loads } = open(40_000_000);
   payloads.keep(event('unused'), megabytes(30));
   const using = Promise.withResolvers<void>();

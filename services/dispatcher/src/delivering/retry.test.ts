@@ -23,7 +23,7 @@ const wait = (attempt: Attempt, more: { attempt?: number; retries?: boolean; hoo
     () => more.random ?? 0.5,
   );
 
-test('the schedule, 10 % either way, to its end', () => {
+test('retries follow the schedule, give or take 10 %, to its end', () => {
   expect(wait(answer(500))).toBe(5_000);
   expect(wait(answer(500), { random: 0 })).toBe(4_500);
   expect(wait(answer(500), { random: 1 })).toBe(5_500);
@@ -31,7 +31,7 @@ test('the schedule, 10 % either way, to its end', () => {
   expect(wait(answer(500), { attempt: 3 })).toBeUndefined();
 });
 
-test('nothing follows a success, 410, a hook without retries, a ping', () => {
+test('there is no retry after a success, after 410, of a ping, or for a hook without retries', () => {
   expect(wait(answer(204))).toBeUndefined();
   expect(wait(answer(410))).toBeUndefined();
   expect(wait(answer(500), { hook: false })).toBeUndefined();
@@ -50,7 +50,7 @@ test.each([
   expect(wait(answer(503, { 'retry-after': value }))).toBe(expected);
 });
 
-test('faults of our own machine are no outcome', () => {
+test('faults of our own machine do not count as a failed delivery', () => {
   for (const code of ['EMFILE', 'EADDRNOTAVAIL'])
     expect(classify({ kind: 'error', code, message: '', hadResponse: false, timings })).toBeUndefined();
   expect(classify({ kind: 'error', code: 'EHOSTUNREACH', message: '', hadResponse: false, timings })?.status).toBe(

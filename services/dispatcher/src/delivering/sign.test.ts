@@ -2,12 +2,12 @@ import { createHmac } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { makeKeys, sign } from './sign.ts';
 
-test("GitHub's published vector", async () => {
+test('the signature of GitHub’s published example comes out the same', async () => {
   const { sha256 } = await sign(makeKeys("It's a Secret to Everybody"), Buffer.from('Hello, World!'), 'id', '1');
   expect(sha256).toBe('sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17');
 });
 
-test("Standard Webhooks' published vector", async () => {
+test('the signature of Standard Webhooks’ published example comes out the same', async () => {
   const keys = makeKeys('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw');
   const { standard } = await sign(
     keys,
@@ -18,7 +18,7 @@ test("Standard Webhooks' published vector", async () => {
   expect(standard).toBe('v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=');
 });
 
-test('a large body, signed in slices, has the signatures of its whole', async () => {
+test('a large body that is signed in slices gets the same signatures as in one piece', async () => {
   const body = Buffer.from('gatepost '.repeat(200_000));
   const keys = makeKeys('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw');
   const sameSecret = makeKeys('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw');
@@ -40,6 +40,6 @@ test.each([
   ['whsec_c2hvcnQ=', 'fewer than 24 bytes'],
   [`whsec_${Buffer.alloc(65).toString('base64')}`, 'more than 64 bytes'],
   ['whsec_not base64!', 'not base64'],
-])('%s has no Standard signature: %s', (secret) => {
+])('%s gives no Standard Webhooks signature: %s', (secret) => {
   expect(makeKeys(secret).standard).toBeNull();
 });

@@ -4,7 +4,7 @@ import { makeTaken } from './taken.ts';
 
 const jobOf = (eventKey: string) => ({ eventKey }) as DeliveryJob;
 
-test('nothing is taken while others cannot see that we live, and what was taken before is not ours any more when they can', () => {
+test('a dispatcher that others cannot see takes no deliveries, and afterwards has lost those it took before', () => {
   let heldBy: number | undefined = 1;
   // Nothing is delivered here.
   const parts = { concurrency: 2, heldBy: () => heldBy } as Parameters<typeof makeTaken>[0];

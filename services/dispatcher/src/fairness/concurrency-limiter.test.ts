@@ -29,7 +29,7 @@ const item = (hookId: number, accountId: number, number: number): Item => ({
 const quick: Ran = { durationMs: 5, timedOut: false };
 const late: Ran = { durationMs: 10_000, timedOut: true };
 
-test('one hook holds at most its share, and the rest is for others', () => {
+test('one hook has at most its share of the attempts in flight, and the rest is for other hooks', () => {
   const { limiter, running } = open(20);
   for (let number = 0; number < 12; number += 1) limiter.add(item(1, 1, number));
   expect(running.size).toBe(10);
@@ -37,7 +37,7 @@ test('one hook holds at most its share, and the rest is for others', () => {
   expect(running.has('2-0')).toBe(true);
 });
 
-test('one account holds at most half, over all its hooks', () => {
+test('one account has at most half of the attempts in flight, over all its hooks', () => {
   const { limiter, running } = open(20);
   for (let hook = 1; hook <= 15; hook += 1) limiter.add(item(hook, 1, 0));
   expect(running.size).toBe(10);
@@ -45,7 +45,7 @@ test('one account holds at most half, over all its hooks', () => {
   expect(running.size).toBe(11);
 });
 
-test('what waits goes round robin over hooks', async () => {
+test('waiting deliveries start round robin over their hooks', async () => {
   const { limiter, running, end } = open(2);
   limiter.add(item(1, 1, 0));
   limiter.add(item(2, 2, 0));
@@ -56,7 +56,7 @@ test('what waits goes round robin over hooks', async () => {
   expect([...running.keys()].sort()).toEqual(['1-1', '3-0']);
 });
 
-test('a hook that times out gets less room, and turns away what would wait long, in order', async () => {
+test('a hook that times out gets fewer attempts in flight, and deliveries that would wait long are turned away in order', async () => {
   const { limiter, running, away, end } = open(64);
   for (let number = 0; number < 40; number += 1) limiter.add(item(1, 1, number));
   expect(running.size).toBe(32);
@@ -72,7 +72,7 @@ test('a hook that times out gets less room, and turns away what would wait long,
   for (const { dueMs } of away) expect(dueMs).toBeLessThanOrEqual(60_000);
 });
 
-test('what a silent receiver has no room for comes back the later, the longer it is silent', () => {
+test('the longer a receiver is silent, the later its turned-away deliveries come back', () => {
   const { limiter, away, passMs } = open(64);
   const add = (count: number) => {
     for (let number = 0; number < count; number += 1) limiter.add(item(1, 1, number));
@@ -86,7 +86,7 @@ test('what a silent receiver has no room for comes back the later, the longer it
   expect(add(33)).toBeGreaterThan(10 * soon);
 });
 
-test('a drained limiter starts nothing more', async () => {
+test('a drained limiter starts no more deliveries', async () => {
   const { limiter, running, end } = open(2);
   limiter.add(item(1, 1, 0));
   limiter.add(item(1, 1, 1));
@@ -97,7 +97,7 @@ test('a drained limiter starts nothing more', async () => {
   expect(running.size).toBe(0);
 });
 
-test('what comes last begins where much room is left and nobody waits, and never waits here', async () => {
+test('deliveries of the lowest priority start only while there is plenty of room and nothing waits; otherwise they are turned away', async () => {
   const { limiter, running, away, end } = open(32);
   const last = (hookId: number, number: number) => limiter.add({ ...item(hookId, hookId, number), isLast: true });
   for (let number = 0; number < 6; number += 1) last(1, number);

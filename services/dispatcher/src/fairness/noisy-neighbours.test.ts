@@ -9,7 +9,7 @@ function open() {
   return { noisyNeighbours, flooding, passMs: (ms: number) => (nowMs += ms) };
 }
 
-test('an account floods beyond its share of a second, whatever others do', () => {
+test('an account floods when it sends more than its share within a second, whatever others do', () => {
   const { flooding } = open();
   expect(flooding('calm', 5)).toBe(0);
   expect(flooding('flood', 300)).toBe(100);
@@ -17,7 +17,7 @@ test('an account floods beyond its share of a second, whatever others do', () =>
   expect(flooding(undefined, 500)).toBe(0);
 });
 
-test('it does until a calm second has passed', () => {
+test('an account stops flooding once a calm second has passed', () => {
   const { flooding, passMs } = open();
   flooding('flood', 300);
   passMs(1_000);
@@ -26,7 +26,7 @@ test('it does until a calm second has passed', () => {
   expect(flooding('flood', 50)).toBe(0);
 });
 
-test('others are those who sent something in the last minute', () => {
+test('only accounts that sent something in the last minute count as others', () => {
   const { noisyNeighbours, flooding, passMs } = open();
   flooding('flood', 10);
   expect(noisyNeighbours.hasOthers('flood')).toBe(false);
@@ -39,7 +39,7 @@ test('others are those who sent something in the last minute', () => {
   expect(noisyNeighbours.hasOthers('flood')).toBe(false);
 });
 
-test('the account is read from the subject, by any prefix of its header, in any case', () => {
+test('the account of a message is read from its subject header, with any prefix and in any letter case', () => {
   const ofHeaders = (headers: Record<string, unknown>, contentType = 'application/json') =>
     accountOf({ contentType, headers });
   expect(ofHeaders({ 'cloudEvents:subject': 'Acme/widgets' })).toBe('acme');

@@ -22,7 +22,7 @@ function flood(
 const between = (times: number[], fromMs: number, untilMs: number) =>
   times.filter((time) => time >= fromMs && time < untilMs).length;
 
-test('a burst goes at once, then one per interval', () => {
+test('a burst is let through at once, then one delivery per interval', () => {
   const limit = { rate: 10, burst: 3 };
   expect(roomFor(limit, 0, 0)).toBe(3);
   expect(momentsOf(limit, 0, 3, 0).map(({ waitMs }) => waitMs)).toEqual([0, 0, 0]);
@@ -31,15 +31,15 @@ test('a burst goes at once, then one per interval', () => {
   expect(roomFor(limit, levelNow(limit, { level: 3, atMs: 0 }, 100), 0)).toBe(1);
 });
 
-test('what has waited goes in its moment, a margin after the burst', () => {
+test('a delivery that has waited goes at its own time, a margin after the burst', () => {
   expect(momentsOf({ rate: 10, burst: 3 }, 3, 3, 50).map(({ waitMs }) => Math.round(waitMs))).toEqual([150, 250, 350]);
 });
 
-test('a burst of less than one is one', () => {
+test('a burst of less than one counts as one', () => {
   expect(roomFor({ rate: 10, burst: 0.5 }, 0, 0)).toBe(1);
 });
 
-test('in any window of t seconds lie at most rate × t + burst, and hardly less while something waits, however unsteady the pump', () => {
+test('any t seconds see at most rate × t + burst deliveries, and hardly fewer while some wait, however unevenly the pump runs', () => {
   for (const limit of [
     { rate: 50, burst: 10 },
     { rate: 100, burst: 1 },
@@ -65,18 +65,21 @@ test.each([
   [20, 2, 10],
   [2, 20, 100],
   [20, 20, 100],
-])('a limit that was %s/s and is %s/s lets %s out in the five seconds after the change', (before, after, expected) => {
-  const times = flood((nowMs) => ({ rate: nowMs < 10_000 ? before : after, burst: 10 }), 20_000);
-  expect(Math.abs(between(times, 10_000, 15_000) - expected)).toBeLessThanOrEqual(2);
-});
+])(
+  'a limit changed from %s/s to %s/s lets %s deliveries through in the next five seconds',
+  (before, after, expected) => {
+    const times = flood((nowMs) => ({ rate: nowMs < 10_000 ? before : after, burst: 10 }), 20_000);
+    expect(Math.abs(between(times, 10_000, 15_000) - expected)).toBeLessThanOrEqual(2);
+  },
+);
 
-test('a smaller burst holds at once, for what was let go before the change', () => {
+test('a smaller burst applies at once, and counts what was released before the change', () => {
   const times = flood((nowMs) => ({ rate: 10, burst: nowMs < 50 ? 100 : 5 }), 12_000);
   expect(between(times, 0, 101)).toBe(100);
   expect(between(times, 101, 9_000)).toBeLessThanOrEqual(4); // what was released ahead
 });
 
-test('near its limit a delivery is late soon, elsewhere never', () => {
+test('a released delivery counts as late soon when its account is near the limit, otherwise never', () => {
   const limit = { rate: 100, burst: 1_000 };
   const forMs = (level: number, of: Limit = limit) => momentsOf(of, level, 1, 0)[0]!.forMs;
   expect(forMs(0)).toBeUndefined();

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { makePace } from './replay-pace.ts';
 
-test('beside fresh events a replay goes slowly, and fast again when none has come for a second', () => {
+test('a replay slows down while new events arrive, and speeds up when none has come for a second', () => {
   const moved = { events: 7 };
   let now = 0;
   const { pace } = makePace(moved, () => now);
@@ -14,7 +14,7 @@ test('beside fresh events a replay goes slowly, and fast again when none has com
   expect(pace().most).toBe(15);
 });
 
-test('on a machine that is late it goes slower and slower, and never stands still', () => {
+test('on an overloaded machine a replay goes slower and slower, but never stops', () => {
   const { pace, began } = makePace({ events: 0 });
   began(11);
   expect(pace().most).toBe(7);

@@ -22,7 +22,7 @@ const payloadOf = (parsed: ParsedEvent) => (parsed.kind === 'event' ? parsed.eve
 const withoutPayload = (parsed: ParsedEvent) =>
   parsed.kind === 'event' ? { ...parsed.event, payload: parsed.event.payload.length } : parsed;
 
-test.each(messages)('a large message is read as any other: %s', async (_form, message) => {
+test.each(messages)('a large message is read like any other: %s', async (_form, message) => {
   const expected = parseEvent(message);
   const parsed = await large.parse(message);
   expect(withoutPayload(parsed)).toEqual(withoutPayload(expected));
@@ -30,7 +30,7 @@ test.each(messages)('a large message is read as any other: %s', async (_form, me
 });
 
 // An event that ends the thread is tried again a few times, and then is a dead letter.
-test('when the thread ends, only the event that it was reading can be at fault', async () => {
+test('when the reading thread ends, only the event that it was reading is blamed', async () => {
   await using ending = openLargeEvents(undefined as never); // it throws at once
   const [, message] = messages[0]!;
   const asked = [ending.load('1', '2026-01-02'), ending.parse(message), ending.parse(message)];

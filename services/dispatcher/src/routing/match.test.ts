@@ -73,12 +73,12 @@ test.each<[string, Event, string]>([
   expect(match(given, account).kind).toBe(kind);
 });
 
-test('what matches nothing says why', () => {
+test('an event that matches no hook says why', () => {
   expect(match(event('push', 'nothing'), account)).toMatchObject({ reason: 'unknown_repository' });
   expect(match(event('issues', null), account)).toMatchObject({ reason: 'no_hook' });
 });
 
-test('an unknown account has no hooks', () => {
+test('an event of an unknown account matches no hook', () => {
   expect(match(event('push', 'widgets'), undefined)).toEqual({
     kind: 'unmatched',
     repositoryId: null,

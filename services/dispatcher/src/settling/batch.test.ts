@@ -4,7 +4,7 @@ import { GivenUp } from './persist.ts';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test('what arrives while a batch is worked on is the next one, within the bounds', async () => {
+test('items that arrive while a batch is worked on form the next batch, within its bounds', async () => {
   const seen: number[][] = [];
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const batches = makeBatches<number, number>({
@@ -29,7 +29,7 @@ test('what arrives while a batch is worked on is the next one, within the bounds
   expect(batches.isIdle()).toBe(true);
 });
 
-test('what waits can be withdrawn, all of it too, and what is left keeps its order', async () => {
+test('some or all waiting items can be withdrawn, and the rest keep their order', async () => {
   const seen: number[][] = [];
   const begin = Promise.withResolvers<void>();
   const batches = makeBatches<number, number | 'elsewhere'>({
@@ -56,7 +56,7 @@ test('what waits can be withdrawn, all of it too, and what is left keeps its ord
   expect(seen).toEqual([[1, 3]]);
 });
 
-test('an item that cannot be worked on fails alone; when the process gives up, all that are left do', async () => {
+test('an item that cannot be worked on fails alone; when the process gives up, all remaining items fail', async () => {
   let stopped = false;
   const batches = makeBatches<string, string>({
     maxItems: 10,

@@ -38,7 +38,7 @@ async function settled(
   return said;
 }
 
-test('a message is acked, or moved to the dead letters, as is said of it', async () => {
+test('a message is acknowledged or dead-lettered as decided', async () => {
   expect(await settled(async () => ack('routed'))).toEqual(['ack', 'ack: routed']);
   expect(await settled(async () => deadLetter('not_json', 'no JSON'))).toEqual([
     'dead letter: not_json, no JSON',
@@ -47,14 +47,14 @@ test('a message is acked, or moved to the dead letters, as is said of it', async
   ]);
 });
 
-test('a mistake of our own is a dead letter: it holds up nothing, and does not come again', async () => {
+test('a message that fails by a mistake of our own is dead-lettered: it holds up nothing and does not come again', async () => {
   const said = await settled(async () => {
     throw new TypeError('undefined is not a function');
   });
   expect(said).toEqual(['dead letter: not_handled, undefined is not a function', 'ack', 'dead_letter: not_handled']);
 });
 
-test('what is left to others goes back', async () => {
+test('a message that is left to other dispatchers is given back', async () => {
   const leave = (why: GivenUp['why']) => async () => {
     throw new GivenUp('left', why);
   };
@@ -62,7 +62,7 @@ test('what is left to others goes back', async () => {
   expect(await settled(leave('connection_lost'))).toEqual(['give back', 'give_back: connection_lost']);
 });
 
-test('what cannot even be buried goes back after a pause, so that it does not come round and round', async () => {
+test('a message that cannot even be dead-lettered is given back after a pause, so that it does not come round and round', async () => {
   const broker = async () => {
     throw new NotPublished('refused', 'it cannot be written', { forItself: true });
   };

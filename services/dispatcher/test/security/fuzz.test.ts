@@ -210,7 +210,7 @@ async function outcomes(): Promise<Record<string, number>> {
 }
 const total = (counts: Record<string, number>) => Object.values(counts).reduce((sum, count) => sum + count, 0);
 
-test('every message ends as an event or as a dead letter with a reason, and its neighbours with it', async () => {
+test('every message becomes an event or a dead letter with a reason, and so do its neighbours', async () => {
   const isWhole = await fuzz(
     fc.array(message, { minLength: 20, maxLength: 20 }),
     async (messages) => {
@@ -263,12 +263,12 @@ test.each<[string, Record<string, unknown>]>([
   ['deeply nested members', { a: JSON.parse(`${'{"a":'.repeat(50)}1${'}'.repeat(50)}`) }],
   ['a timestamp and a decimal that are none', { a: { '!': 'timestamp', value: -1 }, b: { '!': 'decimal', value: {} } }],
   ['large numbers', { a: 2 ** 62, b: -(2 ** 62), c: 1e300 }],
-])('a message with %s among its headers is buried like any other', async (_what, headers) => {
+])('a bad message with %s among its headers is dead-lettered like any other', async (_what, headers) => {
   const id = await publishAsOther(headers, 'no JSON');
   expect(await dead.of(id)).toMatchObject({ reason: 'not_json' });
 });
 
-test('a message whose id and type are no text is buried like any other', async () => {
+test('a bad message whose id and type are not text is dead-lettered like any other', async () => {
   // 255 bytes that are not UTF-8 are read as 255 characters of three bytes, too many to be written again. Our client cannot send them.
   const unreadable = '\ufffd'.repeat(255);
   const message = { body: Buffer.from('no JSON'), headers: { a: 1 }, messageId: unreadable, contentType: unreadable };

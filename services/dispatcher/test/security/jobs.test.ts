@@ -9,7 +9,7 @@ import { type DeadLetters, openDeadLetters } from '../dead-letters.ts';
 import { type Dispatcher, openWorld, type World } from '../world.ts';
 
 // Whoever could write into the queue of deliveries had foreign bytes signed with another account's secret.
-describe('a job that none of our services made', () => {
+describe('jobs that none of our services made', () => {
   let world: World;
   let receiver: Receiver;
   let dispatcher: Dispatcher;
@@ -69,7 +69,7 @@ describe('a job that none of our services made', () => {
     return invented({ ...made, deliveryId: Number(row!.id) });
   };
 
-  test('an event that somebody made up is signed under no secret that the hook got later', async () => {
+  test('an event made up by a user is not signed with a secret that the hook got later', async () => {
     const type = 'issues';
     const event = async () => {
       const guid = randomUUID();
@@ -111,7 +111,7 @@ describe('a job that none of our services made', () => {
     expect((await sent(await event())).headers['x-hub-signature-256']).toMatch(/^sha256=/);
   });
 
-  test('is not delivered: it lies with the dead letters, with the reason', async () => {
+  test('a job without an authentication code is not delivered but dead-lettered with the reason', async () => {
     const id = await put({ [jobHeader]: JSON.stringify(invented()) }, Buffer.from('{"transfer":"everything"}'));
     expect(await dead.of(id)).toMatchObject({
       reason: 'job_not_authentic',
@@ -120,7 +120,7 @@ describe('a job that none of our services made', () => {
     expect(receiver.received).toEqual([]);
   });
 
-  test('nor with a code that is no code, or one that somebody made up', async () => {
+  test('a job with a malformed or invented authentication code is not delivered', async () => {
     for (const code of ['', 'x', 'A'.repeat(43), 7, { a: 1 }]) {
       const headers = { [jobHeader]: JSON.stringify(invented()), 'job-code': code };
       const id = await put(headers, Buffer.from('{}'));
@@ -129,7 +129,7 @@ describe('a job that none of our services made', () => {
     expect(receiver.received).toEqual([]);
   });
 
-  test('nor when it names what no database takes, and it comes round once only', async () => {
+  test('a forged job with values that PostgreSQL would refuse is dead-lettered the first time', async () => {
     const absurd: Partial<DeliveryJob>[] = [
       { eventKey: "x' OR true" },
       { eventOn: '2026-02-30' },
@@ -145,7 +145,7 @@ describe('a job that none of our services made', () => {
     expect(dispatcher.log.filter(({ level }) => level === 'error')).toEqual([]);
   });
 
-  test('nor for a delivery that there was, with other bytes or for another hook', async () => {
+  test('a forged job for an existing delivery, with other bytes or for another hook, is not delivered', async () => {
     const other = await world.addHook('acme', { url: `${receiver.url}/other`, events: ['never'] });
     const guid = await world.publish({ payload: { a: 1 } });
     const job = await jobOf(guid);
@@ -156,7 +156,7 @@ describe('a job that none of our services made', () => {
     expect(receiver.received).toHaveLength(1);
   });
 
-  test('but one that an older version has left in the queue is delivered, as PostgreSQL holds it', async () => {
+  test('a job that an older version left in the queue is delivered as PostgreSQL has it', async () => {
     const guid = await world.publish({ payload: { a: 1 } });
     const job = await jobOf(guid);
     await world.pool.query('DELETE FROM deliveries WHERE guid = $1', [guid]); // as if it still waited
@@ -168,7 +168,7 @@ describe('a job that none of our services made', () => {
     expect(receiver.received[0]?.body.toString()).toBe('{"a":1}');
   });
 
-  test('and a parked one of an older version is delivered once, from its row', async () => {
+  test('a parked job of an older version is delivered once, from its row', async () => {
     const guid = await world.publish({ payload: { b: 1 } });
     const job = await jobOf(guid);
     const { rows } = await world.pool.query(
@@ -187,7 +187,7 @@ describe('a job that none of our services made', () => {
     expect(receiver.received).toHaveLength(2);
   });
 
-  test('while one whose delivery is not due yet is left to its row', async () => {
+  test('a job of an older version whose delivery is not due yet is left to its parked row', async () => {
     const guid = await world.publish({ payload: { c: 1 } });
     const job = await jobOf(guid);
     const { rows } = await world.pool.query(

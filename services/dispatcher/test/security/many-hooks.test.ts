@@ -43,7 +43,7 @@ function watched(pool: Pool): { pool: Pool; rows: number[]; bytes: number[] } {
   return { pool: { query } as unknown as Pool, rows, bytes };
 }
 
-test('an account’s hooks are loaded in parts, without their headers and secrets', async () => {
+test('the hooks of an account are loaded in parts, without their headers and secrets', async () => {
   // What used to happen: one statement brought all of them with all their headers, for an event that none of them took.
   const { pool, rows, bytes } = watched(world.pool);
   await using accounts = await openAccounts({
@@ -85,7 +85,7 @@ test('an account’s hooks are loaded in parts, without their headers and secret
   expect(await accounts.hookOf((await accounts.ofLogins(['acme'])).get('acme')!.account, ids[0]!)).toBeUndefined();
 });
 
-test('one hook that cannot be read does not stop its neighbours', async () => {
+test('a hook that cannot be read does not stop the deliveries of other hooks', async () => {
   await using receiver = await openReceiver();
   const bad = await world.addHook('acme', { repository: 'repo0', url: receiver.url, events: ['issues'] });
   await world.pool.query("UPDATE hooks SET headers = 'not sealed' WHERE id = $1", [bad]);

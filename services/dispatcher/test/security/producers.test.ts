@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { openDeadLetters } from '../dead-letters.ts';
 import { type Dispatcher, openWorld, type World } from '../world.ts';
 
-describe('what one producer can do to another', () => {
+describe('producers that share a broker', () => {
   let world: World;
   let receiver: Receiver;
   let dispatcher: Dispatcher;
@@ -37,7 +37,7 @@ describe('what one producer can do to another', () => {
   test.each([
     ['a UUID', randomUUID()],
     ['any other text', 'build-77'],
-  ])('an event is not dropped because another subject had its source and id, when that is %s', async (_, id) => {
+  ])('an event is not dropped because another subject used its source and id, when that is %s', async (_, id) => {
     const before = (await dispatcher.metric(/result="duplicate"/)) ?? 0;
     const source = 'https://ci.example/builds';
     const subjects = ['other/widgets', 'acme/widgets', 'acme', 'ACME/Widgets', 'acme/widgets'];
@@ -63,7 +63,7 @@ describe('what one producer can do to another', () => {
     expect(paths.sort()).toEqual(['/acme', '/acme', '/other']);
   });
 
-  test('a copy of an event that a version before stored, without its subject in the key, is dropped as ever', async () => {
+  test('a copy of an event that an older version stored without the subject in its key is still dropped', async () => {
     const guid = await world.publish({ source: 'urn:before', payload: { first: true } });
     await world.deliveries(guid);
     const earlier = eventKeyBefore({ source: 'urn:before', id: guid });
@@ -79,7 +79,7 @@ describe('what one producer can do to another', () => {
   });
 
   // The dead letter is published by us, into any queue that its own headers name besides.
-  test('no header of an event takes its dead letter to a queue of ours, round and round', async () => {
+  test('no header of an event can route its dead letter back into one of our queues', async () => {
     await using ci = await freshUser(world.amqpUrl, producerPermissions);
     await using dead = await openDeadLetters(world.amqpUrl);
     await using producer = await openProducer(ci.url);
@@ -102,7 +102,7 @@ describe('what one producer can do to another', () => {
     expect(marked().map(({ reason }) => reason)).toEqual(['not_json']);
   });
 
-  test('with PRODUCERS_FILE a user publishes for the accounts it names; all else is a dead letter, with the reason', async () => {
+  test('with PRODUCERS_FILE a user publishes for the accounts listed there; any other event is dead-lettered with the reason', async () => {
     await using ci = await freshUser(world.amqpUrl, producerPermissions);
     await using stranger = await freshUser(world.amqpUrl, producerPermissions);
     const file = join(mkdtempSync(join(tmpdir(), 'producers-')), 'producers.yaml');
@@ -140,7 +140,7 @@ describe('what one producer can do to another', () => {
     expect(rows[0].n).toBe(1);
   });
 
-  test('a PRODUCERS_FILE that is wrong keeps a dispatcher from starting', async () => {
+  test('an invalid PRODUCERS_FILE keeps a dispatcher from starting', async () => {
     const file = join(mkdtempSync(join(tmpdir(), 'producers-')), 'producers.yaml');
     writeFileSync(file, 'producers: [{ user: ci, account: acme }]');
     await expect(world.start({ PRODUCERS_FILE: file })).rejects.toThrow('producers[0].account: unknown key');

@@ -68,7 +68,7 @@ async function outcomeOf(post: Post, url: string, insecureSsl = false) {
   return classify(await post({ target, insecureSsl, headers, loggedHeaders: {}, body: Buffer.from('{}') }));
 }
 
-test('deliveries leave through the proxy by the address that was checked, and keep the name for TLS and the receiver', async () => {
+test('deliveries go through the proxy to the address that was checked, and keep the host name for TLS and the receiver', async () => {
   using certificates = makeCertificates();
   await using proxy = await openProxy();
   await using plain = await openReceiver();
@@ -93,7 +93,7 @@ test('deliveries leave through the proxy by the address that was checked, and ke
   expect(proxy.authorizations).toEqual([undefined, undefined, undefined]);
 });
 
-test('the certificate must be that of the name, unless the hook does not ask', async () => {
+test('behind the proxy the receiver’s certificate must match its name, unless the hook has insecure_ssl', async () => {
   using certificates = makeCertificates();
   await using proxy = await openProxy();
   await using other = await openReceiver({ tls: certificates.issue({ name: 'other.test' }) });
@@ -111,14 +111,14 @@ test.each([
   ['https://inside.test:1/', 'EBLOCKED'],
   ['https://mixed.test:1/', 'EBLOCKED'],
   ['http://unknown.test:1/', 'ENOTFOUND'],
-])('the proxy is no way inside: it is never asked for %s', async (url, error) => {
+])('the proxy is never asked for the internal address %s', async (url, error) => {
   await using proxy = await openProxy();
   using post = makePost({ timeoutMs: 60_000, guard, proxyUrl: proxy.url });
   expect(await outcomeOf(post, url)).toMatchObject({ status: 'Failed to connect to host', error });
   expect(proxy.asked).toEqual([]);
 });
 
-test('a proxy that has no way to one address is asked for the next, with the credentials of its URL', async () => {
+test('a proxy that cannot reach one address is asked for the next, with the credentials of its URL', async () => {
   await using receiver = await openReceiver();
   await using proxy = await openProxy((incoming, client) => {
     const refuses = incoming.url?.startsWith('127.0.0.4') ?? false;
@@ -131,7 +131,7 @@ test('a proxy that has no way to one address is asked for the next, with the cre
   expect(proxy.authorizations[0]).toBe(`Basic ${Buffer.from('us@er:p:w').toString('base64')}`);
 });
 
-test('a proxy that refuses, is away, or never answers fails the delivery, and nothing else', async () => {
+test('a proxy that refuses, is away or never answers fails that delivery only', async () => {
   await using refusing = await openProxy((_incoming, client) => {
     client.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n');
     return true;
