@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(async () => await api?.[Symbol.asyncDispose]());
 
 describe('an organization', () => {
-  test('is created by the site’s admin, once, with an admin of its own', async () => {
+  test('is created once by the site’s admin, with an admin of its own', async () => {
     const created = await call(api, root, 'POST', '/admin/organizations', { login: 'Initech', admin: 'auth0|peter' });
     expect(created).toMatchObject({ status: 201, body: { login: 'Initech', type: 'Organization' } });
     expect(created.headers.get('location')).toBe(`${api.base}/orgs/Initech`);
@@ -34,7 +34,7 @@ describe('an organization', () => {
     });
   });
 
-  test('is reached by the machine that created it, which is an admin beside the one that it named, or alone', async () => {
+  test('has the machine that created it as an admin, alone or beside the admin that it named', async () => {
     const maker = await api.tokens.machine('maker', 'site_admin admin:org_hook admin:org repo');
     for (const body of [{ login: 'made', admin: 'auth0|olga' }, { login: 'made-alone' }]) {
       expect(await call(api, maker, 'POST', '/admin/organizations', body)).toMatchObject({ status: 201 });
@@ -61,7 +61,7 @@ describe('an organization', () => {
   });
 
   // The gate grants people any scope of an API that they ask for and consent to; signing up must not make an administrator.
-  test('is not created by a person, whatever scopes the token has', async () => {
+  test('cannot be created by a person, whatever scopes the token has', async () => {
     const person = await api.tokens.user('auth0|mallory', 'site_admin admin:org');
     const body = { login: 'evil', admin: 'auth0|mallory' };
     expect(await call(api, person, 'POST', '/admin/organizations', body)).toMatchObject({ status: 404 });
@@ -74,11 +74,11 @@ describe('an organization', () => {
     [{ login: '-x', admin: 'x' }],
     [{ login: 'ok', admin: 'a\u0000b' }],
     [{ login: 5, admin: 'x' }],
-  ])('is not created from %j', async (body) => {
+  ])('cannot be created from %j', async (body) => {
     expect(await call(api, root, 'POST', '/admin/organizations', body)).toMatchObject({ status: 422 });
   });
 
-  test('and its repositories are seen by members, with what they may do', async () => {
+  test('and its repositories are shown to members, with their permissions', async () => {
     expect(await call(api, bob, 'GET', '/orgs/ACME')).toMatchObject({
       status: 200,
       body: { login: 'acme', permissions: { admin: false, pull: true } },
@@ -134,7 +134,7 @@ describe('memberships', () => {
     expect(await call(api, alice, 'PUT', path('a\u0000b'), {})).toMatchObject({ status: 404 });
   });
 
-  test('never leave an organization without an admin, also when two leave at once', async () => {
+  test('never leave an organization without an admin, even when two admins leave at once', async () => {
     const leave = () =>
       Promise.all([call(api, alice, 'DELETE', path('auth0|alice')), call(api, alice, 'DELETE', path('m2m'))]);
     const statuses = (await leave()).map(({ status }) => status).sort();
@@ -154,7 +154,7 @@ describe('memberships', () => {
 describe('the delivery limit', () => {
   const throttle = '/accounts/acme/throttle';
 
-  test('is the default until an own one is set, and again when that is removed', async () => {
+  test('is the default until the account has its own, and again when that is removed', async () => {
     expect(await call(api, root, 'GET', throttle)).toMatchObject({ status: 200, body: { rate: 7, burst: 70 } });
     expect(await call(api, root, 'PUT', throttle, { rate: 0.5, burst: 3 })).toMatchObject({
       status: 200,
@@ -174,7 +174,7 @@ describe('the delivery limit', () => {
     [{ rate: 5 }],
     ['{"rate":1e999,"burst":1}'],
     [{ rate: null, burst: 1 }],
-  ])('is not %j', async (body) => {
+  ])('cannot be %j', async (body) => {
     expect(await call(api, root, 'PUT', throttle, body)).toMatchObject({ status: 422 });
   });
 });

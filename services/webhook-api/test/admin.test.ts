@@ -58,12 +58,12 @@ test.each([
   ['GET', '/admin/dead-letters'],
   ['DELETE', '/admin/dead-letters?all=true'],
   ['GET', '/accounts/acme/waiting'],
-])('%s %s is the site’s admin’s alone', async (method, path) => {
+])('only the site’s admin may use %s %s', async (method, path) => {
   expect(await call(api, alice, method, path)).toMatchObject({ status: 404 });
 });
 
-describe('what waits', () => {
-  test('is shown by reason and since when, for all and for one account', async () => {
+describe('a waiting delivery', () => {
+  test('is counted by reason and age, for all accounts and for one', async () => {
     const { hookId, accountId } = await addHook();
     const first = await park({ accountId, hookId });
     const retry = await park({ accountId, hookId, reason: 'retry', due: '2030-01-01T00:00:00Z' });
@@ -91,7 +91,7 @@ describe('what waits', () => {
     await api.sql.query('DELETE FROM parked');
   });
 
-  test('is counted in each shard of a queue that there is', async () => {
+  test('is counted in every existing shard of a queue', async () => {
     const further = [`${eventsQueue}.2`, `${deliveriesQueue}.2`, `${deliveriesQueue}.3`];
     const queues = further.map((name) => ({ ...topology.queues[0]!, name }));
     const options = { url: api.amqpUrl, name: 'shards', log: openLog('test', 'silent') };
@@ -106,7 +106,7 @@ describe('what waits', () => {
     });
   });
 
-  test('is listed page by page in the order of its ids, whatever it waits for, and found by its event', async () => {
+  test('is listed page by page in the order of ids, whatever it waits for, and found by its event', async () => {
     const { hookId, accountId } = await addHook();
     const guid = randomUUID();
     const key = randomUUID();
@@ -147,7 +147,7 @@ describe('what waits', () => {
     await api.sql.query('DELETE FROM parked');
   });
 
-  test('rests while its hook or its organization is paused, and waits again afterwards', async () => {
+  test('is shown as paused while its hook or its organization is paused', async () => {
     const [one, two] = [await addHook(), await addHook()];
     for (const hook of [one, one, two]) await park(hook);
     const pausedHook = await call(api, root, 'PUT', `/admin/hooks/${one.hookId}/pause`);
@@ -172,7 +172,7 @@ describe('what waits', () => {
 });
 
 describe('an organization', () => {
-  test('is listed, and deleted with all that belongs to it, after a dry run that says what that is', async () => {
+  test('is listed, and deleted with everything in it after a dry run that says what that is', async () => {
     expect(await call(api, root, 'POST', '/admin/organizations', { login: 'leaving' })).toMatchObject({ status: 201 });
     const hook = await addHook('leaving');
     await park(hook);
@@ -247,7 +247,7 @@ describe('an event that waits to be routed', () => {
     });
   const found = (guid: string) => call(api, root, 'GET', `/admin/events/${guid}`);
 
-  test('is found in whichever shard it is, as often as one looks', async () => {
+  test('is found in any shard, however often one looks', async () => {
     const [one, two] = [randomUUID(), randomUUID()];
     const second = { ...topology.queues[0]!, name: `${eventsQueue}.2` };
     const options = { url: api.amqpUrl, name: 'shards', log: openLog('test', 'silent') };
@@ -270,8 +270,8 @@ describe('an event that waits to be routed', () => {
   });
 });
 
-describe('secrets', () => {
-  test('that were sealed under the other key are read, and sealed under the present one, a part at a time', async () => {
+describe('sealed secrets', () => {
+  test('that use the previous key are read, and sealed again under the current key step by step', async () => {
     const [present, other] = [makeSeal(Buffer.from(api.env.SECRETS_KEY!, 'base64')), makeSeal(otherKey)];
     const { hookId } = await addHook();
     const sealed = other.seal('a secret', hookSecretPurpose);
@@ -286,7 +286,7 @@ describe('secrets', () => {
     expect((await call(api, root, 'POST', '/admin/secrets/reseal', { after: 0 })).body.resealed).toBe(0);
   });
 
-  test('that neither key opens are named, and keep no other from being sealed anew', async () => {
+  test('that neither key opens are reported, and do not keep the others from being sealed again', async () => {
     const [lost, other] = [makeSeal(randomBytes(32)), makeSeal(otherKey)];
     const [first, second] = [(await addHook()).hookId, (await addHook()).hookId];
     const setSecret = (id: number, secret: Buffer) =>
@@ -300,7 +300,7 @@ describe('secrets', () => {
     await api.sql.query('DELETE FROM hooks WHERE id = ANY ($1)', [[first, second]]);
   });
 
-  test('change with an overlap in which the one before counts too, and without one at once', async () => {
+  test('of a hook change at once, or with an overlap in which the previous one is valid too', async () => {
     const made = await call(api, alice, 'POST', '/orgs/acme/hooks', {
       name: 'web',
       config: { url: 'https://example.com/overlap', secret: 'first' },

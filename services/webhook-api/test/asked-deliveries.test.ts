@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 
 describe('a redelivery', () => {
-  test('is a new delivery of the same event, of which no field is lost', async () => {
+  test('is a new delivery of the same event with all its fields', async () => {
     const id = await recordDelivery(api.sql, { hookId, sequence: 5 });
     const { body: original } = await call(api, alice, 'GET', `${deliveries}/${id}`);
     expect(await call(api, alice, 'POST', `${deliveries}/${id}/attempts`)).toMatchObject({ status: 202, body: {} });
@@ -39,7 +39,7 @@ describe('a redelivery', () => {
     });
   });
 
-  test('of a large payload leaves it in its row', async () => {
+  test('of a large payload takes it from the row of the event', async () => {
     const id = await recordDelivery(api.sql, {
       hookId,
       payload: JSON.stringify({ text: 'x'.repeat(jobBodyMaxBytes) }),
@@ -50,7 +50,7 @@ describe('a redelivery', () => {
     expect(job.eventKey).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  test('needs an active hook, a delivery and its payload', async () => {
+  test('needs an active hook, a delivery and a stored payload', async () => {
     const id = await recordDelivery(api.sql, { hookId });
     expect(await call(api, alice, 'POST', `${deliveries}/${id + 1000}/attempts`)).toMatchObject({ status: 404 });
     await call(api, alice, 'PATCH', `${hooks}/${hookId}`, { active: false });
@@ -62,7 +62,7 @@ describe('a redelivery', () => {
 });
 
 describe('a ping', () => {
-  test('is sent on creation and on request, whatever the events, and can be delivered again', async () => {
+  test('is sent on creation and on request, whatever the hook’s events, and can be redelivered', async () => {
     await call(api, alice, 'POST', `${hooks}/${hookId}/pings`);
     const own = () => jobs.all.filter(({ job }) => job.hookId === hookId && job.event === 'ping');
     await jobs.next(() => own().length === 2);
@@ -123,7 +123,7 @@ describe('a test', () => {
     await jobs.next(() => jobs.all.filter(({ job }) => job.hookId === hookId && job.event === 'push').length === 2);
   });
 
-  test('sends nothing to a hook that takes no pushes, or where there was none', async () => {
+  test('sends nothing to a hook that takes no pushes, or if there was no push', async () => {
     const { body } = await call(api, alice, 'POST', hooks, {
       config: { url: 'https://example.com/i' },
       events: ['issues'],

@@ -21,7 +21,7 @@ const listed = async (query = '') => (await call(api, root, 'GET', `/admin/dead-
 const event = (id: string) =>
   attributeHeaders({ id, source: 'urn:test', type: 'push', subject: 'acme/widgets', time: '2026-11-22T10:00:00Z' });
 
-test('dead letters are listed and shown as often as one looks, none is lost, and each is dropped or published again as it came', async () => {
+test('dead letters can be listed and shown any number of times, and each can be dropped or published again unchanged', async () => {
   const before = await publisher.waiting(eventsQueue);
   await bury(publisher, { messageId: 'a', reason: 'not_storable', headers: event('a'), body: '{"a":1}' });
   await bury(publisher, { messageId: 'b', reason: 'not_json' });
@@ -55,7 +55,7 @@ test('dead letters are listed and shown as often as one looks, none is lost, and
   expect(await listed()).toEqual([]);
 });
 
-test('dead letters are looked at without RabbitMQ counting it, by pages, by event and subject, and dropped by their ids', async () => {
+test('dead letters are listed by page, event and subject without RabbitMQ counting a delivery, and dropped by id', async () => {
   for (const id of ['p', 'q', 'r']) await bury(publisher, { messageId: id, reason: 'not_json', headers: event(id) });
   await bury(publisher, { messageId: 's', reason: 'not_utf8' });
   const seen: { id: string; message_id: string }[] = [];
@@ -89,7 +89,7 @@ test('dead letters are looked at without RabbitMQ counting it, by pages, by even
   expect((await call(api, root, 'DELETE', '/admin/dead-letters?all=true')).body).toEqual({ dropped: 3 });
 });
 
-test('dead letters are there also while another process looks through them', async () => {
+test('dead letters are listed even while another process reads them', async () => {
   await bury(publisher, { messageId: 'held', reason: 'not_json' });
   expect(await listed()).toHaveLength(1);
   const looking = await api.sql.connect();
@@ -137,7 +137,7 @@ test('dead letters that come back as soon as they are published again are publis
   expect((await call(api, root, 'DELETE', '/admin/dead-letters?all=true')).body).toEqual({ dropped: 2 });
 });
 
-test('dead letters are all published again, also where their bodies are too large to be held at once', async () => {
+test('all dead letters are published again, even if their bodies are too large to be held in memory at once', async () => {
   const before = await publisher.waiting(eventsQueue);
   for (let count = 0; count < 4; count += 1) {
     const body = JSON.stringify({ text: 'x'.repeat(9_000_000) });
@@ -157,7 +157,7 @@ test('dead letters are all published again, also where their bodies are too larg
   expect((await call(api, root, 'DELETE', '/admin/dead-letters?all=true')).body).toEqual({ dropped: 4 });
 });
 
-test('dead letters that were refused for their producer go out again under our name only if they are meant', async () => {
+test('dead letters that were refused because of their producer are published in our name only if they are selected explicitly', async () => {
   const before = await publisher.waiting(eventsQueue);
   const refused = ['producer_unknown', 'producer_not_allowed'];
   for (const reason of refused)
@@ -171,7 +171,7 @@ test('dead letters that were refused for their producer go out again under our n
   expect(await listed()).toEqual([]);
 });
 
-test('dead letters are listed by several at once', async () => {
+test('dead letters can be listed by several callers at once', async () => {
   for (const messageId of ['d', 'e']) await bury(publisher, { messageId, reason: 'not_json' });
   for (const letters of await Promise.all([listed(), listed(), listed()])) expect(letters).toHaveLength(2);
   expect((await call(api, root, 'DELETE', '/admin/dead-letters?reason=not_json')).body).toEqual({ dropped: 2 });

@@ -17,7 +17,7 @@ const next = (link: string | null, rel = 'next') => new RegExp(`<([^>]+)>; rel="
 const follow = (url: string) => call({ base: '' }, alice, 'GET', url);
 
 describe('the delivery log', () => {
-  test('lists newest first, by cursor, unmoved by deliveries that come meanwhile', async () => {
+  test('lists newest first, by cursor, unaffected by deliveries that arrive meanwhile', async () => {
     const ids: number[] = [];
     for (let index = 0; index < 5; index += 1) ids.unshift(await recordDelivery(api.sql, { hookId }));
     const first = await call(api, alice, 'GET', `${deliveries}?per_page=2`);
@@ -142,7 +142,7 @@ describe('the delivery log', () => {
       await api.sql.query('ANALYZE deliveries');
     });
 
-    test('looks at so many for a page, which may be empty and name the next', async () => {
+    test('looks at a bounded number for a page, which may be empty and link to the next', async () => {
       const since = new Date(Date.now() - 3_600_000).toISOString();
       for (const query of ['event=issues', `event=issues&since=${since}`]) {
         const first = await call(api, alice, 'GET', `${deliveries}?${query}`);
@@ -153,7 +153,7 @@ describe('the delivery log', () => {
       }
     });
 
-    describe('whose statistics say what each minute had', () => {
+    describe('with statistics of each minute', () => {
       beforeEach(async () => {
         await api.sql.query("UPDATE delivery_kinds_known SET since = '-infinity'");
         await api.sql.query(
@@ -168,7 +168,7 @@ describe('the delivery log', () => {
         );
       });
 
-      test('finds what is rare, and knows what there never was, on the first page', async () => {
+      test('finds rare deliveries, or that there are none, on the first page', async () => {
         for (const [query, ids] of [
           ['event=issues', [rare]],
           ['event=deployment', []],
@@ -183,7 +183,7 @@ describe('the delivery log', () => {
         }
       });
 
-      test('reads nothing of the log for what there never was, and a minute for what is rare', async () => {
+      test('reads nothing of the log if there are none, and one minute of it for a rare delivery', async () => {
         for (const [event, count] of [
           ['deployment', 0],
           ['issues', 1],
@@ -194,7 +194,7 @@ describe('the delivery log', () => {
         }
       });
 
-      test('looks at minutes of which it is not said, and at what is older than it was known', async () => {
+      test('reads minutes without statistics, and those from before statistics were kept', async () => {
         const found = async () => {
           const { body } = await call(api, alice, 'GET', `${deliveries}?event=issues`);
           return body.length;
@@ -246,14 +246,14 @@ describe('the delivery log', () => {
       ['all', () => listed('NULL'), 50],
       ['those that failed, where there are none', () => listed("'failure'"), 0],
       ['those of an event', () => found('push'), 50],
-    ])('a list by time reads no more than it shows: %s', async (_, list, shown) => {
+    ])('reads no more than it shows for a list by time: %s', async (_, list, shown) => {
       const counted = await rowsRead(list());
       expect(counted.shown).toBe(shown);
       expect(counted.read).toBeLessThan(500);
     });
   });
 
-  test('lists what comes after a number, in the order of numbers, by cursor', async () => {
+  test('lists the deliveries after a sequence number in order, by cursor', async () => {
     await recordDelivery(api.sql, { hookId });
     const third = await recordDelivery(api.sql, { hookId, sequence: 3 });
     const second = await recordDelivery(api.sql, { hookId, sequence: 2, statusCode: 502 });
@@ -277,7 +277,7 @@ describe('the delivery log', () => {
       expect(await call(api, alice, 'GET', `${deliveries}?after_sequence=${wrong}`)).toMatchObject({ status: 422 });
   });
 
-  test('shows of a delivery what was sent and what came back', async () => {
+  test('shows the request and the response of a delivery', async () => {
     const payload = '{"ref":"refs/heads/main","big":9007199254740993,"text":"ünï 🎉"}';
     const throttledAt = new Date('2026-08-21T20:52:55.855Z');
     const id = await recordDelivery(api.sql, {
@@ -321,7 +321,7 @@ describe('the delivery log', () => {
     });
   });
 
-  test('answers 404 for a delivery of another hook and 422 for what is no id', async () => {
+  test('answers 404 for a delivery of another hook and 422 for an invalid id', async () => {
     const id = await recordDelivery(api.sql, { hookId });
     const { body: other } = await call(api, alice, 'POST', hooks, { config: { url: 'https://example.com/other' } });
     expect(await call(api, alice, 'GET', `${hooks}/${other.id}/deliveries/${id}`)).toMatchObject({ status: 404 });

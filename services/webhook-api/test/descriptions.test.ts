@@ -237,7 +237,7 @@ describe('a route', () => {
   // What takes a store that is away, a hundred requests at once, or a WebSocket, is shown elsewhere.
   const elsewhere = ['101', '429', '503'];
 
-  test.each(routes)('$method $path answers what is listed, and nothing else', async (route) => {
+  test.each(routes)('$method $path answers what its description lists, and nothing else', async (route) => {
     const { method, path, operation } = route;
     await makeHook(route);
     if (path.includes('{guid}')) place.guid = await makeEvent();
@@ -262,7 +262,7 @@ describe('a route', () => {
   });
 });
 
-test('patterns are such that Python, Go and Java know them', () => {
+test('patterns of the description are valid in Python, Go and Java', () => {
   // openapi-generator's Python client once failed on every repository with a description: `bad escape \P`.
   const patterns = [...JSON.stringify(api).matchAll(/"pattern":("(?:[^"\\]|\\.)*")/g)].map(([, text]) =>
     JSON.parse(text!),
@@ -281,7 +281,7 @@ describe('what GitHub does not have', () => {
   const repository = namesOfGithub('answers', 'get', '/repos/{owner}/{repo}')!;
   const isKnown = (name: string) => undescribedNames.includes(name) || repository.has(name.replace('[]', ''));
 
-  test.each(routes)('is marked at $method $path', ({ method, path }) => {
+  test.each(routes)('is marked in the description of $method $path', ({ method, path }) => {
     const described = api.paths[path]![method]!;
     const known = describedByGithub(method, path) !== undefined || undescribed.includes(`${method} ${path}`);
     expect(described['x-gatepost']).toBe(known ? undefined : true);
@@ -303,19 +303,22 @@ describe('what GitHub does not have', () => {
 });
 
 describe('payloads', () => {
-  test.each(['/repos/acme/widgets', '/orgs/acme'])('a ping of %s is whole', async (root) => {
-    const config = { url: 'https://example.com/', content_type: 'json', secret: 's' };
-    const body = { name: 'web', config, request_headers: { 'X-Own': 'x' } };
-    const { body: hook } = await call(gatepost, tokens.admin, 'POST', `/api/v3${root}/hooks`, body);
-    await call(gatepost, tokens.admin, 'POST', `/api/v3${root}/hooks/${hook.id}/pings`);
-    await jobs.next(() => pings(hook.id).length === 2);
-    for (const { payload } of pings(hook.id))
-      expect(findPayloadProblem('ping', JSON.stringify(payload))).toBeUndefined();
-  });
+  test.each(['/repos/acme/widgets', '/orgs/acme'])(
+    'a ping of %s has everything that the description says',
+    async (root) => {
+      const config = { url: 'https://example.com/', content_type: 'json', secret: 's' };
+      const body = { name: 'web', config, request_headers: { 'X-Own': 'x' } };
+      const { body: hook } = await call(gatepost, tokens.admin, 'POST', `/api/v3${root}/hooks`, body);
+      await call(gatepost, tokens.admin, 'POST', `/api/v3${root}/hooks/${hook.id}/pings`);
+      await jobs.next(() => pings(hook.id).length === 2);
+      for (const { payload } of pings(hook.id))
+        expect(findPayloadProblem('ping', JSON.stringify(payload))).toBeUndefined();
+    },
+  );
 
   const pings = (hookId: number) => jobs.all.filter(({ job }) => job.hookId === hookId && job.event === 'ping');
 
-  test('so is the push that a test sends, when its producer took the objects from the API', async () => {
+  test('the push that a test sends has everything the description says if its producer took the objects from the API', async () => {
     const { body: repository } = await call(gatepost, tokens.admin, 'GET', '/repos/acme/gadgets');
     const { body: organization } = await call(gatepost, tokens.admin, 'GET', '/orgs/acme');
     const hooks = '/repos/acme/gadgets/hooks';

@@ -20,25 +20,28 @@ afterAll(async () => {
   await api?.[Symbol.asyncDispose]();
 });
 
-test('the description is valid OpenAPI, and each request and answer has an example that fits its schema', async () => {
+test('the description is valid OpenAPI, and each request and answer has an example that matches its schema', async () => {
   const { body } = await call(api, undefined, 'GET', '/openapi.json');
   expect(await findDescriptionProblems(body)).toEqual([]);
   expect(findWithoutExample(body.paths)).toEqual([]);
 });
 
-test.each(['', '/api/v3'])('%s/docs loads nothing from elsewhere, and keeps to its policy', async (prefix) => {
-  const { headers } = await call(api, undefined, 'GET', `${prefix}/docs`);
-  const policy = headers.get('content-security-policy')!;
-  expect(policy).toMatch(
-    /^default-src 'none'; script-src 'self'; style-src ('sha256-[\w+/=]+' ?){3}; connect-src 'self'; /,
-  );
-  expect(policy).not.toMatch(/unsafe|https?:|\*/);
-  const troubles = await inDocs(browser, `${api.base}${prefix}/docs`, async (page) => {
-    await page.getByRole('heading', { name: 'Verify the signature' }).waitFor();
-    await page.getByRole('heading', { name: 'Create a webhook; a ping is sent to it' }).first().waitFor();
-  });
-  expect(troubles).toEqual([]);
-});
+test.each(['', '/api/v3'])(
+  '%s/docs loads nothing from other origins and keeps to its content security policy',
+  async (prefix) => {
+    const { headers } = await call(api, undefined, 'GET', `${prefix}/docs`);
+    const policy = headers.get('content-security-policy')!;
+    expect(policy).toMatch(
+      /^default-src 'none'; script-src 'self'; style-src ('sha256-[\w+/=]+' ?){3}; connect-src 'self'; /,
+    );
+    expect(policy).not.toMatch(/unsafe|https?:|\*/);
+    const troubles = await inDocs(browser, `${api.base}${prefix}/docs`, async (page) => {
+      await page.getByRole('heading', { name: 'Verify the signature' }).waitFor();
+      await page.getByRole('heading', { name: 'Create a webhook; a ping is sent to it' }).first().waitFor();
+    });
+    expect(troubles).toEqual([]);
+  },
+);
 
 test('the documentation_url of an error leads to the place on our page', async () => {
   const token = await api.tokens.machine('m2m', 'repo admin:org_hook');
@@ -62,7 +65,7 @@ test('the documentation_url of an error leads to the place on our page', async (
   });
 });
 
-test('the catalogue names each event with what it says, those of the installation too', () => {
+test('the catalogue describes each event, including those of the installation', () => {
   const catalog = new Map([
     ['push', 'Commits were pushed'],
     ['invoice_paid', 'An invoice was <b>paid</b>'],
@@ -73,7 +76,7 @@ test('the catalogue names each event with what it says, those of the installatio
   expect(page).toContain('| `invoice_paid` | An invoice was &#60;b&#62;paid&#60;/b&#62; |');
 });
 
-test('the code of the signature guide accepts what is signed and nothing else', async () => {
+test('the code of the signature guide accepts signed requests and nothing else', async () => {
   const page = guides(new Map()).find(({ name }) => name === 'signatures')!.description!;
   const [, code] = /```js\n([\s\S]*?)```/.exec(page)!;
   const { isSigned } = await import(`data:text/javascript,${encodeURIComponent(code!)}`);

@@ -35,7 +35,7 @@ const explainEvent = (guid: string, login = 'acme', token = root) =>
 const causes = (body: { causes: { cause: string; certain: boolean }[] }) =>
   body.causes.map(({ cause, certain }) => `${cause}${certain ? '' : '?'}`);
 
-describe('an event that made no delivery to a hook', () => {
+describe('an event without a delivery to a hook', () => {
   test.each<[what: string, hook: HookSpec, event: EventSpec, causes: string[]]>([
     ['of another repository', {}, { repository: 'gadgets' }, ['another_place', 'duplicate?']],
     ['of the organization itself', {}, { repository: null }, ['another_place', 'duplicate?']],
@@ -67,7 +67,7 @@ describe('an event that made no delivery to a hook', () => {
     ],
     ['that came before the hook', { createdAt: ago(0), updatedAt: ago(0) }, {}, ['hook_newer', 'duplicate?']],
     ['with more than three tags', {}, { unmatched: 'too_many_tags', subject: 'acme/widgets' }, ['too_many_tags']],
-  ])('%s has its cause', async (_, hookSpec, eventSpec, expected) => {
+  ])('%s is explained by its cause', async (_, hookSpec, eventSpec, expected) => {
     const hook = await addHook(hookSpec);
     const { guid } = await storeEvent(eventSpec);
     const place = hookSpec.repository === null ? 'orgs/acme' : 'repos/acme/widgets';
@@ -82,7 +82,7 @@ describe('an event that made no delivery to a hook', () => {
     await api.sql.query('DELETE FROM hooks WHERE id = $1', [hook]);
   });
 
-  test('while the organization restricts the app that made the hook is told so', async () => {
+  test('is explained by the organization’s restriction of the app that made the hook', async () => {
     const hook = await addHook({ app: 'badges' });
     const { guid } = await storeEvent();
     await api.sql.query(`UPDATE accounts SET oauth_app_restrictions = true WHERE login = 'acme'`);
@@ -90,7 +90,7 @@ describe('an event that made no delivery to a hook', () => {
     await api.sql.query(`UPDATE accounts SET oauth_app_restrictions = false WHERE login = 'acme'`);
   });
 
-  test('a day later can be published again under its id', async () => {
+  test('can be published again with the same id a day later', async () => {
     const hook = await addHook({ createdAt: ago(2 * day), updatedAt: ago(2 * day) });
     const { guid } = await storeEvent({ type: 'issues', receivedAt: ago(day + 1_000) });
     const { body } = await explain(hook, guid);
@@ -98,7 +98,7 @@ describe('an event that made no delivery to a hook', () => {
     expect(Date.parse(body.duplicates_until)).toBeLessThan(Date.now());
   });
 
-  test('though it was for the hook, which was switched off or deleted before its turn, is told so', async () => {
+  test('is explained by the hook having been switched off or deleted before its turn', async () => {
     const hook = await addHook({ active: false });
     const { guid } = await storeEvent({ hooks: [hook] });
     expect(causes((await explain(hook, guid)).body)).toEqual(['not_active']);
@@ -110,7 +110,7 @@ describe('an event that made no delivery to a hook', () => {
     expect(causes(body)).toEqual(['hook_deleted']);
   });
 
-  test('is unknown where none is stored, which says since when events are kept', async () => {
+  test('is unknown if it is not stored, and the answer says since when events are kept', async () => {
     const { body } = await explain(await addHook(), randomUUID());
     expect(causes(body)).toEqual(['not_received']);
     expect(body).toMatchObject({ event: null, place: null, duplicates_until: null, steps: [] });
@@ -120,7 +120,7 @@ describe('an event that made no delivery to a hook', () => {
 });
 
 describe('a delivery', () => {
-  test('waits for its place within the limit, and later ones behind it', async () => {
+  test('that waits for the limit has a place in the queue, with later ones behind it', async () => {
     const hook = await addHook();
     const [first, second] = [await storeEvent({ hooks: [hook] }), await storeEvent({ hooks: [hook] })];
     for (const event of [first, second]) await park({ event, hook, id: event.deliveryIds[0]! });
@@ -147,7 +147,7 @@ describe('a delivery', () => {
     await api.sql.query('DELETE FROM parked');
   });
 
-  test('far back in a long queue has a place that is estimated', async () => {
+  test('far back in a long queue has an estimated place', async () => {
     const hook = await addHook();
     const accountId = await idOf('accounts', 'acme');
     await api.sql.query(
@@ -168,7 +168,7 @@ describe('a delivery', () => {
     await api.sql.query('DELETE FROM parked; DELETE FROM waiting_summary');
   });
 
-  test('that failed is followed by the next attempt, and one that was taken is done whatever follows', async () => {
+  test('that failed names its next attempt, and one that the receiver accepted is done', async () => {
     const hook = await addHook();
     const event = await storeEvent({ hooks: [hook] });
     await log(event, hook, { id: event.deliveryIds[0]!, status: 'Invalid HTTP response', code: 500 });
@@ -207,7 +207,7 @@ describe('a delivery', () => {
     await api.sql.query('DELETE FROM parked');
   });
 
-  test('is explained by its attempts when its event is kept no longer', async () => {
+  test('is explained by its attempts when its event is no longer stored', async () => {
     const hook = await addHook();
     const event = await storeEvent({ hooks: [hook] });
     const id = await log(event, hook, { status: 'Timed out', code: 504 });
@@ -219,7 +219,7 @@ describe('a delivery', () => {
     });
   });
 
-  test('of which nothing is heard is in flight, with an end while an attempt may take so long', async () => {
+  test('without an outcome is in flight, with an expected end while an attempt may still take that long', async () => {
     const hook = await addHook();
     const event = await storeEvent({ hooks: [hook], receivedAt: ago(0), isRouted: false });
     const { body } = await explain(hook, event.guid);
@@ -237,7 +237,7 @@ describe('a dead letter', () => {
   const buryEvent = (messageId: string, subject: string | undefined, reason: string) =>
     bury(publisher, { messageId, reason, headers: headersOf(messageId, subject) });
 
-  test('is told of with its reason where its subject says that it is of this place, and to administrators whole', async () => {
+  test('is shown with its reason to those whom its subject concerns, and in full to administrators', async () => {
     const hook = await addHook();
     const organizations = await addHook({ repository: null });
     const [ours, elsewhere, others, nobodys] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()] as const;
@@ -262,7 +262,7 @@ describe('a dead letter', () => {
     expect((await explainEvent(others)).body).toMatchObject({ dead_letters: [], causes: [{ cause: 'not_received' }] });
   });
 
-  test('of a delivery is told of when one of our services made it', async () => {
+  test('of a delivery is shown if one of our services made it', async () => {
     const hook = await addHook();
     const [event, forged] = [await storeEvent({ hooks: [hook] }), await storeEvent({ hooks: [hook] })];
     const key = deriveJobKey(Buffer.from(api.env.SECRETS_KEY!, 'base64'));
@@ -282,7 +282,7 @@ describe('a dead letter', () => {
   });
 });
 
-test('an event that no dispatcher has taken yet waits in its queue, of which administrators are told', async () => {
+test('an event that no dispatcher has taken yet is in its queue, which administrators are shown', async () => {
   const hook = await addHook();
   const [ours, others] = [randomUUID(), randomUUID()];
   for (const [id, subject] of Object.entries({ [ours]: 'acme/widgets', [others]: 'other/widgets' }))
@@ -298,8 +298,8 @@ test('an event that no dispatcher has taken yet waits in its queue, of which adm
   expect((await explain(hook, ours)).body).toMatchObject({ state: 'never_made', causes: [{ cause: 'not_received' }] });
 });
 
-describe('who may ask', () => {
-  test('is whoever may read the deliveries; the whole account’s events are for the site’s administrators', async () => {
+describe('an explanation', () => {
+  test('is for everybody who may read the deliveries, and of a whole account for the site’s administrators', async () => {
     const hook = await addHook();
     const { guid } = await storeEvent({ hooks: [hook] });
     const [bob, reader, olga, outsider] = await Promise.all([
@@ -316,7 +316,7 @@ describe('who may ask', () => {
     expect(await explainEvent('odd')).toMatchObject({ status: 404 });
   });
 
-  test('hears nothing of other accounts’ events, nor by `public_repo` of those of private repositories', async () => {
+  test('shows no events of other accounts, nor with `public_repo` those of private repositories', async () => {
     const hook = await addHook();
     const others = await storeEvent({ login: 'other', repository: null });
     const unknown = await explain(hook, randomUUID());
@@ -332,7 +332,7 @@ describe('who may ask', () => {
   });
 });
 
-test('an organization’s admin sees what of it waits, why and since when, and what is paused', async () => {
+test('an organization’s admin sees which deliveries wait, why and since when, and what is paused', async () => {
   await api.sql.query('DELETE FROM parked; DELETE FROM hooks');
   const hook = await addHook();
   const first = await storeEvent({ hooks: [hook] });
@@ -362,7 +362,7 @@ test('an organization’s admin sees what of it waits, why and since when, and w
   await api.sql.query('DELETE FROM parked');
 });
 
-test('an administrator sees each hook of the place: what it got, and why the others got nothing', async () => {
+test('an administrator sees for each hook what it got, or why it got nothing', async () => {
   await api.sql.query('DELETE FROM hooks');
   const [got, off, organizations, elsewhere] = [
     await addHook(),

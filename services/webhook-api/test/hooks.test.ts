@@ -33,7 +33,7 @@ const storedSecrets = async (id: number) => {
   };
 };
 
-test('sixty creations in one repository at once keep to the limit, and reads elsewhere do not wait for them', async () => {
+test('sixty simultaneous creations in one repository keep to the limit, and reads elsewhere do not wait for them', async () => {
   // Each used to hold a connection while it waited for its turn, until there was none left: 503, for reads as well.
   let done = false;
   const creating = Promise.all(
@@ -115,7 +115,7 @@ describe('a repository hook', () => {
     expect(await storedSecrets(body.id)).toEqual({ secret: 'hunter2-hunter2', headers: { 'X-Api-Key': 'k3y-k3y' } });
   });
 
-  test('takes the spellings that clients use for its config', async () => {
+  test('accepts the spellings that clients use for its config', async () => {
     const { body } = await create({
       name: 'web',
       config: { url: 'https://example.com/', content_type: '', secret: '', insecure_ssl: 1, unknown: true },
@@ -146,7 +146,7 @@ describe('a repository hook', () => {
 
 describe('an update', () => {
   // hub4j takes `config` for a map of texts: with anything else there the hooks of a whole repository are unreadable to it.
-  test('replaces the whole config, so that what is left out is gone, but not what stands beside it', async () => {
+  test('replaces the whole config, so that members left out are gone, and nothing outside the config', async () => {
     const { body: hook } = await create({
       config: {
         url: 'https://example.com/',
@@ -169,7 +169,7 @@ describe('an update', () => {
     });
   });
 
-  test('keeps the URL when its config names none', async () => {
+  test('keeps the URL when its config has none', async () => {
     const { body: hook } = await create({ config: { url: 'https://example.com/', content_type: 'json', secret: 's' } });
     expect((await change(hook.id, { config: {} })).body.config).toEqual({
       url: 'https://example.com/',
@@ -182,7 +182,7 @@ describe('an update', () => {
     });
   });
 
-  test('keeps secrets that are sent back masked', async () => {
+  test('keeps secrets that clients send back masked', async () => {
     const { body: hook } = await create({
       config: { url: 'https://example.com/', secret: 's' },
       request_headers: { 'X-A': 'one', 'X-B': 'two' },
@@ -191,7 +191,7 @@ describe('an update', () => {
     expect(await storedSecrets(hook.id)).toEqual({ secret: 's', headers: { 'x-a': 'one', 'X-C': 'three' } });
   });
 
-  test('of the config alone merges', async () => {
+  test('by the config route merges', async () => {
     const { body: hook } = await create({
       config: { url: 'https://example.com/', secret: 's' },
       request_headers: { 'X-A': 'one' },
@@ -208,7 +208,7 @@ describe('an update', () => {
     expect((await change(hook.id, { secret: '' }, '/config')).body.secret).toBeUndefined();
   });
 
-  test('reads retry and headers in the config, where they used to be, for one release', async () => {
+  test('reads retry and headers in the config, their former place, for one release', async () => {
     const url = 'https://example.com/';
     const { body: hook } = await create({ config: { url, retry: 'off', headers: { 'X-A': 'one' } } });
     expect(hook).toMatchObject({ retry: 'off', request_headers: { 'X-A': '********' } });
@@ -228,7 +228,7 @@ describe('an update', () => {
     expect(await change(hook.id, { add_events: ['no_such'] })).toMatchObject({ status: 422 });
   });
 
-  test('ignores keys that clients send along', async () => {
+  test('ignores unknown keys that clients send along', async () => {
     const { body: hook } = await create({ config: { url: 'https://example.com/' } });
     expect(await change(hook.id, { ...hook, name: 'anything', active: false })).toMatchObject({
       status: 200,
@@ -238,7 +238,7 @@ describe('an update', () => {
 });
 
 describe('the rules', () => {
-  test('refuse a second hook with the same config for an event, and take one for another', async () => {
+  test('refuse a second hook with the same config for an event, and allow one for another event', async () => {
     const config = { url: 'https://example.com/', secret: 'same' };
     await create({ config });
     expect(await create({ config, events: ['issues', 'push'] })).toMatchObject({
@@ -286,7 +286,7 @@ describe('the rules', () => {
     expect(await change(all.body.id, { active: false })).toMatchObject({ status: 200 });
   });
 
-  test('hold under 30 creations at once', async () => {
+  test('hold under 30 simultaneous creations', async () => {
     const same = await Promise.all(
       Array.from({ length: 30 }, () => createInTurn({ config: { url: 'https://example.com/same' } })),
     );

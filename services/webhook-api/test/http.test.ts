@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(async () => await api?.[Symbol.asyncDispose]());
 
 describe('paths', () => {
-  test('know no trailing slash', async () => {
+  test('with a trailing slash are not found', async () => {
     expect(await call(api, alice, 'GET', hooks)).toMatchObject({ status: 200 });
     expect(await call(api, alice, 'GET', `${hooks}/`)).toMatchObject({ status: 404 });
     expect(await call(api, alice, 'GET', '/nothing/here')).toMatchObject({
@@ -64,7 +64,7 @@ describe('an answer', () => {
     expect(reset).toBeLessThan(3602);
   });
 
-  test('is not sent again to whoever has it, and that is not counted', async () => {
+  test('is not sent again to a client that has it, and the request is not counted', async () => {
     const first = await call(api, alice, 'GET', hooks);
     const etag = first.headers.get('etag')!;
     expect(etag).toMatch(/^W\/"[0-9a-f]+"$/);
@@ -76,7 +76,7 @@ describe('an answer', () => {
     expect(Number(third.headers.get('x-ratelimit-used'))).toBe(Number(first.headers.get('x-ratelimit-used')) + 1);
   });
 
-  test('to HEAD has the headers alone', async () => {
+  test('to HEAD has only the headers', async () => {
     const response = await fetch(api.base + hooks, { method: 'HEAD', headers: { authorization: `token ${alice}` } });
     expect(response.status).toBe(200);
     expect(Number(response.headers.get('content-length'))).toBeGreaterThan(0);
@@ -98,7 +98,7 @@ describe('an answer', () => {
     expect(response.headers.get('access-control-allow-origin')).toBe('*');
   });
 
-  test('to an unknown API version is 400', async () => {
+  test('for an unknown API version is 400', async () => {
     expect(await call(api, alice, 'GET', hooks, undefined, { 'x-github-api-version': '1999-01-01' })).toMatchObject({
       status: 400,
     });
@@ -122,7 +122,7 @@ describe('a body', () => {
     });
   });
 
-  test('that only becomes over 1 MB when it is unpacked is refused', async () => {
+  test('that is over 1 MB only after decompression is refused', async () => {
     const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, 0x20));
     expect(await call(api, alice, 'POST', hooks, bomb, { 'content-encoding': 'gzip' })).toMatchObject({ status: 413 });
     expect(await call(api, alice, 'POST', hooks, '{}', { 'content-encoding': 'rot13' })).toMatchObject({ status: 415 });
@@ -136,8 +136,8 @@ describe('a body', () => {
   });
 });
 
-describe('what needs no token', () => {
-  test('tells addresses and versions', async () => {
+describe('a route without a token', () => {
+  test('shows addresses and versions', async () => {
     expect(await call(api, undefined, 'GET', '/meta')).toMatchObject({
       status: 200,
       body: { hooks: ['192.0.2.0/24', '2001:db8::/32'] },
@@ -160,7 +160,7 @@ describe('what needs no token', () => {
 });
 
 describe('the rate limit', () => {
-  test('is told in GitHub’s headers and text, for each caller apart', async () => {
+  test('is shown in GitHub’s headers and text, for each caller separately', async () => {
     await using limited = await openApi({ RATE_LIMIT_PER_HOUR: '3' });
     const token = await limited.tokens.user('auth0|alice', 'repo');
     const remaining: (string | null)[] = [];
@@ -190,7 +190,7 @@ describe('the rate limit', () => {
     });
   });
 
-  test('counts what is asked at once, one by one', async () => {
+  test('counts simultaneous requests one by one', async () => {
     await using limited = await openApi({ RATE_LIMIT_PER_HOUR: '10' });
     const token = await limited.tokens.user('auth0|alice', 'repo');
     const answers = await Promise.all(Array.from({ length: 15 }, () => call(limited, token, 'GET', hooks)));
@@ -199,7 +199,7 @@ describe('the rate limit', () => {
     expect(answers.filter(({ status }) => status === 403)).toHaveLength(5);
   });
 
-  test('can be asked for without spending it, also by who has no token', async () => {
+  test('can be asked for without using it up, even without a token', async () => {
     const token = await api.tokens.machine('asking', 'repo');
     for (let index = 0; index < 3; index += 1) {
       expect(await call(api, token, 'GET', '/rate_limit')).toMatchObject({
@@ -210,14 +210,14 @@ describe('the rate limit', () => {
     expect((await call(api, undefined, 'GET', '/api/v3/rate_limit')).status).toBe(200);
   });
 
-  test('is not there when it is configured away', async () => {
+  test('is absent when it is switched off', async () => {
     await using unlimited = await openApi({ RATE_LIMIT_PER_HOUR: '0' });
     const { headers } = await call(unlimited, await unlimited.tokens.user('auth0|alice', 'repo'), 'GET', hooks);
     expect(headers.get('x-ratelimit-limit')).toBeNull();
     expect(await call(unlimited, undefined, 'GET', '/rate_limit')).toMatchObject({ status: 404 });
   });
 
-  test('of requests at once is GitHub’s secondary one', async () => {
+  test('for simultaneous requests is GitHub’s secondary rate limit', async () => {
     await using narrow = await openApi({ RATE_LIMIT_CONCURRENT: '2' });
     const token = await narrow.tokens.user('auth0|alice', 'repo');
     const answers = await Promise.all(Array.from({ length: 40 }, () => call(narrow, token, 'GET', hooks)));

@@ -62,7 +62,7 @@ describe('a `cli` hook', () => {
     await create();
   });
 
-  test('is active only while its socket is open, and gone when that is closed', async () => {
+  test('is active only while its socket is open, and deleted when that is closed', async () => {
     const hook = await create();
     const activate = () => call(api, token, 'PATCH', new URL(hook.url).pathname, { active: true });
     expect(await activate()).toMatchObject({ status: 422, body: { errors: [{ field: 'active' }] } });
@@ -75,7 +75,7 @@ describe('a `cli` hook', () => {
     expect(await deliver(hook)).toEqual({ kind: 'unroutable' });
   });
 
-  test('that was asked for as active becomes so with its socket', async () => {
+  test('created as active becomes active when its socket opens', async () => {
     const hook = await create({ ...request, active: true });
     expect(hook.active).toBe(false);
     await using listener = await listen(hook);
@@ -84,7 +84,7 @@ describe('a `cli` hook', () => {
     await until('the hook is gone', async () => !(await isThere(hook)));
   });
 
-  test('to whose socket nobody comes is deleted', async () => {
+  test('is deleted if nobody connects to its socket', async () => {
     const hook = await create();
     await api.sql.query("UPDATE listeners SET until = now() - interval '1 second' WHERE hook_id = $1", [hook.id]);
     await until('the hook is gone', async () => !(await isThere(hook)));
@@ -92,7 +92,7 @@ describe('a `cli` hook', () => {
 });
 
 describe('a delivery', () => {
-  test('goes out as the extension reads it, and its answer comes back', async () => {
+  test('goes to the gh extension in the form that it reads, and its answer comes back', async () => {
     const hook = await create();
     const answer = {
       Status: 418,
@@ -123,7 +123,7 @@ describe('a delivery', () => {
     expect(listener.frames[0]!.body.equals(body)).toBe(true);
   });
 
-  test('that is answered too late has timed out, and the late answer is not taken for that of the next', async () => {
+  test('that is answered too late times out, and the late answer is not taken for that of the next delivery', async () => {
     const hook = await create();
     const held = Promise.withResolvers<void>();
     const answer = async ({ body }: { body: Buffer }): Promise<FrameAnswer> => {
@@ -140,7 +140,7 @@ describe('a delivery', () => {
     expect(listener.frames.map(({ body }) => String(body))).toEqual(['slow', 'next']);
   });
 
-  test('whose receiver could not be reached is not answered by the extension; the next goes out', async () => {
+  test('whose receiver could not be reached gets no answer from the gh extension, and the next one goes out', async () => {
     const hook = await create();
     await using _listener = await listen(hook, {
       answer: ({ body }) => (String(body) === 'lost' ? undefined : { Status: 204 }),
@@ -149,7 +149,7 @@ describe('a delivery', () => {
     expect(await deliver(hook, 'next')).toMatchObject({ kind: 'response', status: 204, headers: {} });
   });
 
-  test('with the subprotocol waits for no other, and failures say what happened', async () => {
+  test('with the subprotocol does not wait for others, and a failure says what happened', async () => {
     const hook = await create();
     const held = Promise.withResolvers<void>();
     const answer = async ({ body }: { body: Buffer }): Promise<FrameAnswer> => {
@@ -170,7 +170,7 @@ describe('a delivery', () => {
     expect(await slow).toMatchObject({ status: 200 });
   });
 
-  test('under way when its listener leaves fails at once', async () => {
+  test('in flight when its listener leaves fails at once', async () => {
     const hook = await create();
     await using listener = await listen(hook, { answer: () => undefined });
     const answers = [deliver(hook, 'first'), deliver(hook, 'second')];
@@ -181,7 +181,7 @@ describe('a delivery', () => {
   });
 });
 
-test('a second socket takes over, here or at another process, and the hook stays', async () => {
+test('a second socket of a hook takes over, at the same or another process, and the hook stays', async () => {
   await using other = await openSecond();
   const hook = await create();
   await using first = await listen(hook);
@@ -194,7 +194,7 @@ test('a second socket takes over, here or at another process, and the hook stays
   expect(await isThere(hook)).toBe(true);
 });
 
-test('a server that stops sends its listeners away after what is under way, and they find their hook at another', async () => {
+test('a stopping server lets deliveries in flight finish and sends its listeners to another server, where their hook is', async () => {
   const hook = await create();
   const stopping = await openSecond();
   const at = (base: string) => ({ ws_url: hook.ws_url.replace(/\/\/[^/]+/, `//${new URL(base).host}`) });

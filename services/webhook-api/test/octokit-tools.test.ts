@@ -37,7 +37,7 @@ describe('19: the plugins', () => {
     };
   };
 
-  test('retry what failed on our side', async () => {
+  test('retry requests that failed on our side', async () => {
     const failing = failingFirst(503, 'Service Unavailable');
     const Patient = Octokit.plugin(retry);
     const patient = new Patient({
@@ -51,7 +51,7 @@ describe('19: the plugins', () => {
     expect(failing.requests()).toBe(2);
   });
 
-  test('wait when they are told that they ask too much at once', async () => {
+  test('wait when they hit the secondary rate limit', async () => {
     const failing = failingFirst(
       429,
       'You have exceeded a secondary rate limit. Please wait a few seconds before you try again.',
@@ -72,7 +72,7 @@ describe('19: the plugins', () => {
 });
 
 describe('25, 26 and 27: @octokit/webhooks', () => {
-  test('takes our deliveries, and refuses those it should', async () => {
+  test('accepts our deliveries, and refuses forged ones', async () => {
     const seen: { id: string; name: string; payload: unknown }[] = [];
     const webhooks = new Webhooks({ secret: 's', log: silent });
     webhooks.onAny(({ id, name, payload }) => void seen.push({ id, name, payload }));

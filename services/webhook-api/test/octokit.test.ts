@@ -39,7 +39,7 @@ describe('@octokit/rest', () => {
     expect(used).toEqual({ code: 200, status: 'active', message: 'OK' });
   });
 
-  test('gives a receiver the user name and password of its URL, with pings, events and redeliveries', async () => {
+  test('sends the user name and password of the URL with pings, events and redeliveries', async () => {
     const url = `${github.receiver.url}/locked`.replace('://', '://us%40er:p:w@');
     const { data } = await create('locked', {}, { url });
     expect(data.config.url).toBe(`${github.receiver.url}/locked`.replace('://', '://********:********@'));
@@ -58,7 +58,7 @@ describe('@octokit/rest', () => {
     expect(shown.url).toBe(`${github.receiver.url}/locked`);
   });
 
-  test('gets that ping also when the word of the new hook is late', async () => {
+  test('gets the first ping even if the notification of the new hook is late', async () => {
     // The dispatcher knows the account's hooks, and hears nothing of this one before its ping comes.
     await create('known');
     await received('known', 'ping');
@@ -96,7 +96,7 @@ describe('@octokit/rest', () => {
     ]);
   });
 
-  test('5 and 6: replaces a config by one route and merges it by the other', async () => {
+  test('5 and 6: replaces a config with one route and merges it with the other', async () => {
     const { data: hook } = await create('five');
     const hook_id = hook.id;
     const merged = await as('t-admin').repos.updateWebhookConfigForRepo({ ...place, hook_id, content_type: 'json' });
@@ -209,7 +209,7 @@ describe('@octokit/rest', () => {
     expect(github.receiver.received.filter(({ path }) => path === '/issues')).toHaveLength(1);
   });
 
-  test('14: deletes, and then finds nothing', async () => {
+  test('14: deletes a hook, which is then not found', async () => {
     const { data: hook } = await create('fourteen');
     expect((await as('t-admin').repos.deleteWebhook({ ...place, hook_id: hook.id })).status).toBe(204);
     const { status, data, message } = await problem(as('t-admin').repos.getWebhook({ ...place, hook_id: hook.id }));
@@ -217,7 +217,7 @@ describe('@octokit/rest', () => {
     expect(message).toMatch(/^Not Found - http.*\/docs#operation\/repos\/get-webhook$/);
   });
 
-  test('15: hears 404 for what its scopes do not reach', async () => {
+  test('15: gets 404 for what its scopes do not allow', async () => {
     const { data: hook } = await create('fifteen');
     const hook_id = hook.id;
     const refused = await problem(as('t-none').repos.getWebhook({ ...place, hook_id }));
@@ -231,7 +231,7 @@ describe('@octokit/rest', () => {
     expect((await problem(as('t-write').repos.deleteWebhook({ ...place, hook_id }))).status).toBe(404);
   });
 
-  test('16: does the same with hooks of an organization', async () => {
+  test('16: creates, pings, lists, changes and deletes hooks of an organization', async () => {
     const { orgs } = as('t-org');
     const config = { url: `${github.receiver.url}/org`, content_type: 'json', secret: 's' };
     const { status, data: hook } = await orgs.createWebhook({ org: 'o', name: 'web', config });
@@ -264,7 +264,7 @@ describe('@octokit/rest', () => {
     expect((await problem(as('t-admin').orgs.listWebhooks({ org: 'o' }))).status).toBe(404);
   });
 
-  test('17: reads where deliveries come from', async () => {
+  test('17: reads the addresses that deliveries come from', async () => {
     expect(
       (await new Octokit({ baseUrl, log: silent, request: { fetch: checkedFetch } }).rest.meta.get()).data.hooks,
     ).toEqual(['127.0.0.1/32']);

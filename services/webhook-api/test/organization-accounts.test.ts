@@ -60,7 +60,7 @@ const heard = async () => {
   await become(id, []);
 };
 
-test('an organization becomes an account with its members, who come, go and change; late news changes nothing', async () => {
+test('an organization becomes an account and its members are kept up to date; late messages change nothing', async () => {
   await say({ name: 'orchard', version: 2, members: [alice, carol] });
   await become('orchard', ['auth0|alice admin', 'auth0|carol member']);
   const token = await api.tokens.user('auth0|carol', 'read:org');
@@ -78,7 +78,7 @@ test('an organization becomes an account with its members, who come, go and chan
   await become('grove', ['robot admin']);
 });
 
-test('what was said before an organization ceased to be one comes late, though nobody had heard of it', async () => {
+test('a late message about an organization that was deleted changes nothing, even if it was unknown', async () => {
   await say({ id: 'org_brief', name: 'brief', version: 2, is_account: false });
   await heard();
   await say({ id: 'org_brief', name: 'brief', version: 1, members: [alice] });
@@ -88,7 +88,7 @@ test('what was said before an organization ceased to be one comes late, though n
   await become('brief', ['auth0|alice admin']);
 });
 
-test('it takes over no account that was there before, nor the name of another', async () => {
+test('an organization takes over no existing account and no name of another', async () => {
   const before = await peopleOf('acme');
   await say({ id: 'org_thief', name: 'acme', version: 1, members: [carol] });
   await say({ id: 'org_other', name: 'meadow', version: 1, members: [carol] });
@@ -98,7 +98,7 @@ test('it takes over no account that was there before, nor the name of another', 
   expect(await peopleOf('acme')).toEqual(before);
 });
 
-test('what the gate has not signed, or not as that, is left aside', async () => {
+test('a message that the gate did not sign for this purpose is ignored', async () => {
   await using stranger = await openIssuer();
   const organization = { id: 'org_forged', name: 'forged', version: 1, is_account: true, members: [alice] };
   await say(organization, stranger);

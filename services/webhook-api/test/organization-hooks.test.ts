@@ -70,7 +70,7 @@ describe('an organization hook', () => {
     expect(await call(api, app, 'GET', `${hooks}/${apps.id}`)).toMatchObject({ status: 200 });
   });
 
-  test('is not reachable as a repository’s hook, nor the other way round', async () => {
+  test('cannot be reached as a repository’s hook, nor the other way round', async () => {
     const { body: ofOrganization } = await create(alice, 'https://example.com/');
     const { body: ofRepository } = await create(alice, 'https://example.com/', '/repos/acme/widgets/hooks');
     expect(await call(api, alice, 'GET', `/repos/acme/widgets/hooks/${ofOrganization.id}`)).toMatchObject({
@@ -129,7 +129,7 @@ describe('the OAuth app policy', () => {
     expect(hook.active).toBe(true);
   });
 
-  test('keeps a restricted application out, with GitHub’s text, and lets users and machines in', async () => {
+  test('keeps a restricted application out with GitHub’s text, and lets users and machines in', async () => {
     await call(api, alice, 'PUT', policy, { enabled: true });
     const refused = await call(api, app, 'GET', hooks);
     expect(refused.status).toBe(403);
@@ -149,7 +149,7 @@ describe('the OAuth app policy', () => {
     expect(await call(api, app, 'GET', hooks)).toMatchObject({ status: 200 });
   });
 
-  test('is told to dispatchers within a second, with each change of hooks, approvals and limits', async () => {
+  test('reaches dispatchers within a second, as does every change of hooks, approvals and limits', async () => {
     const heard: number[] = [];
     await using _changes = await listenForChanges({
       databaseUrl: api.env.DATABASE_URL!,

@@ -152,7 +152,7 @@ function pathOf(template: string, hostile: string | undefined, method: string): 
   );
 }
 
-describe('no request is a fault of ours', () => {
+describe('no request is answered with a server error', () => {
   test('whatever the body, on every route that takes one', async () => {
     const seen = new Set<number>();
     const requests = fc.array(fc.tuple(fc.constantFrom(...writing), bodies, parameters), {

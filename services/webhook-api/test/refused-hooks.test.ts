@@ -17,7 +17,7 @@ beforeEach(async () => {
 
 const create = (body: unknown, path = hooks): Promise<Called> => call(api, alice, 'POST', path, body);
 
-describe('what is refused', () => {
+describe('a hook is refused with', () => {
   test.each([
     'http://localhost/',
     'http://LOCALHOST./x',
@@ -51,7 +51,7 @@ describe('what is refused', () => {
     'http://[fd00::1]/',
     'http://single-label/',
     'https://xn--mnchen-3ya.example/',
-  ])('but not %s, which is listed or no loopback', async (url) => {
+  ])('but not with %s, which is allowed or not a loopback address', async (url) => {
     expect(await create({ config: { url } })).toMatchObject({ status: 201, body: { config: { url } } });
   });
 

@@ -27,7 +27,7 @@ async function createHook(path: string, url = 'https://example.com/'): Promise<n
 }
 const begin = (asked: object, path = replays, token = alice) => call(api, token, 'POST', path, asked);
 
-test('a replay is begun, looked at, listed and stopped', async () => {
+test('a replay can be started, shown, listed and stopped', async () => {
   const before = Date.now();
   const { status, body } = await begin({ since });
   expect(status).toBe(202);
@@ -70,7 +70,7 @@ test('a replay is begun, looked at, listed and stopped', async () => {
   expect(list.headers.get('link')).toContain(`<${api.base}${replays}?per_page=1&page=2>; rel="next"`);
 });
 
-test('the same request while it runs is the same replay, and another one is refused', async () => {
+test('the same request while a replay runs returns that replay, and a different one is refused', async () => {
   const asked = { since, until: new Date().toISOString(), status: 'all', events: ['push', 'issues'] };
   const answers = await Promise.all([
     begin(asked),
@@ -115,7 +115,7 @@ test.each(wrong)('a replay %s is refused', async (_what, asked) => {
   expect((await call(api, alice, 'GET', replays)).body).toEqual([]);
 });
 
-test('what is no replay of the hook is not found, and what is no id is refused', async () => {
+test('a replay of another hook is not found, and an invalid id is refused', async () => {
   const { body } = await begin({ since });
   const other = `${hooks}/${await createHook(hooks, 'https://example.com/other')}/deliveries/replays`;
   for (const method of ['GET', 'DELETE'])
@@ -132,12 +132,12 @@ test('what is no replay of the hook is not found, and what is no id is refused',
   expect((await call(api, alice, 'GET', `${replays}/${body.id}`)).body.state).toBe('counting');
 });
 
-test('a hook that is not active replays nothing', async () => {
+test('a hook that is not active cannot be replayed to', async () => {
   await call(api, alice, 'PATCH', `${hooks}/${hookId}`, { active: false });
   expect(await begin({ since })).toMatchObject({ status: 422 });
 });
 
-test('reading needs the scope that reads, and beginning and stopping the one that writes, of an admin', async () => {
+test('reading replays needs the read scope, and starting and stopping them the write scope of an admin', async () => {
   const { body } = await begin({ since });
   const reader = await api.tokens.user('auth0|alice', 'read:repo_hook');
   const writer = await api.tokens.user('auth0|alice', 'write:repo_hook');

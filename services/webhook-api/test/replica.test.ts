@@ -30,7 +30,7 @@ beforeAll(async () => {
   log = `${hooks}/${hookId}/deliveries`;
 });
 
-test('is listed and shown from the standby, as of a time that the answer names', async () => {
+test('deliveries are listed and shown from the standby, as of a time that the answer names', async () => {
   const id = await recordDelivery(api.sql, { hookId });
   const recordedAt = Date.now();
   const answer = await until('an answer from the standby that is as new', async () => {
@@ -42,7 +42,7 @@ test('is listed and shown from the standby, as of a time that the answer names',
   expect([shown.status, shown.body.id, typeof asOf(shown)]).toEqual([200, id, 'string']);
 });
 
-test('a delivery that the standby does not have yet is shown by the primary, never 404; a list says how old it is, and beyond the limit is the primary’s', async () => {
+test('a delivery that the standby lacks is shown by the primary, never 404; a list says how old it is, and comes from the primary beyond the limit', async () => {
   await until('the standby is used', async () => asOf(await list()));
   await pair.standby.replay(false);
   const id = await recordDelivery(api.sql, { hookId });
@@ -62,7 +62,7 @@ test('a delivery that the standby does not have yet is shown by the primary, nev
   await until('the standby is used again', async () => asOf(await list()));
 });
 
-test('who may see a log is decided by the primary', async () => {
+test('permission to see a log is checked at the primary', async () => {
   const bob = await api.tokens.user('auth0|bert', 'repo');
   await api.sql.query("INSERT INTO memberships SELECT id, 'auth0|bert', 'admin' FROM accounts WHERE login = 'acme'");
   await until('bert sees it in the standby', async () => asOf(await call(api, bob, 'GET', log)));
@@ -72,7 +72,7 @@ test('who may see a log is decided by the primary', async () => {
   await pair.standby.replay(true);
 });
 
-test('a standby that is away or promoted is left, and the primary answers', async () => {
+test('the primary answers when the standby is away or has been promoted', async () => {
   await until('the standby is used', async () => asOf(await list()));
   // Else no commit would end without it.
   await api.sql.query("ALTER SYSTEM SET synchronous_standby_names = ''");

@@ -17,7 +17,7 @@ const addHook = (path: string, token = alice) =>
   call(api, token, 'POST', `${path}/hooks`, { config: { url: 'https://example.com/' }, active: false });
 
 describe('a repository', () => {
-  test('is returned with what it was made with', async () => {
+  test('is returned as it was created', async () => {
     const said = {
       description: 'Gears and more',
       homepage: 'https://gears.example/',
@@ -34,7 +34,7 @@ describe('a repository', () => {
     expect(body.auto_init).toBeUndefined();
   });
 
-  test('is changed in what an update names, its name too, and its hooks stay', async () => {
+  test('is changed only in the fields of an update, even its name, and keeps its hooks', async () => {
     const { body: before } = await create({ name: 'levers', description: 'Long', has_wiki: true });
     const hook = await addHook('/repos/acme/levers');
     const { status, body } = await call(api, alice, 'PATCH', '/repos/acme/levers', { name: 'Cranks', has_wiki: false });
@@ -53,7 +53,7 @@ describe('a repository', () => {
     });
   });
 
-  test('keeps every change of those that are made at once', async () => {
+  test('keeps every one of several simultaneous changes', async () => {
     await create({ name: 'knobs' });
     const flags = ['has_issues', 'has_projects', 'has_wiki', 'has_discussions', 'archived', 'is_template'];
     await Promise.all(flags.map((flag) => call(api, alice, 'PATCH', '/repos/acme/knobs', { [flag]: true })));
@@ -61,7 +61,7 @@ describe('a repository', () => {
     expect(flags.filter((flag) => !body[flag])).toEqual([]);
   });
 
-  test('that is deleted takes its hooks with it, but not what was delivered, and its name is free', async () => {
+  test('is deleted with its hooks but not with its delivery log, and its name is free again', async () => {
     const { body: made } = await create({ name: 'fans' });
     const { body: hook } = await addHook('/repos/acme/fans');
     const delivery = await recordDelivery(api.sql, { hookId: hook.id });
@@ -102,7 +102,7 @@ describe('a repository', () => {
     { merge_commit_title: 'BLANK' },
     { default_branch: 'a b' },
     { name: '..' },
-  ])('says nothing like %j', async (body) => {
+  ])('cannot be changed with %j', async (body) => {
     expect(await call(api, alice, 'PATCH', repo, body)).toMatchObject({ status: 422 });
     expect(await create({ name: 'odd', ...body })).toMatchObject({ status: 422 });
   });
@@ -115,7 +115,7 @@ describe('who may', () => {
     stranger: await api.tokens.user('auth0|olga', scope),
   });
 
-  test('delete a repository: its admins with delete_repo; other members hear what is missing, strangers nothing', async () => {
+  test('delete a repository: its admins with delete_repo; members are told what is missing, strangers get 404', async () => {
     await create({ name: 'valves' });
     const path = '/repos/acme/valves';
     const [full, less] = [await tokens('repo delete_repo'), await tokens('repo')];
@@ -135,7 +135,7 @@ describe('who may', () => {
     expect(await call(api, full.admin, 'PATCH', repo, { has_wiki: true })).toMatchObject({ status: 200 });
   });
 
-  test('use public_repo: on public repositories, for all that repo opens', async () => {
+  test('use public_repo instead of repo: everybody, on public repositories', async () => {
     await create({ name: 'open', private: false });
     await create({ name: 'shut', visibility: 'internal' });
     const { admin, member } = await tokens('public_repo');
@@ -164,7 +164,7 @@ describe('who may', () => {
     expect(await call(api, admin, 'GET', one)).toMatchObject({ status: 404 });
   });
 
-  test('an application that the organization restricts does nothing with them', async () => {
+  test('an application that the organization restricts can do nothing with its repositories', async () => {
     await api.sql.query("UPDATE accounts SET oauth_app_restrictions = true WHERE login = 'acme'");
     const app = await api.tokens.app('auth0|alice', 'repo delete_repo', 'some-app');
     for (const [method, path] of [

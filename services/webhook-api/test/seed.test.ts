@@ -8,7 +8,7 @@ import { variables } from '../src/config.ts';
 import { start } from '../src/start.ts';
 import { type Api, call, openApi } from './support/api.ts';
 
-test('an organization of the seed has the limit that is given there', async () => {
+test('an organization of the seed has the limit given there', async () => {
   // A new account holds nulls, which the comparison did not count as another limit: none was ever set.
   const folder = mkdtempSync(join(tmpdir(), 'gatepost-seed-'));
   try {

@@ -54,7 +54,7 @@ const park = (reason: string, dueAt: string, hook = hookId) =>
   );
 
 describe('statistics', () => {
-  test('of a hook have every minute of the last hour, added up over those who counted', async () => {
+  test('of a hook have every minute of the last hour, summed over all dispatchers', async () => {
     await count(2, { account, hook: hookId, part: 1 }, { delivered: 18, ms_20: 18 });
     await count(2, { account, hook: hookId, part: 7 }, { delivered: 1, failed: 1, throttled: 2, ms_20: 1, ms_1000: 1 });
     await count(61, { account, hook: hookId }, { delivered: 1000 });
@@ -88,7 +88,7 @@ describe('statistics', () => {
     expect(body.points[0]).toMatchObject(none);
   });
 
-  test('of an account say what came in, what waits and when that will end', async () => {
+  test('of an account say what came in, what waits and when the wait will end', async () => {
     await count(1, { account }, { delivered: 5, came_in: 9, waiting: 4 });
     for (const ago of [0, 1]) await count(ago, { part: 32 }, { waiting: 4 });
     for (let index = 0; index < 3; index += 1) await park('throttle', 'infinity');
@@ -119,7 +119,7 @@ describe('statistics', () => {
     expect(own.body.total).toEqual(flooded.body.total);
   });
 
-  test('of a hook count what of it waits, and nothing of its neighbours', async () => {
+  test('of a hook count its own waiting deliveries, and not those of other hooks', async () => {
     await park('throttle', 'infinity');
     await park('throttle', 'infinity', hookId + 1);
     await park('again', '2026-11-30T10:00:00Z', hookId + 1);
@@ -127,7 +127,7 @@ describe('statistics', () => {
     expect(body.now.waiting).toMatchObject([{ reason: 'limit', deliveries: 1 }]);
   });
 
-  test('of all have the dispatchers that live, the dead letters, and what these counted to wait', async () => {
+  test('of the whole site have the live dispatchers, the dead letters, and the waiting deliveries', async () => {
     await count(0, {}, { delivered: 3, failed: 1, came_in: 4 });
     const reasons = {
       throttled: { deliveries: 7, since: '2026-11-22T10:00:00Z' },
@@ -148,7 +148,7 @@ describe('statistics', () => {
     });
   });
 
-  test('come by the hour and by the day, and not in too many points', async () => {
+  test('come by the hour or by the day, and in a limited number of points', async () => {
     await count(0, {}, { delivered: 1 });
     const hours = await call(api, site, 'GET', '/admin/stats?resolution=hour');
     expect(hours.body.points).toHaveLength(24);
@@ -165,7 +165,7 @@ describe('statistics', () => {
       expect(await call(api, site, 'GET', `/admin/stats?${query}`)).toMatchObject({ status: 422 });
   });
 
-  test('are for those only who may see the deliveries', async () => {
+  test('are only for those who may see the deliveries', async () => {
     const bob = await api.tokens.user('auth0|bob', 'repo admin:org_hook admin:org');
     const olga = await api.tokens.user('auth0|olga', 'repo admin:org_hook admin:org');
     for (const token of [bob, olga])
@@ -184,7 +184,7 @@ describe('statistics', () => {
 });
 
 describe('the health of a hook', () => {
-  test('is in lists and of one hook: its newest delivery and the last 24 hours, also of an organization’s', async () => {
+  test('is shown in lists and for one hook: its newest delivery and the last 24 hours, in repositories and organizations', async () => {
     const made = await call(api, alice, 'POST', '/orgs/acme/hooks', {
       name: 'web',
       config: { url: 'https://example.com/org' },
@@ -241,7 +241,7 @@ describe('the health of a hook', () => {
 });
 
 describe('all hooks of an organization', () => {
-  test('are listed with those of its repositories, and found by URL, id and repository', async () => {
+  test('are listed together with those of its repositories, and found by URL, id and repository', async () => {
     const add = async (path: string, url: string) =>
       (await call(api, alice, 'POST', path, { name: 'web', config: { url }, active: false })).body.id as number;
     const own = await add('/orgs/acme/hooks', 'https://own.example.com/');

@@ -53,7 +53,7 @@ const seeWithoutBroker = async () => {
 const unavailable = { status: 503, body: { message: 'Service Unavailable', status: '503' } };
 
 describe('while PostgreSQL is away', () => {
-  test('every route answers 503 meanwhile, and works again by itself', async () => {
+  test('every route answers 503, and works again by itself afterwards', async () => {
     await create();
     await database.cut();
     for (const act of [
@@ -78,7 +78,7 @@ describe('while PostgreSQL is away', () => {
     expect((await readiness()).status).toBe(200);
   });
 
-  test('or answers nothing, requests do not wait for it', async () => {
+  test('or does not answer, requests do not wait for it', async () => {
     database.hold(true);
     const calls = await Promise.all([
       create(),
@@ -94,7 +94,7 @@ describe('while PostgreSQL is away', () => {
 });
 
 describe('while RabbitMQ is away', () => {
-  test('no hook is half made, reading goes on, and it works again by itself', async () => {
+  test('no hook is half created, reading goes on, and creating works again by itself', async () => {
     const { body: hook } = await create();
     await broker.cut();
     const refused = await call(api, alice, 'POST', hooks, { config: { url: 'https://example.com/new' } });
@@ -111,7 +111,7 @@ describe('while RabbitMQ is away', () => {
     await jobs.next(({ job }) => job.event === 'ping' && job.hookId === body.id);
   });
 
-  test('or answers nothing, a creation is undone', async () => {
+  test('or does not answer, the creation of a hook is undone', async () => {
     broker.hold(true);
     const refused = await create();
     expect(refused).toMatchObject(unavailable);
@@ -132,7 +132,7 @@ describe('while Redis is away', () => {
     await redis.restore();
   });
 
-  test('one that becomes a replica is left, and requests are counted at the new primary', async () => {
+  test('after the Redis in use became a replica, requests are counted at the new primary', async () => {
     await using first = await openRedisServer();
     await using second = await openRedisServer();
     await using relay = await openCuttable(first.url);
@@ -154,9 +154,10 @@ describe('while Redis is away', () => {
 });
 
 describe('a Redis that fails over', () => {
-  test('with Sentinels requests are counted for all processes, also at the new primary', () =>
+  test('with Sentinels, requests are counted for all processes together, also at the new primary', () =>
     counts(openRedisWithSentinels));
-  test('in a Cluster too', () => counts(openRedisCluster));
+  test('in a Cluster, requests are counted for all processes together, also at the new primary', () =>
+    counts(openRedisCluster));
 
   async function counts(openRedis: () => Promise<ReplicatedRedis>): Promise<void> {
     await using store = await openRedis();
@@ -175,7 +176,7 @@ describe('a Redis that fails over', () => {
 });
 
 describe('while the gate is away', () => {
-  test('a start waits for its keys, being not ready, and then serves', async () => {
+  test('a webhook API that starts waits for its keys, not ready, and then serves', async () => {
     await using issuer = await openIssuer();
     await issuer.serve(false);
     await using own = await openApi({ ISSUER: issuer.issuer });

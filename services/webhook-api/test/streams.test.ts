@@ -23,7 +23,7 @@ const recordUnder = (hookId: number, deliveryId: number) =>
   recordDelivery(api.sql, { hookId, job: { deliveryId } as DeliveryJob });
 
 test.each(['/repos/acme/widgets', '/orgs/acme', '/api/v3/repos/acme/widgets'])(
-  'a delivery of a hook of %s is sent as the list shows it',
+  'a delivery to a hook of %s is streamed as the list shows it',
   async (place) => {
     const hook = await makeHook(place);
     const other = await makeHook(place);
@@ -45,7 +45,7 @@ test.each(['/repos/acme/widgets', '/orgs/acme', '/api/v3/repos/acme/widgets'])(
   },
 );
 
-test('what has waited has an older id than what was sent before it, and is sent all the same', async () => {
+test('a delivery that has waited has an older id than those streamed before it, and is streamed all the same', async () => {
   const hook = await makeHook();
   const waiting = await handOut();
   await using events = await openEvents(api, token, `${hook.deliveries}/stream`);
@@ -56,7 +56,7 @@ test('what has waited has an older id than what was sent before it, and is sent 
   expect(idsOf(events)).toEqual([fresh, waiting]);
 });
 
-test('so is an attempt that is recorded a minute after it began, and one whose transaction ends after a later one', async () => {
+test('an attempt recorded a minute after it began, or in a transaction that ends after a later one, is streamed all the same', async () => {
   const hook = await makeHook();
   await using events = await openEvents(api, token, `${hook.deliveries}/stream`);
   const first = await recordDelivery(api.sql, { hookId: hook.id });
@@ -80,7 +80,7 @@ test('so is an attempt that is recorded a minute after it began, and one whose t
   expect(sent).toHaveLength(3);
 });
 
-test('who comes back gets what came after the last event, in order, and some before it', async () => {
+test('a client that reconnects gets everything after its last event, in order, and perhaps some from before', async () => {
   const hook = await makeHook();
   const ids: number[] = [];
   for (let index = 0; index < 250; index += 1) ids.push(await recordDelivery(api.sql, { hookId: hook.id }));
@@ -102,7 +102,7 @@ test('who comes back gets what came after the last event, in order, and some bef
   await events.next(idIs(fresh));
 });
 
-test('who names a delivery that is kept no longer is told to read the list', async () => {
+test('a client whose last event is no longer stored is told to read the list', async () => {
   const hook = await makeHook();
   await using events = await openEvents(api, token, `${hook.deliveries}/stream`, { 'last-event-id': '999999999' });
   expect(await events.next(({ event }) => event === 'gap')).toEqual({ event: 'gap', data: { reason: 'unknown' } });
@@ -110,7 +110,7 @@ test('who names a delivery that is kept no longer is told to read the list', asy
   await events.next(idIs(id));
 });
 
-test('with a list that is read once the stream has begun, no delivery is missing', async () => {
+test('no delivery is missed by a client that reads the list once the stream has begun', async () => {
   const hook = await makeHook();
   let isDone = false;
   const recorded: number[] = [];
@@ -131,7 +131,7 @@ test('with a list that is read once the stream has begun, no delivery is missing
   }
 });
 
-test('HEAD tells of a stream and opens none; a process that stops says so', async () => {
+test('HEAD describes a stream without opening one, and a stopping process says so in its streams', async () => {
   const hook = await makeHook();
   const head = await fetch(`${api.base}${hook.deliveries}/stream`, {
     method: 'HEAD',

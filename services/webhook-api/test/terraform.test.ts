@@ -70,7 +70,7 @@ async function applyHook(path: string, sent: object): Promise<number> {
   return hook.id;
 }
 
-test('Terraform applies a repository with its hook, finds no difference afterwards, and destroys both', async () => {
+test('Terraform creates a repository with its hook, finds no difference afterwards, and destroys both', async () => {
   expect((await send('GET', '/users/acme')).body).toMatchObject({ login: 'acme', type: 'Organization' });
   const { body: organization } = await send('GET', '/orgs/acme');
   expect(organization.id).toEqual(expect.any(Number));
@@ -95,7 +95,7 @@ test('Terraform applies a repository with its hook, finds no difference afterwar
   expect(await send('GET', repo)).toMatchObject({ status: 404 });
 });
 
-test('Terraform applies a hook of an organization, finds no difference afterwards, and destroys it', async () => {
+test('Terraform creates a hook of an organization, finds no difference afterwards, and destroys it', async () => {
   // Of an organization's hook it sends a boolean.
   const hook = await applyHook('/orgs/acme', { ...config, insecure_ssl: true });
   expect(await send('DELETE', `/orgs/acme/hooks/${hook}`)).toMatchObject({ status: 204 });

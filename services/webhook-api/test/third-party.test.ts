@@ -103,7 +103,7 @@ test('a user who consented works with her hooks through Octokit, and the organiz
   expect((await app.repos.getWebhook({ ...widgets, hook_id: hook.id })).data).toMatchObject({ active: true });
 });
 
-test('a scope that she did not grant opens nothing', async () => {
+test('a scope that the user did not grant gives no access', async () => {
   const { token } = await signIn('read:repo_hook');
   const app = octokit(token);
   expect((await app.repos.listWebhooks(widgets)).status).toBe(200);

@@ -28,7 +28,7 @@ const api = stack.use(
 const secure = { base: `https://localhost:${port}` };
 const hooks = '/repos/acme/widgets/hooks';
 
-test('by https the same answers, whose addresses are https, and which bind localhost to nothing', async () => {
+test('https gives the same answers with https links, and no Strict-Transport-Security for localhost', async () => {
   const alice = await api.tokens.user('auth0|alice', 'repo');
   const config = { url: 'https://example.com/hook', content_type: 'json' };
   const { status, body, headers } = await call(secure, alice, 'POST', hooks, { config, active: false });
@@ -38,7 +38,7 @@ test('by https the same answers, whose addresses are https, and which bind local
   expect(plain.url).toBe(`${api.base}${hooks}/${body.id}`);
 });
 
-test('a token of another issuer counts if ISSUER_ALIASES names it, to the letter', async () => {
+test('a token of another issuer is accepted only if ISSUER_ALIASES has exactly that issuer', async () => {
   const claims = { aud: audience, sub: 'auth0|alice', client_id: 'first-party', scope: 'repo', first_party: true };
   const statusWith = async (iss: string) =>
     (await call(secure, await api.issuer.sign({ ...claims, iss }), 'GET', hooks)).status;

@@ -20,7 +20,7 @@ afterAll(async () => await api?.[Symbol.asyncDispose]());
 const claims = { aud: audience, sub: 'auth0|alice', client_id: 'first-party', scope: 'repo', first_party: true };
 
 describe('a token', () => {
-  test('is taken as Bearer and as token, in any case', async () => {
+  test('is accepted as Bearer and as token, in any letter case', async () => {
     const token = await api.issuer.sign(claims);
     for (const scheme of ['Bearer', 'bearer', 'token', 'TOKEN'])
       expect(
@@ -28,13 +28,13 @@ describe('a token', () => {
       ).toMatchObject({ status: 200 });
   });
 
-  test('is taken with an array as its audience', async () => {
+  test('is accepted with an array as its audience', async () => {
     expect(
       await call(api, await api.issuer.sign({ ...claims, aud: [audience, 'http://elsewhere/'] }), 'GET', hooks),
     ).toMatchObject({ status: 200 });
   });
 
-  test('is taken in Auth0’s dialect and in that of RFC 9068', async () => {
+  test('is accepted in Auth0’s dialect and in that of RFC 9068', async () => {
     for (const typ of ['JWT', 'at+jwt', 'application/at+jwt'])
       expect(await call(api, await api.issuer.sign(claims, { typ }), 'GET', hooks)).toMatchObject({ status: 200 });
   });
@@ -45,7 +45,7 @@ describe('a token', () => {
     ['as the user, with x-oauth-basic', (token: string) => `${token}:x-oauth-basic`],
     ['as the user, without a password', (token: string) => `${token}:`],
     ['as the user alone', (token: string) => token],
-  ])('is taken by basic authentication %s', async (_how, pair) => {
+  ])('is accepted by basic authentication %s', async (_how, pair) => {
     const basic = Buffer.from(pair(await api.issuer.sign(claims))).toString('base64');
     for (const scheme of ['Basic', 'basic'])
       expect(
@@ -57,7 +57,7 @@ describe('a token', () => {
     ['a password that is none', 'auth0|alice:secret'],
     ['nothing', ':'],
     ['what no header could hold', 'x:\u0000'],
-  ])('is not found in a basic authentication of %s', async (_what, pair) => {
+  ])('is not accepted in a basic authentication of %s', async (_what, pair) => {
     const authorization = `Basic ${Buffer.from(pair).toString('base64')}`;
     expect(await call(api, undefined, 'GET', hooks, undefined, { authorization })).toMatchObject({
       status: 401,
@@ -66,21 +66,21 @@ describe('a token', () => {
   });
 
   // A browser that once opened `https://user:token@…` adds it by itself to whatever any site's page sends here.
-  test.each(['cross-site', 'same-site'])('by basic authentication does nothing for a %s page', async (site) => {
+  test.each(['cross-site', 'same-site'])('by basic authentication has no effect for a %s page', async (site) => {
     const authorization = `Basic ${Buffer.from(`x:${await api.issuer.sign(claims)}`).toString('base64')}`;
     const page = { authorization, 'sec-fetch-site': site, 'content-type': 'text/plain' };
     const body = { config: { url: 'https://attacker.example/' } };
     expect(await call(api, undefined, 'POST', hooks, body, page)).toMatchObject({ status: 401 });
   });
 
-  test('is asked for when there is none', async () => {
+  test('is required', async () => {
     expect(await call(api, undefined, 'GET', hooks)).toMatchObject({
       status: 401,
       body: { message: 'Requires authentication', status: '401' },
     });
   });
 
-  test('is refused when anything about it is wrong', async () => {
+  test('is refused if anything about it is wrong', async () => {
     await using stranger = await openIssuer();
     const now = Math.floor(Date.now() / 1000);
     const unsigned = [
@@ -145,7 +145,7 @@ describe('a token', () => {
       expect(said).not.toContain(part);
   });
 
-  test('that is refused stands in the log with the reason, its key, audience and client', async () => {
+  test('that is refused is logged with the reason, its key, audience and client', async () => {
     const refusals = () => log.lines.filter((line) => 'token.refused' in line);
     const before = refusals().length;
     await call(api, await api.issuer.sign({ ...claims, aud: 'http://elsewhere/' }), 'GET', hooks);
@@ -169,7 +169,7 @@ describe('a token', () => {
     ]);
   });
 
-  test('of the key that a gate rotated to is taken at once, and the gate may be away afterwards', async () => {
+  test('with a key that the gate rotated to is accepted at once, even if the gate is away afterwards', async () => {
     await using issuer = await openIssuer();
     await using own = await openApi({ ISSUER: issuer.issuer });
     const token = () => issuer.sign({ ...claims, sub: 'auth0|alice' });
@@ -200,11 +200,11 @@ describe('scopes', () => {
     ['read:repo_hook', { list: 200, get: 200, ping: 204, update: 404, delete: 404 }],
     ['admin:org_hook', { list: 404, get: 404, ping: 404, update: 404, delete: 404 }],
     ['', { list: 404, get: 404, ping: 404, update: 404, delete: 404 }],
-  ])('%j may do what GitHub lets it do, and hears 404 for the rest', async (scope, expected) => {
+  ])('%j allow what they allow at GitHub, and everything else is 404', async (scope, expected) => {
     expect(await statuses(await api.tokens.user('auth0|alice', scope))).toEqual(expected);
   });
 
-  test('write:repo_hook may not delete', async () => {
+  test('write:repo_hook does not allow deleting', async () => {
     const write = await api.tokens.user('auth0|alice', 'write:repo_hook');
     const refused = await call(api, write, 'DELETE', hook);
     expect(refused.status).toBe(404);

@@ -21,29 +21,26 @@ const restrict = (on: boolean) =>
   api.sql.query("UPDATE accounts SET oauth_app_restrictions = $1 WHERE login = 'acme'", [on]);
 
 describe('the root', () => {
-  test.each(['/', '/api/v3', '/api/v3/'])(
-    'says at %s where things are, and to whoever has a token what its scopes are',
-    async (path) => {
-      const base = `${api.base}${path.replace(/\/$/, '')}`;
-      const open = await call(api, undefined, 'GET', path);
-      expect(open).toMatchObject({
-        status: 200,
-        body: { user_url: `${base}/users/{user}`, current_user_url: `${base}/user` },
-      });
-      const asked = await call(api, alice, 'GET', path);
-      expect(asked.headers.get('x-oauth-scopes')).toBe('admin:org, repo');
-      expect(await call(api, 'x.y.z', 'GET', path)).toMatchObject({
-        status: 401,
-        body: { message: 'Bad credentials' },
-      });
-    },
-  );
+  test.each(['/', '/api/v3', '/api/v3/'])('lists links at %s, and for a token its scopes', async (path) => {
+    const base = `${api.base}${path.replace(/\/$/, '')}`;
+    const open = await call(api, undefined, 'GET', path);
+    expect(open).toMatchObject({
+      status: 200,
+      body: { user_url: `${base}/users/{user}`, current_user_url: `${base}/user` },
+    });
+    const asked = await call(api, alice, 'GET', path);
+    expect(asked.headers.get('x-oauth-scopes')).toBe('admin:org, repo');
+    expect(await call(api, 'x.y.z', 'GET', path)).toMatchObject({
+      status: 401,
+      body: { message: 'Bad credentials' },
+    });
+  });
 });
 
 describe('the root in a browser', () => {
   const browser = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
 
-  test('is a page that says what this is, where to go on, and what answers', async () => {
+  test('is a page that says what this is, where to go on, and which services answer', async () => {
     const answer = await fetch(`${api.base}/`, { headers: browser });
     expect(answer.status).toBe(200);
     expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -61,14 +58,14 @@ describe('the root in a browser', () => {
     ['asks as GitHub has it', { accept: 'application/vnd.github+json' }],
     ['asks for nothing in particular', {}],
     ['has a token', { ...browser, authorization: 'Bearer x.y.z' }],
-  ])('is GitHub’s for whoever %s', async (_, headers) => {
+  ])('is GitHub’s JSON for a client that %s', async (_, headers) => {
     const answer = await fetch(`${api.base}/`, { headers });
     expect(answer.headers.get('content-type')).toContain('json');
   });
 });
 
 describe('the caller', () => {
-  test('is a person, or a machine', async () => {
+  test('is a person or a machine', async () => {
     expect(await call(api, alice, 'GET', '/user')).toMatchObject({
       status: 200,
       body: { login: 'auth0|alice', type: 'User', url: `${api.base}/users/auth0%7Calice` },
@@ -86,7 +83,7 @@ describe('the caller', () => {
   });
 
   // `gh auth login --with-token` and `gh auth status` send exactly this.
-  test('is the one thing that GraphQL tells', async () => {
+  test('is the only thing that GraphQL answers', async () => {
     const ask = (query: unknown, token: string | undefined = alice) =>
       call(api, token, 'POST', '/api/graphql', { query });
     expect(await ask('query UserCurrent{viewer{login}}')).toMatchObject({
@@ -122,7 +119,7 @@ describe('the caller', () => {
 
 describe('a user', () => {
   // Terraform's provider asks for the owner that it is told, before anything else.
-  test('is an organization, for its members', async () => {
+  test('is shown as an organization to its members', async () => {
     expect(await call(api, bob, 'GET', '/users/ACME')).toMatchObject({
       status: 200,
       body: { login: 'acme', type: 'Organization' },
@@ -131,7 +128,7 @@ describe('a user', () => {
     expect(await call(api, undefined, 'GET', '/users/acme')).toMatchObject({ status: 401 });
   });
 
-  test('is a person or a machine, for whom they share an organization with', async () => {
+  test('is shown as a person or a machine to those who share an organization with it', async () => {
     expect((await call(api, bob, 'GET', '/users/auth0%7Calice')).body).toMatchObject({
       login: 'auth0|alice',
       type: 'User',
@@ -154,15 +151,15 @@ describe('members', () => {
     expect(await call(api, bob, 'GET', '/orgs/acme/members?role=owner')).toMatchObject({ status: 422 });
   });
 
-  test('are not told to strangers, nor without read:org', async () => {
+  test('are not shown to strangers, nor without read:org', async () => {
     expect(await call(api, olga, 'GET', '/orgs/acme/members')).toMatchObject({ status: 404 });
     const without = await api.tokens.user('auth0|bob', 'repo');
     expect(await call(api, without, 'GET', '/orgs/acme/members')).toMatchObject({ status: 404 });
   });
 });
 
-describe('a number', () => {
-  test('leads to its repository or organization, for members', async () => {
+describe('a numeric id', () => {
+  test('leads members to its repository or organization', async () => {
     for (const path of ['/repos/acme/widgets', '/orgs/acme']) {
       const { body } = await call(api, bob, 'GET', path);
       const byId = `/${path.startsWith('/repos') ? 'repositories' : 'organizations'}/${body.id}`;
@@ -176,7 +173,7 @@ describe('a number', () => {
   });
 });
 
-test('an application that the organization restricts learns nothing of it, or of who is in it', async () => {
+test('an application that the organization restricts learns nothing about it or its members', async () => {
   const { body } = await call(api, alice, 'GET', '/repos/acme/widgets');
   await restrict(true);
   for (const path of [

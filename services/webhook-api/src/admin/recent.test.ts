@@ -15,7 +15,7 @@ function open() {
   return { clock, asked, recent };
 }
 
-test('however long it takes, it is asked once at a time, and then rests for as long', async () => {
+test('a slow question is asked once at a time, and then not again for as long as it took', async () => {
   const { clock, asked, recent } = open();
   const answers = [recent()];
   for (clock.ms = 1_000; clock.ms < 10_000; clock.ms += 1_000) answers.push(recent());
@@ -29,7 +29,7 @@ test('however long it takes, it is asked once at a time, and then rests for as l
   expect(asked).toHaveLength(2);
 });
 
-test('a quick answer is kept for two seconds, a failure not at all', async () => {
+test('a quick answer is cached for two seconds, a failure not at all', async () => {
   const { clock, asked, recent } = open();
   const first = recent();
   asked[0]!.resolve(1);

@@ -30,13 +30,13 @@ describe('the event catalogue', () => {
     expect([catalog.has('invoice_paid'), catalog.has('invoice_sent'), catalog.has('push')]).toEqual([true, true, true]);
   });
 
-  test('says of each event what it is, also of those that the installation describes', () => {
+  test('describes each event, including those that the installation adds', () => {
     const catalog = readCatalog(fileOf('invoice_paid: An invoice was paid'));
     expect(catalog.get('invoice_paid')).toBe('An invoice was paid');
     expect([...readCatalog(undefined).values()].filter((text) => text === '')).toEqual([]);
   });
 
-  test('refuses what is no name of an event type', () => {
+  test('refuses an invalid name of an event type', () => {
     expect(() => readCatalog(fileOf('- Invoice Paid'))).toThrow('not an event type: Invoice Paid');
     expect(() => readCatalog(fileOf('invoice_paid: 1'))).toThrow('not an event type: invoice_paid');
     expect(() => readCatalog(fileOf('7'))).toThrow('does not hold a list');

@@ -68,7 +68,7 @@ test('a listener without a sign of life for a minute is cut off, ten minutes whi
   expect(await answer).toMatchObject({ code: 'ECONNRESET' });
 });
 
-test('a line holds 256 deliveries, or 32 MiB; one more is given back at once', async () => {
+test('the queue of a listener holds 256 deliveries or 32 MiB, and one more is given back at once', async () => {
   const many = open();
   const waiting = Array.from({ length: 257 }, () => many.listener.deliver(request(1)));
   expect(await many.listener.deliver(request(1))).toEqual({ kind: 'busy' });
@@ -85,7 +85,7 @@ test('a line holds 256 deliveries, or 32 MiB; one more is given back at once', a
   expect(large.listener.bytes()).toBe(0);
 });
 
-test('with the subprotocol 32 are under way at once', async () => {
+test('with the subprotocol 32 deliveries are in flight at once', async () => {
   const { listener, socket, sent } = open({ protocol: 'gatepost.v1' });
   const waiting = Array.from({ length: 40 }, () => listener.deliver(request(1)));
   expect(sent).toHaveLength(32);
@@ -97,7 +97,7 @@ test('with the subprotocol 32 are under way at once', async () => {
   await Promise.all(waiting);
 });
 
-test('what a listener has not read takes its place in its line, also after it has timed out', async () => {
+test('a delivery that a listener has not read keeps its place in the queue, even after it has timed out', async () => {
   const { listener, socket, sent } = open({ protocol: 'gatepost.v1' });
   const large = 16 * 1024 * 1024;
   const answers = await Promise.all(Array.from({ length: 3 }, () => listener.deliver(request(large, 1))));

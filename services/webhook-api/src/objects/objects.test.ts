@@ -19,7 +19,7 @@ describe('objects', () => {
   test.each([
     ['auth0|alice', 'User', 5813537347022699, 'MDQ6VXNlcjU4MTM1MzczNDcwMjI2OTk='],
     ['demo-m2m', 'Bot', 6547644759514425, 'MDM6Qm90NjU0NzY0NDc1OTUxNDQyNQ=='],
-  ] as const)('%s is the same user for ever', (subject, type, id, node_id) => {
+  ] as const)('the user of %s always has the same id', (subject, type, id, node_id) => {
     const user = presentUser(userOfSubject(subject), base);
     expect(user).toMatchObject({ login: subject, type, id, node_id });
     expect(user.url).toBe(`${base}/users/${encodeURIComponent(subject)}`);
@@ -27,7 +27,7 @@ describe('objects', () => {
     expect(Number.isSafeInteger(user.id)).toBe(true);
   });
 
-  test('addresses stand where a GitHub Enterprise Server has them', () => {
+  test('addresses are where a GitHub Enterprise Server has them', () => {
     const account = { id: 7, login: 'acme', createdAt };
     const said = { visibility: 'private', settings: {} } as const;
     const repository = { id: 8, name: 'widgets', createdAt, updatedAt: createdAt, ...said };

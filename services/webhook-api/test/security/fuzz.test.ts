@@ -288,7 +288,7 @@ function send(method: string, path: string, headers: Record<string, string>, bod
   });
 }
 
-test('every request gets an answer that is no fault of ours, conforms to the description, and shows no secret', async () => {
+test('every request gets an answer that is no server error, conforms to the description and shows no secret', async () => {
   const seen = new Set<number>();
   const ask = async (one: Asked) => {
     const authorization = callers[one.caller];
@@ -335,7 +335,7 @@ test('every request gets an answer that is no fault of ours, conforms to the des
   expect(JSON.stringify(jobs.rows)).not.toContain(canary);
 });
 
-test('bytes that are no HTTP end a connection and nothing else', async () => {
+test('bytes that are not HTTP only end their connection', async () => {
   const { hostname, port } = new URL(api.base);
   const junk = fc.oneof(
     fc.uint8Array({ minLength: 1, maxLength: 200 }).map((bytes) => Buffer.from(bytes)),

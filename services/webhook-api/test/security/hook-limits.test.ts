@@ -46,7 +46,7 @@ const tooMany = {
 };
 
 describe.each(places)('%s', (place) => {
-  test('takes 250 hooks, whatever they subscribe to and whether they are active, and no more', async () => {
+  test('takes at most 250 hooks, active or not, whatever they subscribe to', async () => {
     // What used to happen: hooks with `events: []` count for no event, so there was no limit at all.
     await fill(place, 249);
     expect(await create(place, 'last')).toMatchObject({ status: 201 });
@@ -57,7 +57,7 @@ describe.each(places)('%s', (place) => {
     expect(await create(place, 'again')).toMatchObject({ status: 201 });
   });
 
-  test('holds the limit under parallel creations', async () => {
+  test('keeps to the limit under parallel creations', async () => {
     await fill(place, 240);
     const statuses: number[] = [];
     await Promise.all(
@@ -66,7 +66,7 @@ describe.each(places)('%s', (place) => {
     expect(statuses.sort()).toEqual([...Array(10).fill(201), ...Array(10).fill(422)]);
   });
 
-  test('that has more from before keeps working: lists, changes, deletions, but no new ones', async () => {
+  test('with more hooks than the limit can list, change and delete them, but not add any', async () => {
     await fill(place, 1_200);
     const seen = new Set<number>();
     for (let page = 1; page <= 12; page += 1) {
@@ -89,7 +89,7 @@ describe.each(places)('%s', (place) => {
     expect(await call(api, alice, 'DELETE', `${place}/${id}`)).toMatchObject({ status: 204 });
   });
 
-  test('still knows duplicates and full events among many', async () => {
+  test('still finds duplicates and full events among many hooks', async () => {
     await fill(place, 200);
     await fill(place, 20, '{push}');
     expect(await create(place, 'x', { events: ['push'] })).toMatchObject({
@@ -123,7 +123,7 @@ describe('a config', () => {
   };
   const url = 'https://example.com/large';
 
-  test('has at most 64 kB, on every way in', async () => {
+  test('has at most 64 kB, by every route', async () => {
     expect(await create(places[0], '', { config: { url }, request_headers: headersOf(16) })).toMatchObject(tooLarge);
     const { status, body } = await create(places[0], '', { config: { url }, request_headers: headersOf(15) });
     expect(status).toBe(201);
@@ -140,7 +140,7 @@ describe('a config', () => {
     ).toMatchObject(tooLarge);
   });
 
-  test('that is larger from before can still be switched off, and made smaller', async () => {
+  test('that is already larger can still be switched off and made smaller', async () => {
     const { body } = await create(places[0], '', { config: { url }, request_headers: headersOf(15) });
     const seal = makeSeal(Buffer.from(api.env.SECRETS_KEY!, 'base64'));
     await api.sql.query('UPDATE hooks SET headers = $1', [
@@ -153,7 +153,7 @@ describe('a config', () => {
     expect(await call(api, alice, 'PATCH', `${path}/config`, { headers: headersOf(2) })).toMatchObject({ status: 200 });
   });
 
-  test('of each of a hundred hooks is shown without holding them all', async () => {
+  test('of each of a hundred hooks is shown without holding all of them in memory', async () => {
     await fill(places[0], 100);
     const seal = makeSeal(Buffer.from(api.env.SECRETS_KEY!, 'base64'));
     await api.sql.query('UPDATE hooks SET headers = $1 WHERE id % 3 = 0', [

@@ -70,7 +70,7 @@ describe('the WebSocket of a hook', () => {
     await using_(await openListener({ url: hook.ws_url, token: app }));
   });
 
-  test('is not opened by a page in a browser, for another kind of hook, or by what is no WebSocket', async () => {
+  test('is not opened by a page in a browser, for another kind of hook, or without a WebSocket handshake', async () => {
     const { ws_url: url } = await create();
     expect(await refusal({ url, token, headers: { Origin: 'https://example.com' } })).toMatchObject({ status: 403 });
     const { body: web } = await call(api, token, 'POST', hooks, { config: { url: 'https://example.com/x' } });
@@ -88,7 +88,7 @@ describe('the WebSocket of a hook', () => {
     expect(await asked('/nothing', { upgrade: 'websocket', connection: 'Upgrade' })).toBe(404);
   });
 
-  test('is one of few that a caller may have', async () => {
+  test('is one of a limited number for each caller', async () => {
     const machine = await api.tokens.machine('m2m', 'admin:repo_hook');
     const all = await Promise.all(Array.from({ length: perCaller + 1 }, () => create('/repos/acme/gadgets/hooks')));
     await using open = new AsyncDisposableStack();
@@ -98,7 +98,7 @@ describe('the WebSocket of a hook', () => {
     open.use(await openListener({ url, token }));
   });
 
-  test('is closed when its token ends; its hook waits for another', async () => {
+  test('is closed when its token expires, while its hook waits for another socket', async () => {
     const claims = { aud: audience, sub: 'auth0|alice', client_id: 'a', azp: 'a', scope: 'repo', first_party: true };
     const hook = await create();
     const exp = Math.floor(Date.now() / 1000) + 3; // and five seconds more, for clocks that differ
@@ -108,7 +108,7 @@ describe('the WebSocket of a hook', () => {
     expect(await deliver(hook)).toMatchObject({ status: 200 });
   });
 
-  test('is closed when whoever listens may not manage the hook any more, and the hook ends with it; not when its repository is renamed', async () => {
+  test('is closed, and its hook deleted, when its listener may no longer manage the hook; not when the repository is renamed', async () => {
     const admin = await api.tokens.user('auth0|alice', 'repo');
     await call(api, admin, 'POST', '/orgs/acme/repos', { name: 'before' });
     const renamed = await create('/repos/acme/before/hooks', admin);
@@ -128,7 +128,7 @@ describe('the WebSocket of a hook', () => {
   });
 });
 
-test('a hook whose listeners would read them has no request headers of its own', async () => {
+test('a hook with listeners cannot have request headers, which they would read', async () => {
   const headers = { request_headers: { Authorization: 'Bearer of somebody else' } };
   const refused = { status: 422, body: { errors: [{ field: 'request_headers' }] } };
   expect(await call(api, token, 'POST', hooks, { name: 'cli', active: false, ...headers })).toMatchObject(refused);
@@ -139,13 +139,13 @@ test('a hook whose listeners would read them has no request headers of its own',
   expect(await call(api, token, 'PATCH', `${hooks}/${id}`, { request_headers: {} })).toMatchObject({ status: 200 });
 });
 
-test('asked for with a body, another request is answered all the same', async () => {
+test('a request with an Upgrade header and a body is answered like any other', async () => {
   const headers = { upgrade: 'websocket', connection: 'Upgrade', 'content-length': '29' };
   const body = '{"name":"cli","active":false}';
   expect(await asked(hooks, headers, { method: 'POST', body })).toBe(201);
 });
 
-describe('what a listener answers', () => {
+describe('the answer of a listener', () => {
   const big = (bytes: number) => Buffer.alloc(bytes, 'x').toString('base64');
   const cases: [string, FrameAnswer, object][] = [
     [
@@ -170,7 +170,7 @@ describe('what a listener answers', () => {
     ['no JSON', 'Hello', 1007],
     ['JSON of another shape', '[1]', 1007],
     ['more than 4 MiB', JSON.stringify({ Status: 200, Body: big(4_000_000) }), 1009],
-  ])('ends its socket with %s, as an answer that is none', async (_what, answer, code) => {
+  ])('ends its socket if it is %s', async (_what, answer, code) => {
     const hook = await create();
     await using listener = await openListener({ url: hook.ws_url, token, answer: () => answer });
     expect(await deliver(hook)).toMatchObject({ kind: 'error', code: 'ECONNRESET', hadResponse: true });
@@ -178,7 +178,7 @@ describe('what a listener answers', () => {
     await until('the hook is gone', async () => (await call(api, token, 'GET', `${hooks}/${hook.id}`)).status === 404);
   });
 
-  test('counts only where something is asked', async () => {
+  test('counts only for a delivery that was sent', async () => {
     const hook = await create();
     await using listener = await openListener({ url: hook.ws_url, token, answer: () => ({ Status: 202 }) });
     for (const text of ['{"Status":500}', '{"Status":501,"Id":"1"}']) listener.send(text);

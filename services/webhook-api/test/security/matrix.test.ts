@@ -111,13 +111,13 @@ async function expectNothing(asked: () => Promise<[number, string][]>, statuses:
 }
 
 // Or all that follows would mean nothing.
-test('its admin is answered', async () => {
+test('an admin of the organization is answered on every route', async () => {
   const reads = inAccounts.filter(({ method, path }) => method === 'get' && !/\/(stream|socket)$/.test(path));
   const statuses = (await askEach(reads, tokens.alice)).map(([status]) => status);
   expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(statuses.length * 0.9);
 });
 
-test.each(['olga', 'nobody'] as const)('whoever is no member, here %s, finds nothing', async (who) => {
+test.each(['olga', 'nobody'] as const)('a user who is not a member (%s) gets 404 everywhere', async (who) => {
   await expectNothing(async () => {
     const answers = await askEach(inAccounts, tokens[who]);
     expect(answers.length).toBeGreaterThan(50);
@@ -125,12 +125,12 @@ test.each(['olga', 'nobody'] as const)('whoever is no member, here %s, finds not
   }, [404]);
 });
 
-test('a member may do nothing that is for admins, whatever the scopes', async () => {
+test('a member may do nothing that is for admins, with any scopes', async () => {
   const forAdmins = inAccounts.filter(({ access }) => access.kind === 'place' && access.role === 'admin');
   await expectNothing(() => askEach(forAdmins, tokens.bob), [403, 404]);
 });
 
-test('an admin reaches by the number of a hook, a delivery or a replay nothing of another repository, organization or hook', async () => {
+test('an admin cannot reach hooks, deliveries or replays of another repository, organization or hook by their numbers', async () => {
   const numbered = inAccounts.filter(({ path }) => path.includes('{hook_id}'));
   await expectNothing(async () => {
     const answers: [number, string][] = [];
@@ -146,7 +146,7 @@ test('an admin reaches by the number of a hook, a delivery or a replay nothing o
   }, [404]);
 });
 
-test('an application that the organization has not approved does nothing for its admin, and decides nothing about itself', async () => {
+test('an application that the organization has not approved can do nothing for its admin, nor approve itself', async () => {
   const policy = '/orgs/acme/oauth-app-policy';
   await api.sql.query("UPDATE accounts SET oauth_app_restrictions = true WHERE login = 'acme'");
   expect((await call(api, tokens.alice, 'GET', policy)).status).toBe(200);
@@ -154,7 +154,7 @@ test('an application that the organization has not approved does nothing for its
   await api.sql.query("UPDATE accounts SET oauth_app_restrictions = false WHERE login = 'acme'");
 });
 
-test('a token without a scope that a route asks for opens it to nobody', async () => {
+test('a token without the scope of a route is refused, whoever has it', async () => {
   await expectNothing(async () => {
     const answers: [number, string][] = [];
     for (const at of ['/repos/acme/widgets', '/orgs/acme'] as const)

@@ -55,7 +55,7 @@ describe('the OAuth app policy and its approvals', () => {
     expect(await state()).toEqual(before);
   });
 
-  test('need one also from an application that is approved', async () => {
+  test('need a first-party token even from an application that is approved', async () => {
     await call(api, alice, 'PUT', policy, { enabled: true });
     await call(api, alice, 'PUT', `${approvals}/evil-app`);
     const app = strangers['an application']!;
@@ -68,7 +68,7 @@ describe('the OAuth app policy and its approvals', () => {
     expect(await state()).toEqual({ policy: { enabled: true }, approvals: ['evil-app'] });
   });
 
-  test('are changed by people and machines that are admins, through a first-party client', async () => {
+  test('can be changed by people and machines that are admins, through a first-party client', async () => {
     const machine = await api.tokens.machine('m2m', 'admin:org');
     expect(await call(api, machine, 'PUT', policy, { enabled: true })).toMatchObject({ status: 200 });
     expect(await call(api, machine, 'PUT', `${approvals}/good-app`)).toMatchObject({ status: 204 });
@@ -82,13 +82,13 @@ describe('the OAuth app policy and its approvals', () => {
       });
   });
 
-  test('take the same approval many times at once', async () => {
+  test('accept the same approval many times at once', async () => {
     const approve = () => call(api, alice, 'PUT', `${approvals}/racing-app`);
     const answers = await Promise.all(Array.from({ length: 12 }, approve));
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 204));
   });
 
-  test('do not tell a stranger’s application that the organization is there', async () => {
+  test('do not reveal to a stranger’s application that the organization exists', async () => {
     const app = await api.tokens.app('auth0|olga', scope, 'evil-app');
     const narrow = await api.tokens.app('auth0|alice', 'repo', 'evil-app');
     for (const token of [app, narrow]) expect(await call(api, token, 'GET', policy)).toMatchObject({ status: 404 });
@@ -96,7 +96,7 @@ describe('the OAuth app policy and its approvals', () => {
 });
 
 describe('an application', () => {
-  test('cannot make an admin, itself or anybody else, who would then approve it', async () => {
+  test('cannot make itself or anybody else an admin, who would then approve it', async () => {
     for (const subject of ['evil-app', 'auth0|mallory', 'auth0|bob'])
       expect(await each((token) => call(api, token, 'PUT', membership(subject), { role: 'admin' }))).toEqual(
         allAre(403),
@@ -123,7 +123,7 @@ describe('an application', () => {
     expect(await call(api, app, 'PUT', membership('auth0|carol'), {})).toMatchObject({ status: 403 });
   });
 
-  test('that is made an admin while its demotion is under way stays none', async () => {
+  test('made an admin while its demotion is under way does not stay one', async () => {
     // An admin's promotion and an application's change at once: whichever is first, the application touches no admin.
     for (let round = 0; round < 5; round += 1) {
       const subject = `auth0|racer${round}`;

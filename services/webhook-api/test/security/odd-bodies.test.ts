@@ -52,7 +52,7 @@ const bodies: [what: string, body: string][] = [
 ];
 
 describe.each(cases)('%s %s', (method, path) => {
-  test('answers 400 to JSON that is nested too deeply, and to halves of characters', async () => {
+  test('answers 400 to JSON that is nested too deeply or has half a surrogate pair', async () => {
     // What used to happen: some of these overflowed the stack while the error message was written (500).
     const answers = await Promise.all(
       bodies.map(
@@ -62,7 +62,7 @@ describe.each(cases)('%s %s', (method, path) => {
     expect(Object.fromEntries(answers)).toEqual(Object.fromEntries(bodies.map(([what]) => [what, 400])));
   });
 
-  test('answers no 5xx to NUL and other control characters wherever there is text', async () => {
+  test('answers no 5xx to NUL and other control characters in any text', async () => {
     const text = '\u0000\u0001\u009f\ufffe\u{10ffff}';
     const names = ['config', 'secret', ...members];
     const whole = {
@@ -82,7 +82,7 @@ describe.each(cases)('%s %s', (method, path) => {
   });
 });
 
-test('text that looks like nesting or half a character but is none is taken', async () => {
+test('text that only looks like deep nesting or half a surrogate pair is accepted', async () => {
   const secret = `${'['.repeat(300)}\\ud800 "\\" 😀`;
   const config = { url: 'https://example.com/brackets', secret };
   const { status } = await call(api, token, 'POST', '/repos/acme/widgets/hooks', {
@@ -95,7 +95,7 @@ test('text that looks like nesting or half a character but is none is taken', as
   expect((await call(api, token, 'POST', '/repos/acme/widgets/hooks', escaped)).status).toBe(201);
 });
 
-test('NUL bytes and broken encodings in a path or query are no fault of ours', async () => {
+test('NUL bytes and broken encodings in a path or query cause no server error', async () => {
   const odd = [
     '%00',
     'a%00b',
@@ -124,7 +124,7 @@ test('NUL bytes and broken encodings in a path or query are no fault of ours', a
     }
 });
 
-test('a token whose claims no database or header could hold is a bad one', async () => {
+test('a token whose claims fit in no database or header is refused', async () => {
   const claims = { aud: audience, sub: 'auth0|alice', client_id: 'web', scope: 'repo', first_party: true };
   for (const bad of [
     { sub: 'auth0|alice\u0000' },

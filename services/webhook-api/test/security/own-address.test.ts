@@ -53,7 +53,7 @@ function raw(base: string, target: string, headers: OutgoingHttpHeaders, method 
   });
 }
 
-describe('a host that the request makes up', () => {
+describe('a forged host', () => {
   // What used to happen: links, hooks and the pings of receivers named whatever host a request had brought.
   test.each<OutgoingHttpHeaders>([
     { host: 'evil.example' },
@@ -68,7 +68,7 @@ describe('a host that the request makes up', () => {
     { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'javascript' },
     { forwarded: 'host=evil.example;proto=https' },
     { 'x-forwarded-prefix': '/evil.example', 'x-original-url': '/evil.example' },
-  ])('stands in no answer: %j', async (headers) => {
+  ])('of a request appears in no answer: %j', async (headers) => {
     for (const target of [path, `${hooks}?per_page=1`, '/orgs/acme/repos', '/openapi.json', '/docs', '/orgs/acme']) {
       const { status, text } = await raw(api.base, target, headers);
       expect(status).toBe(200);
@@ -78,7 +78,7 @@ describe('a host that the request makes up', () => {
     expect(text).toMatch(new RegExp(`"url":"http://(localhost|127\\.0\\.0\\.1):${port}${path}"`));
   });
 
-  test('stands in no ping', async () => {
+  test('of a request appears in no ping', async () => {
     await using jobs = await openJobs(api);
     expect(await raw(api.base, `${path}/pings`, { host: 'evil.example' }, 'POST')).toMatchObject({ status: 204 });
     const { payload } = await jobs.next(({ job }) => path.endsWith(`/${job.hookId}`) && job.event === 'ping');
@@ -88,7 +88,7 @@ describe('a host that the request makes up', () => {
     expect(JSON.stringify(made)).not.toContain('evil');
   });
 
-  test('in the target of a request stands in no answer either', async () => {
+  test('in the target of a request appears in no answer', async () => {
     const { text } = await raw(api.base, `http://evil.example${hooks}?per_page=1`, {});
     expect(text).not.toContain('evil.example');
   });
@@ -105,7 +105,7 @@ describe('the names of this machine', () => {
     },
   );
 
-  test.each(['http://localhost', 'http://127.0.0.1'])('%s is enough for Octokit to page through', async (start) => {
+  test.each(['http://localhost', 'http://127.0.0.1'])('%s is enough for Octokit to follow pages', async (start) => {
     const octokit = new Octokit({ baseUrl: `${start}:${port}/api/v3`, auth: alice });
     const all = await octokit.paginate('GET /repos/{owner}/{repo}/hooks', {
       owner: 'acme',
@@ -116,11 +116,11 @@ describe('the names of this machine', () => {
   });
 });
 
-describe('an address of its own', () => {
+describe('a configured address', () => {
   test.each([
     ['https://hooks.example', 'https://hooks.example'],
     ['https://hooks.example:8443/post/', 'https://hooks.example:8443/post'],
-  ])('%s begins every address, whatever host the proxy passes on', async (configured, base) => {
+  ])('%s starts every link, whatever host the proxy passes on', async (configured, base) => {
     await using own = await openApi({ WEBHOOK_API_URL: configured, TRUSTED_PROXIES: 'loopback' });
     const token = await own.tokens.user('auth0|alice', 'repo');
     const ownPort = new URL(own.base).port;
@@ -139,7 +139,7 @@ describe('an address of its own', () => {
   });
 
   test.each(['hooks.example', 'ftp://hooks.example/', 'https://hooks.example/?a=b', 'https://user:pw@hooks.example/'])(
-    'is refused when it is no base: %s',
+    'is refused if it is not a base URL: %s',
     (configured) => {
       expect(() => readEnv(variables, { ...api.env, WEBHOOK_API_URL: configured })).toThrow('WEBHOOK_API_URL');
     },

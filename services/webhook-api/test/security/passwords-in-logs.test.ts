@@ -17,15 +17,18 @@ function said(env: Record<string, string>): { accepted: boolean; text: string } 
   }
 }
 
-test.each(Object.keys(variables.shape))('no secret in %s is told, whether the value is taken or refused', (name) => {
-  expect(toldOf(name, (env) => said(env).text)).toEqual([]);
-  // A secret that stands there alone can't be known for one where any text is right, but nowhere else.
-  const { accepted, text } = said({ ...canaryEnv, [name]: canary });
-  if (!accepted || metaOf(variables.shape[name as keyof typeof variables.shape]).secret)
-    expect(text).not.toContain(canary);
-});
+test.each(Object.keys(variables.shape))(
+  'no secret in %s is logged, whether the value is accepted or refused',
+  (name) => {
+    expect(toldOf(name, (env) => said(env).text)).toEqual([]);
+    // A secret that stands there alone can't be known for one where any text is right, but nowhere else.
+    const { accepted, text } = said({ ...canaryEnv, [name]: canary });
+    if (!accepted || metaOf(variables.shape[name as keyof typeof variables.shape]).secret)
+      expect(text).not.toContain(canary);
+  },
+);
 
-test('neither does the process, when it starts and when it refuses to', async () => {
+test('a webhook API logs no secret when it starts or refuses to start', async () => {
   const bad = Object.fromEntries(Object.keys(variables.shape).map((name) => [name, `postgres://gate:${canary}@[/`]));
   const refused = await outputOf(main, bad, /$^/);
   expect(refused).toContain('SECRETS_KEY');

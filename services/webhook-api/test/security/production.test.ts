@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(async () => await secure?.[Symbol.asyncDispose]());
 
-test('under https every answer tells browsers to use nothing else: of the API, its documents, its errors', async () => {
+test('under https every answer, of the API, its documents and its errors, tells browsers to use only https', async () => {
   for (const [token, method, path] of [
     [alice, 'GET', '/repos/acme/widgets/hooks'],
     [alice, 'POST', '/repos/acme/widgets/hooks'],
@@ -54,13 +54,13 @@ test.each([
   ['true', false],
   ['loopback, nobody', false],
   ['1', false],
-])('TRUSTED_PROXIES=%s can be read: %s', (value, expected) => {
+])('TRUSTED_PROXIES=%s is valid: %s', (value, expected) => {
   const read = () => readEnv(variables, { ...secure.env, TRUSTED_PROXIES: value });
   if (expected) expect(read).not.toThrow();
   else expect(read).toThrow('TRUSTED_PROXIES');
 });
 
-test('TRUST_PROXY, as it was called, is refused and not passed over', () => {
+test('the former variable TRUST_PROXY is refused, not ignored', () => {
   expect(() => readEnv(variables, { ...secure.env, TRUST_PROXY: '10.0.0.0/8' })).toThrow(
     expect.objectContaining({ problems: [expect.stringMatching(/^TRUST_PROXY: is called TRUSTED_PROXIES now/)] }),
   );

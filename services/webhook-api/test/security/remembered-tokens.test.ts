@@ -39,7 +39,7 @@ const sign = (exp?: number) =>
   issuer.sign({ aud: audience, sub: 'm2m', client_id: 'm2m', scope: 'repo', ...(exp !== undefined && { exp }) });
 const refused = expect.objectContaining({ status: 401 });
 
-describe('a token that was found good', () => {
+describe('a token that was found valid', () => {
   test('is not checked again while the keys are the same', async () => {
     using opened = openCheck();
     await until('the keys', () => opened.keys.lastRead() !== undefined);
@@ -49,7 +49,7 @@ describe('a token that was found good', () => {
     expect(opened.checked()).toBe(1);
   });
 
-  test('is refused from the moment at which it expires', async () => {
+  test('is refused from the moment it expires', async () => {
     let nowMs = Date.now();
     using opened = openCheck({ now: () => nowMs });
     const exp = Math.floor(nowMs / 1000) + 600;
@@ -61,7 +61,7 @@ describe('a token that was found good', () => {
     await expect(opened.check(token)).rejects.toEqual(refused);
   });
 
-  test('is refused once the gate’s keys are read without its own', async () => {
+  test('is refused once its key is no longer among the gate’s keys', async () => {
     using opened = openCheck({ refreshMs: 20 });
     const token = await sign();
     expect(await opened.check(token)).toMatchObject({ subject: 'm2m' });
@@ -74,7 +74,7 @@ describe('a token that was found good', () => {
     );
   });
 
-  test('is forgotten for newer ones when there are too many', async () => {
+  test('is forgotten in favour of newer ones when there are too many', async () => {
     using opened = openCheck({ max: 2 });
     await until('the keys', () => opened.keys.lastRead() !== undefined);
     const [first, second, third] = await Promise.all([sign(), sign(), sign()]);

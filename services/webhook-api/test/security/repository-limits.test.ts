@@ -24,7 +24,7 @@ test('an organization takes 10,000 repositories and no more, also under parallel
   });
 });
 
-test('one caller makes 500 an hour, and then hears GitHub’s secondary limit, while others go on', async () => {
+test('one caller can create 500 repositories an hour, then gets GitHub’s secondary limit, while others go on', async () => {
   const ask = (token: string) => call(api, token, 'POST', '/orgs/acme/repos', { name: 'widgets' });
   for (let round = 0; round < 25; round += 1) await Promise.all(Array.from({ length: 20 }, () => ask(alice)));
   const refused = await ask(alice);

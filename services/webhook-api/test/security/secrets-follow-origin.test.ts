@@ -69,7 +69,7 @@ describe.each(places)('masked headers of a hook of %s', (place) => {
     expect((await stored(id)).headers).toEqual({});
   });
 
-  test('stay when they are given anew, those that are', async () => {
+  test('are kept if the update gives them again', async () => {
     const id = await create(place);
     const url = 'https://moved.example/hook';
     const { body } = await patch(`${place}/${id}/config`, { url, headers: { ...masked, 'x-api-key': 'n3w' } });
@@ -90,7 +90,7 @@ describe('the origin of a hook', () => {
     ['the host', 'https://receiver.example.attacker.example/hook'],
     ['a subdomain', 'https://x.receiver.example/hook'],
     ['the dot at the end of its name', 'https://receiver.example./hook'],
-  ])('is another one with %s', async (_what, url) => {
+  ])('changes with %s', async (_what, url) => {
     const id = await create();
     await patch(`${places[0]}/${id}/config`, { url });
     expect(await stored(id)).toEqual({ url, secret: expect.anything(), headers: {} });
@@ -100,7 +100,7 @@ describe('the origin of a hook', () => {
     ['another path and query', 'https://receiver.example/other?x=1'],
     ['its default port written out', 'https://receiver.example:443/hook'],
     ['capital letters', 'HTTPS://Receiver.Example/hook'],
-  ])('is the same with %s', async (_what, url) => {
+  ])('stays the same with %s', async (_what, url) => {
     const id = await create();
     const { body } = await patch(`${places[0]}/${id}/config`, { url });
     expect(body).toMatchObject({ url });
@@ -108,7 +108,7 @@ describe('the origin of a hook', () => {
     expect(await stored(id)).toEqual({ url, secret: expect.anything(), headers });
   });
 
-  test('is compared as the dispatcher reads it: letter case of an international name, port 80', async () => {
+  test('is compared the way the dispatcher reads it, such as letter case of an international name or port 80', async () => {
     const id = await create(places[0], 'http://xn--mnchen-3ya.example:80/');
     await patch(`${places[0]}/${id}/config`, { url: 'http://XN--Mnchen-3ya.example/' });
     expect((await stored(id)).headers).toEqual(headers);
@@ -116,7 +116,7 @@ describe('the origin of a hook', () => {
     expect((await stored(id)).headers).toEqual({});
   });
 
-  test('of an address with a password in it, made before those were kept apart, is that of its host', async () => {
+  test('ignores the password in an old URL from before passwords were kept apart', async () => {
     const id = await create();
     await api.sql.query("UPDATE hooks SET url = 'https://receiver.example:pw@attacker.example/' WHERE id = $1", [id]);
     await patch(`${places[0]}/${id}/config`, { url: 'https://receiver.example/' });
@@ -124,7 +124,7 @@ describe('the origin of a hook', () => {
   });
 });
 
-test('two updates at once never send the headers of one origin to another', async () => {
+test('two simultaneous updates never send the headers of one origin to another', async () => {
   const id = await create();
   const path = `${places[0]}/${id}`;
   for (let round = 0; round < 8; round += 1) {
@@ -144,13 +144,13 @@ test('two updates at once never send the headers of one origin to another', asyn
   }
 });
 
-test('a mask that stands for nothing is left out of an update, and never becomes a value', async () => {
+test('a mask for a header that does not exist is left out of an update and never becomes a value', async () => {
   const id = await create();
   await patch(`${places[0]}/${id}/config`, { headers: { ...masked, 'X-Unknown': '********' } });
   expect((await stored(id)).headers).toEqual(headers);
 });
 
-test('the secret follows GitHub’s rules instead: it signs and is never sent', async () => {
+test('the secret stays with the hook as at GitHub: it signs and is never sent', async () => {
   const [id, other] = [await create(), await create()];
   const url = 'https://elsewhere.example/';
   const { secret } = await stored(id);

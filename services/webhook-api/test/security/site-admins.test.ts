@@ -66,13 +66,13 @@ test.each(table)(
   },
 );
 
-describe('nobody is the site’s administrator', () => {
+describe('the site’s administrator is nobody', () => {
   test.each([
-    ['who asked for the scope where the gate does not go by permissions', 'asked'],
-    ['for whom another claim says so', 'claimed'],
-    ['for whom the gate does not say it as it does', 'odd'],
-    ['through an application of somebody else’s', 'app'],
-    ['without the scope', 'nobody'],
+    ['who only asked for the scope, where the gate does not use permissions', 'asked'],
+    ['for whom some other claim says so', 'claimed'],
+    ['for whom the claim has another form than the gate’s', 'odd'],
+    ['who uses a third-party application', 'app'],
+    ['who lacks the scope', 'nobody'],
   ])('%s', async (_, kind) => {
     for (const path of ['/admin/organizations', '/orgs/acme', '/orgs/acme/hooks', '/repos/acme/widgets/hooks'])
       expect([path, (await call(api, tokens[kind], 'GET', path)).status]).toEqual([path, 404]);
@@ -82,7 +82,7 @@ describe('nobody is the site’s administrator', () => {
   });
 });
 
-test('who administers the site hears so, and is a member of no organization by that', async () => {
+test('the site’s administrator is told so, and is not a member of any organization because of it', async () => {
   expect((await call(api, tokens.site, 'GET', '/user')).body).toMatchObject({ login: 'auth0|root', site_admin: true });
   expect((await call(api, tokens.site, 'GET', '/user/memberships/orgs')).body).toEqual([]);
   const { body: members } = await call(api, tokens.admin, 'GET', '/orgs/acme/members');

@@ -83,7 +83,7 @@ describe('the stream of a hook', () => {
     expect(hers.all).toHaveLength(1);
   });
 
-  test('counts as one request, and one caller opens only so many', async () => {
+  test('counts as one request, and one caller can open only a few', async () => {
     await noneIsOpen();
     const hook = await makeHook();
     const used = async () => Number((await call(api, token, 'GET', '/rate_limit')).body.rate.used);
@@ -103,7 +103,7 @@ describe('the stream of a hook', () => {
     await noneIsOpen();
   });
 
-  test('is cut off for who does not read', async () => {
+  test('is cut off for a client that does not read', async () => {
     const hook = await makeHook();
     const { hostname, port } = new URL(api.base);
     const socket = connect(Number(port), hostname);

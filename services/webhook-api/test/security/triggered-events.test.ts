@@ -38,7 +38,7 @@ const trigger = (hook: string, more: object = {}, token = admin): Promise<Called
 const messageOf = ({ status, body }: Called) => [status, body.errors?.[0]?.field, body.errors?.[0]?.message];
 
 test.each([repo, '/orgs/acme/hooks'])(
-  'an administrator sends a hook of %s an event of his own, once',
+  'an administrator can send a made-up event to a hook of %s, once',
   async (place) => {
     const hook = await create(place, { secret: 'known' });
     const { status, body } = await trigger(hook, { secret: 'known' });
@@ -57,7 +57,7 @@ test.each([repo, '/orgs/acme/hooks'])(
   },
 );
 
-test('a hook with a secret takes only what was sent with that secret', async () => {
+test('a hook with a secret gets made-up events only from somebody who sends that secret', async () => {
   const hook = await create(repo, { secret: 'kept from the others' });
   expect(messageOf(await trigger(hook))).toEqual([422, 'secret', expect.stringContaining('must know it')]);
   expect(messageOf(await trigger(hook, { secret: 'guess' }))).toEqual([
@@ -104,7 +104,7 @@ async function whileHeld(
 }
 
 // Whoever asked in the moment of the change knew the secret before, and the receiver was told by the next.
-test('an event that is made up while the hook gets another secret is not sent by it', async () => {
+test('a made-up event is not sent while the hook gets another secret', async () => {
   const hook = await create(repo, { secret: 'before' });
   const next = (await create(repo, { secret: 'next' })).split('/').at(-1);
   const text =
@@ -115,7 +115,7 @@ test('an event that is made up while the hook gets another secret is not sent by
   expect(messageOf(answer)).toEqual([422, 'secret', 'This is not the secret of the hook']);
 });
 
-test('a change that had to wait counts from when it was made, not from when it was asked for', async () => {
+test('a change of the secret that had to wait counts from when it was made, not from when it was asked for', async () => {
   const hook = await create(repo, { secret: 'before' });
   let madeUp: Date | undefined;
   const { status } = await whileHeld(() => call(api, admin, 'PATCH', `${hook}/config`, { secret: 'next' }), {
@@ -128,7 +128,7 @@ test('a change that had to wait counts from when it was made, not from when it w
   expect(rows[0].updated_at.getTime()).toBeGreaterThanOrEqual(madeUp!.getTime());
 });
 
-test('it is signed anew under no secret that came later, and is the latest push of nobody', async () => {
+test('a made-up event is not signed with a later secret, and does not count as the latest push', async () => {
   const hook = await create(repo);
   const { body } = await trigger(hook, { event: 'push', payload: { forged: true } });
   const { job } = await jobs.next(({ job }) => job.deliveryId === body.id);
@@ -155,7 +155,7 @@ test('it is signed anew under no secret that came later, and is the latest push 
 });
 
 // Pings are delivered again under whatever secret the hook has by then, and the log shows what that signed.
-test('nobody makes a ping up, to have what it says signed under a secret that comes later', async () => {
+test('nobody can make up a ping, to have it signed with a later secret', async () => {
   const hook = await create(repo, { events: ['*'] });
   const { status, body } = await trigger(hook, { event: 'ping', payload: { ref: 'refs/heads/main', forged: true } });
   if (status === 201) {
@@ -170,7 +170,7 @@ test('nobody makes a ping up, to have what it says signed under a secret that co
 test.each([
   ['request headers', { request_headers: { Authorization: 'Bearer of-the-receiver' } }, 'request_headers'],
   ['a user name in its URL', { config: { url: 'https://user:word@receiver.example/own' } }, 'url'],
-])('a hook that has %s says nothing in their name that somebody made up', async (_, own, field) => {
+])('a hook that has %s gets no made-up event with them', async (_, own, field) => {
   const hook = await create(repo);
   const { body } = await trigger(hook);
   const { job } = await jobs.next(({ job }) => job.deliveryId === body.id);
@@ -186,7 +186,7 @@ test.each([
   expect(next).toContain('neither request headers');
 });
 
-test('only who may change the hook sends it anything, and only what it takes', async () => {
+test('only somebody who may change the hook can send it a made-up event, of a type that it takes', async () => {
   const hook = await create(repo);
   const reader = await api.tokens.user('auth0|alice', 'read:repo_hook');
   const member = await api.tokens.user('auth0|bob', 'admin:repo_hook');
@@ -206,7 +206,7 @@ test.each([
   ['a type as long as a book', { event: 'i'.repeat(300) }],
   ['a type that is no header value', { event: 'Grüße\u{1f600}' }],
   ['no type', { event: '' }],
-])('of a hook for all events %s is refused', async (_, more) => {
+])('a made-up event for a hook with all events is refused if it has %s', async (_, more) => {
   const hook = await create(repo, { events: ['*'] });
   expect((await trigger(hook, more)).status).toBe(422);
 });
@@ -214,7 +214,7 @@ test.each([
 test.each([
   ['no more of it than of a published one', 'o'.repeat(100), 'o'.repeat(64)],
   ['none that no database could hold', 'open\0ed', null],
-])('of an action it keeps %s', async (_, action, kept) => {
+])('of its action a made-up event keeps %s', async (_, action, kept) => {
   const { status, body } = await trigger(await create(repo), { payload: { action } });
   expect(status).toBe(201);
   const taken = await jobs.next(({ job }) => job.deliveryId === body.id);

@@ -31,7 +31,7 @@ async function stored(id: number): Promise<{ url: string; credentials: string | 
   return { url, credentials: credentials && seal.open(credentials, hookCredentialsPurpose) };
 }
 
-test('they are sealed, and masked in every answer and in the ping', async () => {
+test('credentials in a URL are sealed, and masked in every answer and in the ping', async () => {
   const userinfo = 'c4n4ry:p4ssw0rd';
   const made = await post(`https://${userinfo}@receiver.example/hook`, { events: ['issues'] });
   expect(made.body.config.url).toBe(masked);
@@ -66,17 +66,20 @@ test.each([
   ['a URL without', 'public', { config: { url: 'https://receiver.example/hook' } }, null],
   ['the mask behind another port', 'member', { config: { url: masked.replace('/hook', ':8443/') } }, null],
   ['the mask behind another host', 'team', { config: { url: masked.replace('receiver', 'attacker') } }, null],
-])('an update that says %s leaves what it means', async (_what, event, body, credentials) => {
-  const id = await create(event);
-  const { status, body: answer } = await patch(id, body);
-  expect(status).toBe(200);
-  expect((await stored(id)).credentials).toBe(credentials);
-  const isElsewhere = /8443|attacker/.test(JSON.stringify(body));
-  expect(answer.dropped_headers).toBe(isElsewhere ? 'Authorization' : undefined);
-  expect(answer.config.url.includes('********')).toBe(credentials !== null);
-});
+])(
+  'an update with %s keeps, replaces or drops the credentials of the URL accordingly',
+  async (_what, event, body, credentials) => {
+    const id = await create(event);
+    const { status, body: answer } = await patch(id, body);
+    expect(status).toBe(200);
+    expect((await stored(id)).credentials).toBe(credentials);
+    const isElsewhere = /8443|attacker/.test(JSON.stringify(body));
+    expect(answer.dropped_headers).toBe(isElsewhere ? 'Authorization' : undefined);
+    expect(answer.config.url.includes('********')).toBe(credentials !== null);
+  },
+);
 
-test('hooks that differ in nothing but them are no duplicates', async () => {
+test('hooks that differ only in the credentials of their URLs are not duplicates', async () => {
   await create('gollum', 'a:b');
   await create('gollum', 'a:c');
   expect(await post('https://a:b@receiver.example/hook', { events: ['gollum'] })).toMatchObject({
@@ -85,7 +88,7 @@ test('hooks that differ in nothing but them are no duplicates', async () => {
   });
 });
 
-test('a token alone, a slash in a password and no password at all are read as a URL parser reads them', async () => {
+test('a lone token, a slash in a password and a missing password are read the way a URL parser reads them', async () => {
   expect(await stored(await create('deployment', 't0ken'))).toMatchObject({ credentials: 't0ken' });
   expect(await stored(await create('meta', 'a@b:c'))).toMatchObject({ credentials: 'a@b:c' });
   expect(await stored(await create('create', ':'))).toMatchObject({ credentials: null });
@@ -95,7 +98,7 @@ test('a token alone, a slash in a password and no password at all are read as a 
   );
 });
 
-test('those of a hook from before they were kept apart are masked too, and sealed with its next update', async () => {
+test('credentials of an old hook that still has them in its URL are masked, and sealed with its next update', async () => {
   const id = await create('ping', '');
   await api.sql.query("UPDATE hooks SET url = 'https://old:pw@receiver.example/hook' WHERE id = $1", [id]);
   expect((await call(api, alice, 'GET', `${hooks}/${id}`)).body.config.url).toBe(masked);
