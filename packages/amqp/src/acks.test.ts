@@ -14,7 +14,7 @@ function open() {
   return { frames, acks };
 }
 
-test('what is acked in one turn goes in one frame, up to the first message that is still in hand', async () => {
+test('acks of one turn go in one frame, up to the first message that is still in hand', async () => {
   const { frames, acks } = open();
   for (const tag of [3, 1, 2, 5, 6]) acks.ack(tag);
   expect(frames).toEqual([]);
@@ -28,7 +28,7 @@ test('what is acked in one turn goes in one frame, up to the first message that 
   expect(frames.slice(4)).toEqual(['ack ≤ 7']);
 });
 
-test('what is given back is so before a later ack covers its tag', async () => {
+test('a message is given back before a later ack covers its tag', async () => {
   const { frames, acks } = open();
   acks.ack(2);
   acks.giveBack(1);
@@ -36,7 +36,7 @@ test('what is given back is so before a later ack covers its tag', async () => {
   expect(frames).toEqual(['nack 1', 'ack ≤ 2']);
 });
 
-test('a message in hand is never acked with others, however many come and go', async () => {
+test('a message in hand is never acked together with others, however many come and go', async () => {
   const { frames, acks } = open();
   for (let tag = 10; tag <= 1_000; tag += 1) acks.took(tag);
   for (let tag = 2; tag <= 1_000; tag += 1) acks.ack(tag);

@@ -44,7 +44,7 @@ function read(pieces: Buffer[]) {
   return frames;
 }
 
-test('wherever the stream is cut, large bodies of two channels come whole, among heartbeats, empty frames and others', () => {
+test('large bodies of two channels arrive whole among other frames, wherever the stream is cut', () => {
   const first = Buffer.alloc(size, 'abc');
   const second = Buffer.alloc(size, 'defg');
   const frames = [
@@ -71,7 +71,7 @@ test('wherever the stream is cut, large bodies of two channels come whole, among
   }
 });
 
-test('a frame that is larger than agreed is refused as such, also within a large body', () => {
+test('a frame larger than agreed is refused, even within a large body', () => {
   const tooLarge = frame(body, 1, Buffer.alloc(10), max + 1);
   expect(() => read([announcing(1, 2 * max), tooLarge])).toThrow('exceeds');
 });

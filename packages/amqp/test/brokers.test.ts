@@ -22,7 +22,7 @@ const log = openLog('test', 'silent');
 const topology = { exchanges: [], queues: [], bindings: [] };
 const open = (url: string) => openConnection({ url, name: 'test', log, topology }, async () => {});
 
-test('connections spread over the brokers, and go to another when theirs is lost', async () => {
+test('connections spread over the brokers, and move to another when theirs is lost', async () => {
   await using one = await openCuttable(vhost.url);
   await using two = await openCuttable(vhost.url);
   const connections = await Promise.all(Array.from({ length: 20 }, () => open(`${one.url},${two.url}`)));
@@ -39,7 +39,7 @@ test('connections spread over the brokers, and go to another when theirs is lost
   for (const connection of connections) await connection.close();
 });
 
-test('what looks once, too, looks at another broker when one is dead', async () => {
+test('a single look at a queue also tries another broker when one is dead', async () => {
   const dead = new URL(vhost.url);
   dead.port = '1';
   const url = `${dead.href},${vhost.url}`;
@@ -89,7 +89,7 @@ const confirms = (publisher: { publish(sent: typeof message): Promise<void> }) =
     () => false,
   );
 
-test('a broker that is there and confirms nothing is left for another', async () => {
+test('a broker that accepts connections but confirms nothing is left for another', async () => {
   await using silent = await openSilent();
   await using publisher = await openPublisher({
     url: silent.url,
@@ -103,7 +103,7 @@ test('a broker that is there and confirms nothing is left for another', async ()
   await until('a confirm from the other', () => confirms(publisher));
 });
 
-test('a broker that is there and hands nothing out is left for another', async () => {
+test('a broker that accepts connections but delivers nothing is left for another', async () => {
   await using silent = await openSilent();
   await using publisher = await openPublisher({ url: vhost.url, name: 'test', log, topology: withQueue });
   let taken = 0;
@@ -133,7 +133,7 @@ test('a broker that is there and hands nothing out is left for another', async (
   });
 });
 
-test('amqps with a root of one’s own and a client’s certificate', async () => {
+test('amqps works with a private root certificate and a client certificate', async () => {
   using certificates = makeCertificates();
   const folder = dirname(certificates.rootFile);
   const server = certificates.issue({ name: '127.0.0.1' });

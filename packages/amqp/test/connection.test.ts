@@ -13,7 +13,7 @@ afterAll(() => stack.disposeAsync());
 const vhost = stack.use(await freshVhost());
 const log = openLog('test', 'silent');
 
-test('a connection that breaks while it is set up is made again', async () => {
+test('a connection that breaks during its setup is made again', async () => {
   // amqplib listens to no 'error' then: the process used to end.
   await using broker = await openCuttable(vhost.url);
   let setups = 0;
@@ -29,7 +29,7 @@ test('a connection that breaks while it is set up is made again', async () => {
   await connection.close();
 });
 
-test('a broker that falls silent after a failed setup does not end the reconnecting', async () => {
+test('a broker that falls silent after a failed setup does not stop the reconnecting', async () => {
   // amqplib waits for the answer to its close, and used to do so for ever.
   await using relay = await openFreezable(vhost.url);
   let setups = 0;
@@ -45,7 +45,7 @@ test('a broker that falls silent after a failed setup does not end the reconnect
 
 // Not every call of a connection that breaks settles in amqplib: who was cut at some of these never came back, or never closed.
 test.each(['asks', 'is answered'])(
-  'a connection that is cut as it %s, wherever that is, is made again, and can be closed',
+  'a connection that is cut as it %s, at any point, is made again and can be closed',
   async (when) => {
     await Promise.all(
       Array.from({ length: 16 }, async (_, before) => {

@@ -34,7 +34,7 @@ async function declareAsBefore(url: string): Promise<void> {
 }
 
 test.each(topology.queues)(
-  '$name has a delivery limit of its own, so that a broker’s default drops nothing',
+  '$name has its own delivery limit, so that a broker’s default drops nothing',
   async ({ name }) => {
     await using vhost = await freshVhost();
     await connectTo(vhost.url);
@@ -48,7 +48,7 @@ test.each(topology.queues)(
   },
 );
 
-test('a queue that an earlier version declared otherwise is kept and used, and a warning says so once', async () => {
+test('a queue that an earlier version declared with other arguments is kept and used, with one warning', async () => {
   const vhost = stack.use(await freshVhost());
   await declareAsBefore(vhost.url);
   const warnings: unknown[][] = [];
@@ -70,7 +70,7 @@ test('a queue that an earlier version declared otherwise is kept and used, and a
   expect(warnings).toHaveLength(1);
 });
 
-test('the policy gives such a queue the limit that its arguments lack', async () => {
+test('the policy gives an old queue the delivery limit that its arguments lack', async () => {
   const vhost = stack.use(await freshVhost());
   const [, vhostName] = new URL(vhost.url).pathname.split('/');
   await declareAsBefore(vhost.url);
@@ -83,7 +83,7 @@ test('the policy gives such a queue the limit that its arguments lack', async ()
   expect(queue.effective_policy_definition).toEqual({ 'delivery-limit': deliveryLimit });
 });
 
-test('with its policy an event that comes back beyond its limit is a dead letter, and not dropped', async () => {
+test('with its policy an event that comes back too often becomes a dead letter and is not dropped', async () => {
   const vhost = stack.use(await freshVhost());
   const [, vhostName] = new URL(vhost.url).pathname.split('/');
   const { name, pattern, definition } = eventsPolicy;

@@ -18,11 +18,11 @@ test.each([
   ['PUT /accounts/acme/throttle', 'gatepost throttle set acme RATE BURST'],
   ['DELETE /admin/organizations/acme/pause', 'gatepost resume acme'],
   ['DELETE /admin/hooks/6/pause', 'gatepost resume --hook 6'],
-])('what the API advises, %s, is told as a command', (request, command) => {
+])('the API’s advice %s is shown as a command', (request, command) => {
   expect(inCommands(`Then: ${request}. More.`)).toBe(`Then: ${command}. More.`);
   expect(findCommand(command.split(' ').slice(1)).command).toBeDefined();
 });
 
-test('a request that no command makes stays as it is', () => {
+test('a request that no command makes is left unchanged', () => {
   expect(inCommands('See GET /meta.')).toBe('See GET /meta.');
 });

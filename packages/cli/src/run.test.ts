@@ -29,11 +29,11 @@ const env = { GATEPOST_CONFIG_DIR: path.join(mkdtempSync(path.join(tmpdir(), 'cl
 const gatepost = (line: string, more: Record<string, string> = {}) =>
   run(line.split(' ').filter(Boolean), { ...env, ...more });
 
-test('docs/cli.md says what there is (`npm run docs` writes it)', () => {
+test('docs/cli.md describes all commands (`npm run docs` writes it)', () => {
   expect(readFileSync(pageFile, 'utf8')).toBe(page());
 });
 
-test('what documents tell to type is understood', () => {
+test('the commands that documents show are understood', () => {
   const root = path.join(import.meta.dirname, '../../..');
   const files = ['README.md', ...globSync(['docs/**/*.md', 'packages/*/README.md'], { cwd: root })];
   const wrong: string[] = [];
@@ -85,20 +85,20 @@ test.each([
     '--api http://api.example login',
     'gatepost: http://api.example is not https: tokens would cross the network in the clear',
   ],
-])('`%s` asks nobody, says what is wrong, and ends with 2', async (line, message) => {
+])('`%s` sends no request, says what is wrong, and ends with 2', async (line, message) => {
   expect(await gatepost(line)).toBe(2);
   expect(out).toBe('');
   expect(err.split('\n')[0]).toBe(message);
 });
 
-test('whoever mistypes a command is told where it would be', async () => {
+test('a mistyped command is answered with the right one', async () => {
   await gatepost('hoks list');
   await gatepost('hooks lst');
   expect(err).toContain('  `gatepost --help` lists them.\n');
   expect(err).toContain('  `gatepost hooks --help` lists them.\n');
 });
 
-test('whoever is not signed in is told how to, and it ends with 3', async () => {
+test('without a sign-in a command says how to sign in, and ends with 3', async () => {
   expect(await gatepost('hooks list --org acme --api https://api.example')).toBe(3);
   expect(err).toBe('gatepost: not signed in to https://api.example\n  gatepost login --api https://api.example\n');
   expect(await gatepost('whoami', { GATEPOST_TOKEN: 't' })).toBe(2);
@@ -108,12 +108,12 @@ test('whoever is not signed in is told how to, and it ends with 3', async () => 
 test.each([
   ['localhost:4500', 'gatepost: localhost:4500 is no http or https URL\n  Begin it with http:// or https://.\n'],
   ['api.example', 'gatepost: api.example is no URL\n  Begin it with http:// or https://.\n'],
-])('an address without its scheme is told so: %s', async (address, said) => {
+])('an address without a scheme is refused with that reason: %s', async (address, said) => {
   expect(await gatepost(`login --api ${address}`)).toBe(2);
   expect(err).toBe(said);
 });
 
-test('credentials from the environment that are refused are named, and what is said stays on a line', async () => {
+test('credentials from the environment that are refused are named, in a message of one line', async () => {
   const server = createHttpServer((request, response) => {
     const issuer = `http://localhost:${port}/`;
     const endpoint = `${issuer}token`;
@@ -144,7 +144,7 @@ test('credentials from the environment that are refused are named, and what is s
   server.close();
 });
 
-test('an API that is not there is named, and it ends with 6', async () => {
+test('a command whose API cannot be reached names the address and ends with 6', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -163,7 +163,7 @@ test.each(commands.map((command) => [command.words.join(' '), command] as const)
   },
 );
 
-test('help is found in three ways', async () => {
+test('help can be asked for in three ways', async () => {
   const texts: string[] = [];
   for (const line of ['--help', 'help', '-h']) {
     out = '';
@@ -181,7 +181,7 @@ test('help is found in three ways', async () => {
 
 const wordsOf = (line: string) => complete(line.split(' ')).map(({ word }) => word);
 
-test('completion knows commands, options and their values', () => {
+test('completion offers commands, options and their values', () => {
   expect(wordsOf('')).toEqual([...new Set(commands.map(({ words }) => words[0]))]);
   expect(wordsOf('hooks ')).toEqual(['list', 'show', 'create', 'edit', 'delete', 'ping']);
   expect(wordsOf('hooks cr')).toEqual(['create']);
@@ -193,7 +193,7 @@ test('completion knows commands, options and their values', () => {
   expect(wordsOf('hooks create --repo a/b ')).toEqual([]);
 });
 
-test('bash asks the program for what may follow', () => {
+test('bash asks the program for completions', () => {
   const asked = `gatepost() { printf '%s\\n' "$*" >&2; printf 'list\\tList hooks\\nshow\\tShow a hook\\n'; }
     COMP_WORDS=(gatepost hooks ''); COMP_CWORD=2; _gatepost 2>/dev/null; printf '%s\\n' "\${COMPREPLY[@]}"`;
   expect(execFileSync('bash', ['-c', `${scripts.bash}\n${asked}`], { encoding: 'utf8' })).toBe('list\nshow\n');

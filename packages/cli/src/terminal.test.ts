@@ -9,11 +9,11 @@ test.each([
   ['text that is turned around', 'ab\u202ecd\u2066', 'ab\\u202ecd\\u2066'],
   ['an invisible character, beyond the basic plane too', 'a\u200bb\u{e0041}', 'a\\u200bb\\udb40\\udc41'],
   ['ordinary text of any language', 'Grüße, 世界 🎉 a\\b', 'Grüße, 世界 🎉 a\\b'],
-])('%s is shown, not obeyed', (_, text, shown) => {
+])('the terminal shows %s without obeying it', (_, text, shown) => {
   expect(clean(text)).toBe(shown);
 });
 
-test('JSON with such text is read back as it was, and no terminal obeys it', () => {
+test('JSON with control characters is read back unchanged, and no terminal obeys it', () => {
   const value = { a: '\u001b[31m\u009b\u202e\u007f\u2028', 'b\u0085': ['\n', '世界'] };
   for (const indent of [undefined, 2]) {
     const json = toJson(value, indent);
@@ -22,11 +22,11 @@ test('JSON with such text is read back as it was, and no terminal obeys it', () 
   }
 });
 
-test('lines stay lines, and tabs tabs', () => {
+test('line breaks and tabs are kept', () => {
   expect(cleanLines('a\tb\r\nc\u001b')).toBe('a\tb\nc\\u001b');
 });
 
-test('colours are for terminals that want them', () => {
+test('colours are used only in terminals that want them', () => {
   let written = '';
   const stream = (isTTY: boolean) => ({
     isTTY,

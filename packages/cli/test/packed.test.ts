@@ -30,7 +30,7 @@ beforeAll(async () => {
 
 const gatepost = (...args: string[]) => run(`${app}/node_modules/.bin/gatepost`, args);
 
-test('installed from its packed form it runs, and brings one package', async () => {
+test('the packed CLI installs and runs, with a single dependency', async () => {
   expect((await gatepost('--version')).stdout).toBe('gatepost 0.1.0\n');
   expect((await gatepost('hooks', 'list', '--help')).stdout).toContain('gatepost hooks list [options]');
   const { stdout } = await run('npm', ['ls', '--all', '--parseable']);
@@ -41,7 +41,7 @@ test('installed from its packed form it runs, and brings one package', async () 
   expect(refused.stderr).toContain('gatepost login');
 });
 
-test('to start, it loads no more than the table of commands', async () => {
+test('the CLI starts by loading only the table of commands', async () => {
   // What a start costs, without the machine's mood: the files that are read before the first command.
   const trace = `import { registerHooks } from 'node:module'; let files = 0;
     registerHooks({ load(url, context, next) { if (url.startsWith('file:')) files += 1; return next(url, context); } });

@@ -26,7 +26,7 @@ describe('the message of a job', () => {
     expect(openJob(jobMessage(job, payload, key), key)).toEqual({ kind: 'job', job });
   });
 
-  test('leaves a payload behind that is too large to travel, and opens all the same', () => {
+  test('leaves out a payload that is too large for the message, and can still be opened', () => {
     const message = jobMessage(job, Buffer.alloc(jobBodyMaxBytes + 1, ' '), key);
     expect(message.body).toHaveLength(0);
     expect(openJob(message, key)).toEqual({ kind: 'job', job });
@@ -34,7 +34,7 @@ describe('the message of a job', () => {
 
   const other = deriveJobKey(randomBytes(32));
 
-  test('takes a job made under either of two keys, while one follows the other', () => {
+  test('opens under either of two keys during a change of keys', () => {
     expect(openJob(jobMessage(job, payload, other), key, other)).toEqual({ kind: 'job', job });
     expect(openJob(jobMessage(job, payload, key), key, other)).toEqual({ kind: 'job', job });
   });
@@ -58,13 +58,13 @@ describe('the message of a job', () => {
     expect(openJob(message, key)).toMatchObject({ kind: 'refused', reason: 'job_not_authentic' });
   });
 
-  test('without a code is told apart, and a message without a job is none', () => {
+  test('without a code is recognized as such, and a message without a job is refused', () => {
     expect(openJob(changed({ 'job-code': undefined }), key)).toEqual({ kind: 'unsigned', job });
     for (const text of [undefined, 7, '', '{', 'null', '[]', '{"deliveryId":1}'])
       expect(openJob(changed({ job: text }), key)).toMatchObject({ kind: 'refused', reason: 'not_a_job' });
   });
 
-  test('has the code of its own body, whatever was made before it', () => {
+  test('has the code of its own body, whatever message was made before it', () => {
     const bodies = [payload, Buffer.from('{"a":1}'), Buffer.from('{"b":1}')];
     const codes = bodies.map((body) => jobMessage(job, body, key).headers['job-code']);
     expect(codes[1]).toBe(codes[0]);

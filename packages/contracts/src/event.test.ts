@@ -28,7 +28,7 @@ const envelope =
   '"specversion":"1.0","id":"a1","source":"s","type":"issues","subject":"acme","time":"2026-11-21T09:00:00+01:00"';
 
 describe('an event in binary mode', () => {
-  test('is taken with its place in lower case and its payload untouched', () => {
+  test('is read with its subject in lower case and its payload untouched', () => {
     const body = '{ "ref":"refs/heads/main", "n": 12345678901234567890, "é": "ü" }';
     const parsed = parseEvent(binary({}, body));
     expect(parsed).toMatchObject({
@@ -50,7 +50,7 @@ describe('an event in binary mode', () => {
     });
   });
 
-  test('takes the spelling of the AMQP binding where several stand beside each other', () => {
+  test('prefers the spelling of the AMQP binding if there are several', () => {
     expect(parseEvent(binary({ 'ce-id': 'other', ce_id: 'other', cloudEvents_id: 'other' }))).toMatchObject({
       event: { id: 'a1' },
     });
@@ -65,12 +65,12 @@ describe('an event in binary mode', () => {
       '2026-11-21T09:00:00.000Z',
     ],
     ['an AMQP 1.0 timestamp', { '!': 'timestamp', value: Date.UTC(2026, 10, 21, 9) }, '2026-11-21T09:00:00.000Z'],
-  ])('may say its time as %s', (_, time, expected) => {
+  ])('may give its time as %s', (_, time, expected) => {
     const parsed = parseEvent(binary({ 'cloudEvents:time': time }));
     expect(parsed.kind === 'event' && parsed.event.time.toISOString()).toBe(expected);
   });
 
-  test('takes its action from the attribute, else from the payload', () => {
+  test('has its action from the attribute, else from the payload', () => {
     const withBoth = parseEvent(binary({ 'cloudEvents:action': 'closed' }, '{"action":"opened"}'));
     const withPayload = parseEvent(binary({}, '{"action":"opened"}'));
     expect([withBoth, withPayload]).toMatchObject([{ event: { action: 'closed' } }, { event: { action: 'opened' } }]);
@@ -83,23 +83,23 @@ describe('an event in binary mode', () => {
     ['a control character', '"\\u0007"', null],
     ['no text', '7', null],
     ['a long one, cut between characters', `"${'x'.repeat(63)}😀"`, 'x'.repeat(63)],
-  ])('takes no action from a payload where it is %s, and takes the event', (_what, own, action) => {
+  ])('has no action if that of the payload is %s, and is accepted', (_what, own, action) => {
     expect(parseEvent(binary({}, `{"action":${own}}`))).toMatchObject({ kind: 'event', event: { action } });
   });
 
-  test('tells how many tags were pushed, as a number or as text', () => {
+  test('has the number of pushed tags, given as a number or as text', () => {
     expect(parseEvent(binary({ 'cloudEvents:tagspushed': 4 }))).toMatchObject({ event: { tagsPushed: 4 } });
     expect(parseEvent(binary({ 'cloudEvents:tagspushed': '2' }))).toMatchObject({ event: { tagsPushed: 2 } });
   });
 
-  test('of an organization names no repository', () => {
+  test('of an organization has no repository', () => {
     expect(parseEvent(binary({ 'cloudEvents:subject': 'acme' }))).toMatchObject({
       event: { account: 'acme', repository: null },
     });
   });
 
   test.each(['specversion', 'id', 'source', 'type', 'subject', 'time'])(
-    'without `%s` is dead, and the detail names it',
+    'without `%s` is a dead letter, and the detail names it',
     (name) => {
       const parsed = parseEvent(binary({ [`cloudEvents:${name}`]: undefined }));
       expect(parsed).toMatchObject({
@@ -124,7 +124,7 @@ describe('an event in binary mode', () => {
     ['action', 7],
     ['tagspushed', 'many'],
     ['tagspushed', -1],
-  ])('with %s %j is dead as a bad attribute', (name, value) => {
+  ])('with %s %j is a dead letter for a bad attribute', (name, value) => {
     const parsed = parseEvent(binary({ [`cloudEvents:${name}`]: value }));
     expect(parsed).toMatchObject({
       kind: 'dead',
@@ -140,7 +140,7 @@ describe('an event in binary mode', () => {
     ['empty', '', 'not_json'],
     ['not UTF-8', Buffer.from([0x7b, 0xff, 0x7d]), 'not_utf8'],
     ['too large', Buffer.alloc(payloadMaxBytes + 1, 0x20), 'too_large'],
-  ])('with a body that is %s is dead', (_, body, reason) => {
+  ])('with a body that is %s is a dead letter', (_, body, reason) => {
     expect(parseEvent(binary({}, body))).toMatchObject({ kind: 'dead', reason });
   });
 });
@@ -154,13 +154,13 @@ describe('an event in structured mode', () => {
     expect(parsed.event).toMatchObject({ account: 'acme', repository: null, type: 'issues', action: 'opened' });
   });
 
-  test('takes the last of several `data` members, as JSON does', () => {
+  test('has the last of several `data` members as its payload, as in JSON', () => {
     const parsed = parseEvent(structured(`{"data":{"a":1},${envelope},"d\\u0061ta":{"b":2}}`));
     if (parsed.kind !== 'event') throw new Error(parsed.detail);
     expect(parsed.event.payload.toString()).toBe('{"b":2}');
   });
 
-  test('without `data`, or with text there, is dead', () => {
+  test('without `data`, or with text there, is a dead letter', () => {
     expect(parseEvent(structured(`{${envelope}}`))).toMatchObject({ reason: 'not_a_cloudevent' });
     expect(parseEvent(structured(`{${envelope},"data":"text"}`))).toMatchObject({ reason: 'not_an_object' });
   });
@@ -185,7 +185,7 @@ describe('the guid of an event', () => {
     expect(new Set(events.map(eventKey)).size).toBe(4);
   });
 
-  test('and no source, subject and id run together into the key of others', () => {
+  test('never has the key of another source, subject and id that only concatenate alike', () => {
     const keys = [
       eventKey({ source: 'a', account: 'b', repository: null, id: 'c d' }),
       eventKey({ source: 'a', account: 'b', repository: 'c', id: 'd' }),
@@ -203,7 +203,7 @@ describe('an event of more than a megabyte', () => {
     ['with another action', binary({}, `{${padding},"action":["opened"]}`)],
     ['in structured mode', structured(`{${envelope},"data": {"action":"a",${padding}, "n":12345678901234567890} }`)],
     ['with its data first', structured(`{"data":{"x":1},"data":{${padding}},${envelope},"action":"closed"}`)],
-  ])('is read as a small one: %s', (_, message) => {
+  ])('is read like a small one: %s', (_, message) => {
     const small = { ...message, body: Buffer.from(message.body.toString().replace(padding, '"padding":"ä"')) };
     const [read, asSmall] = [parseEvent(message), parseEvent(small)];
     if (read.kind !== 'event' || asSmall.kind !== 'event') throw new Error(JSON.stringify([read, asSmall]));
@@ -218,12 +218,12 @@ describe('an event of more than a megabyte', () => {
     ['not_a_cloudevent', structured(`{${envelope},${padding}}`)],
     ['missing_attribute', structured(`{"id":"a1","data":{${padding}}}`)],
     ['bad_attribute', structured(`{${envelope},"id":[${'[],'.repeat(400_000)}[]],"data":{}}`)],
-  ])('is refused as a small one: %s', (reason, message) => {
+  ])('is refused like a small one: %s', (reason, message) => {
     expect(parseEvent(message)).toMatchObject({ kind: 'dead', reason });
   });
 
   // Built as a whole, 24 MB of empty lists take a gigabyte.
-  test('with millions of lists in it is read without building them', async () => {
+  test('with millions of lists is read without building them', async () => {
     const worker = new Worker(
       `import { parseEvent } from ${JSON.stringify(new URL('event.ts', import.meta.url).href)};
        import { parentPort } from 'node:worker_threads';

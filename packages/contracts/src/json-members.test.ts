@@ -30,11 +30,11 @@ const texts = [
   ...['{}', '[]', '[{"a":1}]', '"a"', '-1.5', 'null', '', ' ', '{"a":01}', '{"a":1}}', '\ufeff{}', '{"a":"\t"}'],
 ];
 
-test('takes what JSON.parse takes, and reads the same of it', () => {
+test('the JSON scanner accepts what JSON.parse accepts, and reads the same', () => {
   for (const text of texts) expect([text, found(text)]).toEqual([text, expected(text)]);
 });
 
-test('also where a character is missing, is another, or comes twice', () => {
+test('the JSON scanner agrees with JSON.parse even if a character is missing, changed or doubled', () => {
   const others = [...'{}[]",:\\ 0-.eu\t', 'tru', 'é'];
   for (const text of texts)
     for (let at = 0; at < text.length; at += 1) {
@@ -46,7 +46,7 @@ test('also where a character is missing, is another, or comes twice', () => {
     }
 });
 
-test('however deep it is', () => {
+test('the JSON scanner reads nesting of any depth', () => {
   const deep = `{"b":${'['.repeat(100_000)}${']'.repeat(100_000)},"a":1}`;
   expect(found(deep)).toEqual({ a: 1 });
   expect(found(deep.replace(']]', ']}'))).toBe('not_json');

@@ -27,7 +27,7 @@ test.each([
   expect(producers.refuse(user, account)).toEqual({ reason, detail });
 });
 
-test('without a file everybody may', () => {
+test('without a file every producer may publish for every account', () => {
   expect(anyProducer.refuse(undefined, 'acme')).toBeUndefined();
 });
 
@@ -45,7 +45,7 @@ test.each([
     ],
   ],
   ['producers: [', ['not YAML: ']],
-])('a file that is wrong is refused, with all that is wrong in it: %s', (text, problems) => {
+])('an invalid file is refused with everything that is wrong in it: %s', (text, problems) => {
   try {
     parseProducers(text);
     throw new Error('it was taken');

@@ -14,7 +14,7 @@ const problemsOf = (text: string): string[] => {
   }
 };
 
-test('the demo seed is taken', () => {
+test('the demo seed is accepted', () => {
   const seed = parseSeed(readFileSync(new URL('../../../infra/demo/seed.yaml', import.meta.url), 'utf8'));
   expect(seed.clients.map((client) => client.client_id)).toEqual([
     'demo-web',
@@ -37,7 +37,7 @@ test('the demo seed is taken', () => {
   expect(seed.organizations[0]).toMatchObject({ login: 'acme', repositories: ['widgets', 'gadgets'] });
 });
 
-test('in production every secret of the demo is refused, and nothing else of it', () => {
+test('in production every secret of the demo seed is refused, and nothing else of it', () => {
   const demo = parseSeed(readFileSync(new URL('../../../infra/demo/seed.yaml', import.meta.url), 'utf8'));
   const secrets = demo.clients.flatMap(({ client_secret }) => client_secret ?? []);
   expect(demoSecrets.clientSecrets).toEqual(secrets);
@@ -62,14 +62,14 @@ test('in production every secret of the demo is refused, and nothing else of it'
   });
 });
 
-test('an unknown key is refused with its path', () => {
+test('an unknown key of a seed is refused with its path', () => {
   expect(problemsOf('clients:\n  - { client_id: a, callback: ["http://x/"] }\nfoo: 1')).toEqual([
     'clients[0].callback: unknown key',
     'foo: unknown key',
   ]);
 });
 
-test('everything that is wrong is named at once', () => {
+test('everything wrong in a seed is reported at once', () => {
   const problems = problemsOf(`
 apis: [{ identifier: x, signing_alg: HS256, scopes: ["two words"] }]
 clients: [{ grant_types: [magic], web_origins: ["http://a/b"] }]
@@ -90,12 +90,12 @@ organizations: [{ login: "a b", throttle: { rate: 0, burst: 1 } }]
   ]);
 });
 
-test('an empty file is an empty seed, and a file that is not YAML says so', () => {
+test('an empty file is an empty seed, and a file that is not YAML is refused as such', () => {
   expect(parseSeed('')).toMatchObject({ clients: [], organizations: [] });
   expect(problemsOf('a: [')[0]).toMatch(/^not YAML: /);
 });
 
-test('the file is named with its faults', () => {
+test('problems in a seed are reported with the name of the file', () => {
   expect(() => parseSeed('clients: [{}]', 'mine.yaml')).toThrow(
     /^bad seed file mine\.yaml:\n {2}clients\[0\]\.client_id: /,
   );

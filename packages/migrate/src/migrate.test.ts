@@ -9,7 +9,7 @@ const recorded = (name: string, change = {}) => ({
   ...change,
 });
 
-test('what is not recorded yet is pending, in order', () => {
+test('migrations that are not recorded yet are pending, in order', () => {
   expect(pendingOf(migrations, [recorded('1_a')]).map(({ name }) => name)).toEqual(['2_b', '3_c']);
 });
 
@@ -21,7 +21,7 @@ test.each([
   expect(() => pendingOf(migrations, [record])).toThrow(message);
 });
 
-test('what a newer version has added beside all of ours is left alone; what stands between ours is of another version', () => {
+test('migrations of a newer version after all of ours are ignored; one among ours stops the start', () => {
   const ours = migrations.map(({ name }) => recorded(name));
   expect(pendingOf(migrations, [...ours, recorded('9_z')])).toEqual([]);
   expect(() => pendingOf(migrations, [...ours, recorded('2_x')])).toThrow('another version');

@@ -19,7 +19,7 @@ const since = [
 ] as const;
 
 test.each(since)(
-  'the migrations of `%s` take nothing from the version before, and demand nothing new of it',
+  'the migrations of `%s` remove nothing that the previous version uses, and require nothing new of it',
   async (schema, owner, since) => {
     const folder = join(root, owner, 'prisma/migrations');
     const { url: databaseUrl } = database;
@@ -34,7 +34,7 @@ test.each(since)(
   },
 );
 
-test('what a migration takes or demands anew is found', async () => {
+test('a migration that removes something or requires something new is found', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'migrations-'));
   const write = (name: string, sql: string) => {
     mkdirSync(join(folder, name));

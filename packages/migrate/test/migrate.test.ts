@@ -18,14 +18,14 @@ const write = (name: string, sql: string) => {
 };
 const run = () => migrate({ databaseUrl: database.url, schema: 'things', folder });
 
-test('of several processes that start at once, each migration is applied by one and found done by the others', async () => {
+test('when several processes start at once, each migration is applied by one and found done by the others', async () => {
   write('1_one', 'CREATE TABLE one (id integer);');
   write('2_two', 'CREATE TABLE two (id integer); INSERT INTO two VALUES (1);');
   const results = await Promise.all([run(), run(), run(), run()]);
   expect(results.flatMap((result) => result.applied).sort()).toEqual(['1_one', '2_two']);
 });
 
-test('a migration that fails leaves nothing behind, and can be mended and run again', async () => {
+test('a migration that fails leaves nothing behind, and can be corrected and run again', async () => {
   write('3_three', 'CREATE TABLE three (id integer); SELECT nonsense;');
   await expect(run()).rejects.toThrow('3_three failed and was rolled back');
   writeFileSync(join(folder, '3_three', 'migration.sql'), 'CREATE TABLE three (id integer);');
@@ -40,7 +40,7 @@ test('a migration that fails leaves nothing behind, and can be mended and run ag
   expect(rows.map((row) => row.migration_name)).toEqual(['1_one', '2_two', '3_three']);
 });
 
-test('a migration that does not get its lock gives way, so that others are not held up for long, and tries again', async () => {
+test('a migration that does not get its lock gives way to others and tries again', async () => {
   const holder = new pg.Client({ connectionString: database.url });
   await holder.connect();
   await holder.query('BEGIN; LOCK TABLE things.one IN ACCESS SHARE MODE');
@@ -55,7 +55,7 @@ test('a migration that does not get its lock gives way, so that others are not h
   await holder.end();
 });
 
-test('a migration that runs into a deadlock with those at work tries again, too', async () => {
+test('a migration that runs into a deadlock with other statements tries again', async () => {
   const holder = new pg.Client({ connectionString: database.url });
   const observer = new pg.Client({ connectionString: database.url });
   await Promise.all([holder.connect(), observer.connect()]);
@@ -76,7 +76,7 @@ test('a migration that runs into a deadlock with those at work tries again, too'
 });
 
 // What used to happen through PgBouncer: the search path was set in one session, and the migration ran in another.
-test('schemas that share a pooler with few sessions get each its own tables', async () => {
+test('schemas behind one pooler with few sessions each get their own tables', async () => {
   await using bouncer = await openPgBouncer(database.url, { sessions: 2 });
   const schemas = ['left', 'right', 'middle'];
   await Promise.all(schemas.map((schema) => migrate({ databaseUrl: bouncer.url, schema, folder })));

@@ -60,7 +60,7 @@ describe('docs/asyncapi.yaml', () => {
     if (message.headers) expectValid(message.headers, example.headers);
   });
 
-  test('its example of a dead letter is refused for the reason that it states', () => {
+  test('has an example of a dead letter that is refused for the reason it states', () => {
     for (const { headers = {}, payload } of messages.dead.examples) {
       const parsed = parseEvent({
         contentType: 'application/json',
@@ -72,7 +72,7 @@ describe('docs/asyncapi.yaml', () => {
     }
   });
 
-  test('lists every reason', () => {
+  test('lists every reason of a dead letter', () => {
     // A reason that is added to the type is an error here, and one that is missing in the document below.
     const reasons: Record<DeadReason, true> = {
       too_large: true,
@@ -101,7 +101,7 @@ describe('docs/asyncapi.yaml', () => {
     ['cloudEvents:id', 'x'.repeat(513)],
     ['cloudEvents:tagspushed', -1],
     ['cloudEvents:action', 'x'.repeat(65)],
-  ])('its schema and the parser both refuse a %s of %p', (attribute, value) => {
+  ])('has a schema that refuses a %s of %p, as the parser does', (attribute, value) => {
     const [example] = messages.binary.examples;
     const headers = { ...example!.headers, [attribute]: value };
     const body = Buffer.from(JSON.stringify(example!.payload));

@@ -8,7 +8,7 @@ const circle: Record<string, unknown> = {};
 circle.self = circle;
 
 describe('prepare', () => {
-  test('makes a message that is read as the same event', () => {
+  test('makes a message that is parsed to the same event', () => {
     const time = new Date('2026-01-02T03:04:05.678Z');
     const prepared = prepare({ ...good, time, action: 'created', tagspushed: 2 }, 'build-7', 'urn:ci');
     if (prepared.kind !== 'message') throw new Error(prepared.detail);
@@ -32,7 +32,7 @@ describe('prepare', () => {
     ['text', '{ "a":  1.0 }', '{ "a":  1.0 }'],
     ['bytes', new TextEncoder().encode('{"ü":1}'), '{"ü":1}'],
     ['a view into a larger buffer', new TextEncoder().encode('xx{"a":1}yy').subarray(2, 9), '{"a":1}'],
-  ])('leaves %s as it is', (_what, body, expected) => {
+  ])('leaves %s unchanged', (_what, body, expected) => {
     const prepared = prepare({ type: 'push', subject: 'acme', body }, 'a', 'urn:ci');
     expect(prepared.kind === 'message' && prepared.message.body.toString()).toBe(expected);
   });

@@ -47,7 +47,7 @@ test.each([
   ['20', `${programs}/node_modules/node20/bin/node`],
   ['22', `${programs}/node_modules/node22/bin/node`],
   ['24', process.execPath],
-])('installed from its packed form it runs in Node %s, and prints what the README says', async (major, node) => {
+])('the packed producer runs in Node %s, and prints what the README says', async (major, node) => {
   expect(readme).toContain(`\`\`\`ts\n${example}\`\`\``);
   expect((await run(node, ['--version'], app)).stdout).toMatch(new RegExp(`^v${major}\\.`));
   await using vhost = await freshVhost();
@@ -62,7 +62,7 @@ test.each([
   expect(readme).toContain(`\`\`\`\n${stdout}\`\`\``);
 });
 
-test('it brings its types, whichever version of the language they are read for', async () => {
+test('the packed producer has types that compile for every language target', async () => {
   writeFileSync(
     `${app}/typed.mts`,
     `import { type NewEvent, openProducer, type PublishErrorCode } from '@gatepost/producer';

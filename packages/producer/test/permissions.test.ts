@@ -16,7 +16,7 @@ import { expect, test } from '@jest/globals';
 import { type Channel, connect } from 'amqplib';
 import { openProducer } from '../src/producer.ts';
 
-test('the services get by with a user who is no administrator of the vhost', async () => {
+test('the services work with a user who is not an administrator of the vhost', async () => {
   await using vhost = await freshVhost();
   // As docs/reference/rabbitmq.md has it.
   const [configure, read] = ['^gatepost\\.', '^gatepost\\.'];
@@ -36,7 +36,7 @@ test('the services get by with a user who is no administrator of the vhost', asy
 });
 
 // The queues hold other accounts' events and the jobs that are signed with their secrets.
-test('a producer’s own user publishes events, and can neither write to, read, change nor bind any queue', async () => {
+test('a producer’s own user can publish events, and cannot read, write, change or bind any queue', async () => {
   await using vhost = await freshVhost();
   const log = openLog('test', 'silent');
   const declared = await openConnection({ url: vhost.url, name: 'test', log, topology }, async () => {});

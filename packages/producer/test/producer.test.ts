@@ -44,7 +44,7 @@ const codeOf = async (publishing: Promise<unknown>): Promise<string> => {
 };
 
 describe('a producer', () => {
-  test('publishes an event that reads back as it was stated', async () => {
+  test('publishes an event that is parsed to what was given', async () => {
     await using producer = await openProducer({ url: vhost.url, source: 'https://ci.example/builds' });
     const body = '{ "action": "opened",  "number": 12345678901234567890 }';
     const published = await producer.publish({ type: 'issues', subject: 'acme/widgets', id: 'build-77', body });
@@ -60,7 +60,7 @@ describe('a producer', () => {
     });
   });
 
-  test('names its user in every message, unless it is told not to, and no other user', async () => {
+  test('names its user, and no other, in every message unless told not to', async () => {
     await using user = await freshUser(vhost.url, producerPermissions);
     const from = async (userId?: string | null) => {
       await using producer = await openProducer({
@@ -76,7 +76,7 @@ describe('a producer', () => {
     expect(await codeOf(from('somebody-else'))).toBe('refused');
   });
 
-  test('makes a UUID for an event without an id, which is its guid too', async () => {
+  test('gives an event without an id a UUID, which is also its guid', async () => {
     await using producer = await openProducer({ url: vhost.url, source: 'urn:ci' });
     const { id, guid } = await producer.publish(push);
     expect(id).toMatch(/^[0-9a-f-]{36}$/);
@@ -92,7 +92,7 @@ describe('a producer', () => {
     expect(received()).toEqual(ids);
   });
 
-  test('refuses an event that breaks a rule, naming the rule, and goes on', async () => {
+  test('refuses an event that breaks a rule, names the rule, and goes on', async () => {
     await using producer = await openProducer({ url: vhost.url, source: 'urn:ci' });
     await expect(producer.publish({ ...push, subject: 'acme/widgets/main' })).rejects.toMatchObject({
       name: 'PublishError',
@@ -103,7 +103,7 @@ describe('a producer', () => {
     await producer.publish(push);
   });
 
-  test('refuses more than may be in flight, and takes events again when some are through', async () => {
+  test('refuses more events than may be in flight, and accepts events again when some are confirmed', async () => {
     await using producer = await openProducer({ url: vhost.url, source: 'urn:ci', maxInFlight: 2 });
     const two = [producer.publish(push), producer.publish(push)];
     expect(await codeOf(producer.publish(push))).toBe('busy');
@@ -133,7 +133,7 @@ describe('a producer', () => {
     await connection.close();
   });
 
-  test('loses nothing and publishes nothing under a second id when the connection breaks in between', async () => {
+  test('loses no event and gives none a second id when the connection breaks', async () => {
     await using broker = await openCuttable(vhost.url);
     await using producer = await openProducer({ url: broker.url, source: 'urn:ci' });
     const ids = Array.from({ length: 2_000 }, (_, index) => `cut-${index}`);
@@ -148,7 +148,7 @@ describe('a producer', () => {
     expect(new Set(taken.map(idOf).filter((id) => id.startsWith('cut-')))).toEqual(new Set(ids));
   });
 
-  test('gives up on an event when the broker stays away, and publishes again when it is back', async () => {
+  test('gives up on an event while the broker stays away, and publishes again when it is back', async () => {
     await using broker = await openCuttable(vhost.url);
     await using producer = await openProducer({ url: broker.url, source: 'urn:ci', timeoutMs: 600 });
     await broker.cut();
@@ -165,13 +165,13 @@ describe('a producer', () => {
     await until('the event', () => takenWith('late').length > 0);
   });
 
-  test('does not open where there is no broker', async () => {
+  test('cannot be opened without a broker', async () => {
     const broker = await openCuttable(vhost.url);
     await broker.cut();
     await expect(openProducer({ url: broker.url, source: 'urn:ci' })).rejects.toThrow();
   });
 
-  test('closing waits for what is in flight and takes nothing more', async () => {
+  test('waits when closing for events in flight, and accepts no more', async () => {
     const producer = await openProducer({ url: vhost.url, source: 'urn:ci' });
     const last = Promise.all(
       Array.from({ length: 200 }, (_, index) => producer.publish({ ...push, id: `end-${index}` })),

@@ -24,7 +24,7 @@ beforeAll(async () => {
   await run('npm', ['install', '--offline', '--no-audit', '--no-fund', `./${filename}`], app);
 });
 
-test('installed from its packed form it needs nothing else, and tells a right signature from a wrong one', async () => {
+test('the packed receiver has no dependencies, and tells a right signature from a wrong one', async () => {
   const program = `
     import { createHmac } from 'node:crypto';
     import { webReceiver } from '@gatepost/receiver';
@@ -38,7 +38,7 @@ test('installed from its packed form it needs nothing else, and tells a right si
   expect(await run(process.execPath, ['program.mjs'], app)).toEqual({ stdout: '200\n401\n', stderr: '' });
 });
 
-test('it brings its types', async () => {
+test('the packed receiver has its types', async () => {
   writeFileSync(
     `${app}/typed.mts`,
     `import { type DeliveryStore, readDelivery, type RefusedCode } from '@gatepost/receiver';
@@ -55,11 +55,11 @@ test('it brings its types', async () => {
   expect(stdout).toBe('');
 });
 
-test.each(['example.ts', 'redis-store.ts'])('the README shows %s as it stands', (file) => {
+test.each(['example.ts', 'redis-store.ts'])('the README shows %s unchanged', (file) => {
   expect(readme).toContain(`\`\`\`ts\n${readFileSync(`${folder}/${file}`, 'utf8')}\`\`\``);
 });
 
-test('the README’s store gives one process the work, and remembers it in Redis', async () => {
+test('the store of the README lets one process handle a delivery, and remembers it in Redis', async () => {
   const redis = new Redis(process.env.TEST_REDIS_URL!, { keyPrefix: `receiver-${process.pid}:` });
   const store = redisStore(redis);
   try {

@@ -105,7 +105,7 @@ const kinds: [string, () => Promise<{ url: string; close: () => void }>][] = [
   ],
 ];
 
-describe.each(kinds)('with %s', (_kind, open) => {
+describe.each(kinds)('a receiver with %s', (_kind, open) => {
   let url: string;
   let close: () => void;
   beforeAll(async () => {
@@ -122,7 +122,7 @@ describe.each(kinds)('with %s', (_kind, open) => {
     return [response.status, (await response.text()).trim()];
   };
 
-  test('a signed delivery is handled, with what it says of itself', async () => {
+  test('handles a signed delivery, with its event, guid and payload', async () => {
     const headers = await headersOf(body);
     expect(await post(body, headers)).toEqual([200, 'Handled.']);
     expect(handled).toEqual([
@@ -138,7 +138,7 @@ describe.each(kinds)('with %s', (_kind, open) => {
     ]);
   });
 
-  test('a form is read, and 5 MB too', async () => {
+  test('reads a form, and a body of 5 MB', async () => {
     const form = `payload=${encodeURIComponent(body).replaceAll('%20', '+')}`;
     expect(await post(form, await headersOf(form, { type: 'application/x-www-form-urlencoded' }))).toEqual([
       200,
@@ -149,7 +149,7 @@ describe.each(kinds)('with %s', (_kind, open) => {
     expect(await post(large, await headersOf(large))).toEqual([200, 'Handled.']);
   });
 
-  test('another body, another secret, no signature and SHA-1 are refused', async () => {
+  test('refuses a changed body, another secret, a missing signature and SHA-1', async () => {
     const { 'webhook-signature': _, ...github } = await headersOf(body);
     expect(await post(body.replace('opened', 'closed'), github)).toEqual([
       401,
@@ -168,7 +168,7 @@ describe.each(kinds)('with %s', (_kind, open) => {
     expect(errors).toHaveLength(3);
   });
 
-  test('a second delivery of one event is answered without being handled', async () => {
+  test('answers a second delivery of an event without handling it', async () => {
     const headers = await headersOf(body);
     expect(await post(body, headers)).toEqual([200, 'Handled.']);
     expect(await post(body, headers)).toEqual([200, 'It was handled before.']);
@@ -176,7 +176,7 @@ describe.each(kinds)('with %s', (_kind, open) => {
     expect(handled).toHaveLength(2);
   });
 
-  test('what failed is handled when it comes again', async () => {
+  test('handles a failed delivery when it comes again', async () => {
     const headers = await headersOf(body);
     fail = new Error('the disk is full');
     expect(await post(body, headers)).toEqual([500, 'It could not be handled.']);
@@ -185,7 +185,7 @@ describe.each(kinds)('with %s', (_kind, open) => {
     expect(await post(body, headers)).toEqual([200, 'Handled.']);
   });
 
-  test('what is no webhook gets an answer that says so', async () => {
+  test('tells requests that are not webhooks so', async () => {
     const get = await fetch(url);
     expect([get.status, get.headers.get('allow'), await get.text()]).toEqual([405, 'POST', 'A webhook is a POST.\n']);
     expect((await fetch(url, { method: 'HEAD' })).status).toBe(405);
@@ -197,7 +197,7 @@ describe.each(kinds)('with %s', (_kind, open) => {
   });
 });
 
-test('a body that a parser has eaten is explained', async () => {
+test('explains that a body parser has already read the body', async () => {
   const app = express().use(express.json());
   app.post('/hook', nodeReceiver(options, handle));
   const server = createServer(app);
@@ -209,7 +209,7 @@ test('a body that a parser has eaten is explained', async () => {
   server.close();
 });
 
-test('a body over the limit is not read to its end', async () => {
+test('stops reading a body over the limit', async () => {
   const receive = webReceiver({ ...options, maxBytes: 1000 }, handle);
   let parts = 0;
   const endless = new ReadableStream({
@@ -228,7 +228,7 @@ describe('the signatures', () => {
   const read = (headers: Record<string, string>) => (name: string) => headers[name];
   const bytes = Buffer.from(body);
 
-  test('with a whsec_ secret another guid, another time and GitHub’s signature alone are refused', async () => {
+  test('with a whsec_ secret refuse another guid, another time, and GitHub’s signature alone', async () => {
     const headers = await headersOf(body);
     const code = (changed: Record<string, string | undefined>, now?: Date) => {
       try {
@@ -251,12 +251,12 @@ describe('the signatures', () => {
     expect(code({}, new Date(Date.now() + 290_000))).toBe('right');
   });
 
-  test('a secret that only looks like one of Standard Webhooks is one of GitHub’s', async () => {
+  test('treat a secret that only looks like a Standard Webhooks secret as GitHub’s', async () => {
     for (const short of ['whsec_abc', `whsec_${Buffer.alloc(23).toString('base64')}`])
       verifySignature(short, read({ 'x-hub-signature-256': await sign(short, body) }), bytes);
   });
 
-  test('an empty secret is a mistake, and not the secret of everybody', () => {
+  test('refuse an empty secret as a mistake', () => {
     expect(() => webReceiver({ secret: '' }, handle)).toThrow('needs a secret');
     expect(() => webReceiver({ secret: [] }, handle)).toThrow('needs a secret');
     expect(() => readDelivery([secret, ''], read({}), bytes)).toThrow('needs a secret');
@@ -264,7 +264,7 @@ describe('the signatures', () => {
 });
 
 describe('the store', () => {
-  test('while one is handled another of the same guid is sent away until later', async () => {
+  test('turns away a delivery while another with the same guid is being handled', async () => {
     let finish = () => {};
     const receive = webReceiver(
       { ...options, store: memoryStore() },
@@ -279,7 +279,7 @@ describe('the store', () => {
     expect((await first).status).toBe(200);
   });
 
-  test('memory forgets the oldest first', async () => {
+  test('in memory forgets the oldest guid first', async () => {
     const store: DeliveryStore = memoryStore({ max: 2 });
     for (const key of ['a', 'b', 'c']) expect(await store.claim(key)).toBe('new');
     expect(await store.claim('c')).toBe('running');

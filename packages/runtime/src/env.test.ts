@@ -43,12 +43,12 @@ const problemsOf = (env: Record<string, string | undefined>): string[] => {
   }
 };
 
-test('defaults stand in for what is unset or empty', () => {
+test('unset or empty variables get their defaults', () => {
   const env = readEnv(variables, { ...good, PORT: '' });
   expect(env).toMatchObject({ PORT: 4400, HOST: '127.0.0.1', RETRIES: [5, 300], NETWORKS: [] });
 });
 
-test('a value may stand in a file, as Docker and Kubernetes give secrets', () => {
+test('a value can be read from a file, as Docker and Kubernetes provide secrets', () => {
   const folder = mkdtempSync(join(tmpdir(), 'secrets-'));
   const file = join(folder, 'url');
   writeFileSync(file, `${good.DATABASE_URL}\n`);
@@ -61,11 +61,11 @@ test('a value may stand in a file, as Docker and Kubernetes give secrets', () =>
   ]);
 });
 
-test('an empty list is a list where emptiness means none', () => {
+test('an empty variable is an empty list where that means none', () => {
   expect(readEnv(variables, { ...good, RETRIES: '' }).RETRIES).toEqual([]);
 });
 
-test('all bad values are named at once, and a secret is never repeated', () => {
+test('all bad values are reported at once, and no secret is repeated', () => {
   const problems = problemsOf({
     PORT: '70000',
     SECRETS_KEY: 'too-short',
@@ -89,7 +89,7 @@ test('all bad values are named at once, and a secret is never repeated', () => {
   );
 });
 
-test('what is logged of the configuration holds neither secrets nor passwords', () => {
+test('the logged configuration has neither secrets nor passwords', () => {
   const described = describeEnv(variables, readEnv(variables, good));
   expect(described).toMatchObject({
     SECRETS_KEY: { configured: true },
@@ -105,7 +105,7 @@ test.each([
   ['postgres://gate:47/11@db/gatepost', unreadable],
   ['postgres://gate:hunter2@[', unreadable],
   ['host=db password=hunter2', unreadable],
-])('of %s is shown %s', (value, shown) => {
+])('%s is logged as %s', (value, shown) => {
   expect(maskUrl(value)).toBe(shown);
   expect(maskText(value)).toBe(shown);
 });
@@ -117,11 +117,11 @@ test.each([
   'Gatepost <no-reply@localhost>',
   'gatepost:',
   '/etc/gatepost/seed.yaml',
-])('text that holds no secret is shown as it is: %s', (value) => {
+])('text without a secret is logged unchanged: %s', (value) => {
   expect(maskText(value)).toBe(value);
 });
 
-test('an error that repeats a URL is logged without its secrets, and still says where it happened', () => {
+test('an error that repeats a URL is logged without its secrets, and still says where it occurred', () => {
   const error = new Error('getaddrinfo ENOTFOUND redis://:hunter2@db, see https://docs.example/a');
   const { message, stack } = describeError(error) as { message: string; stack: string };
   expect(message).toBe('getaddrinfo ENOTFOUND redis://********@db, see https://docs.example/a');
@@ -130,7 +130,7 @@ test('an error that repeats a URL is logged without its secrets, and still says 
   expect(maskUrlsIn('at f (file:///srv/.pnpm/a@1.0.0/x.js:1:2)')).toBe('at f (file:///srv/.pnpm/a@1.0.0/x.js:1:2)');
 });
 
-describe('the kinds of value', () => {
+describe('each kind of value reads', () => {
   test.each([
     [integer(1, 10), '10', 10],
     [integer(1, 10), '11', undefined],

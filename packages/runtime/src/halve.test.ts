@@ -29,16 +29,16 @@ test.each<[what: string, items: number[], bad: number[]]>([
   ['one bad among many', [1, 2, 3, 4, 5, 6, 7], [3]],
   ['the first and the last', [1, 2, 3, 4, 5], [1, 5]],
   ['all bad', [1, 2, 3], [1, 2, 3]],
-])('%s: what is bad is found alone, the rest is done, once and in order', async (_what, items, bad) => {
+])('%s: bad items are found one by one, the others are done once and in order', async (_what, items, bad) => {
   const { done, alone } = await worksOff(items, bad);
   expect(done).toEqual(items.filter((item) => !bad.includes(item)));
   expect(alone).toEqual(bad);
 });
 
-test('a batch that works is worked off in one go', async () => {
+test('a batch without bad items is done in one go', async () => {
   expect((await worksOff([1, 2, 3, 4], [])).batches).toEqual([4]);
 });
 
-test('what is nobody’s fault ends it at once', async () => {
+test('an error that is no item’s fault ends the work at once', async () => {
   expect(await worksOff([1, 2, 3, 4], [1], 2)).toMatchObject({ done: [], alone: [], failed: 'stop', batches: [4] });
 });

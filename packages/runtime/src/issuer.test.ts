@@ -5,6 +5,6 @@ test.each([
   ['https://gate.example/', 'https://gate.example/'],
   ['https://gate.example', 'https://gate.example/'],
   ['https://gate.example/tenant', 'https://gate.example/tenant/'],
-])('what is below %s begins with %s', (issuer, base) => {
+])('URLs below the issuer %s begin with %s', (issuer, base) => {
   expect(baseUrlOf(issuer)).toBe(base);
 });

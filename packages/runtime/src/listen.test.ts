@@ -8,7 +8,7 @@ const agent = new Agent({ keepAlive: true });
 const open = (answer: RequestListener, closeWithinMs: number) =>
   listen(createServer({ keepAliveTimeout: 300_000 }, answer), { host: '127.0.0.1', port: 0, closeWithinMs });
 
-test('who is being answered when a server closes gets the whole answer, and the connection is not kept after it', async () => {
+test('a client being answered when the server closes gets the whole answer, and its connection is not kept', async () => {
   const held = Promise.withResolvers<() => void>();
   const server = await open((_request, response) => {
     response.write('one');
@@ -25,7 +25,7 @@ test('who is being answered when a server closes gets the whole answer, and the 
   await closed;
 });
 
-test('who takes longer than a closing server waits is cut off', async () => {
+test('a client that takes longer than a closing server waits is cut off', async () => {
   const asked = Promise.withResolvers<void>();
   const server = await open(() => asked.resolve(), 1);
   const waiting = request({ agent, port: server.port, host: '127.0.0.1' }).end();
@@ -35,7 +35,7 @@ test('who takes longer than a closing server waits is cut off', async () => {
   expect(await cut).toEqual([expect.objectContaining({ code: 'ECONNRESET' })]);
 });
 
-test('who has opened a connection and sent nothing keeps no server from closing', async () => {
+test('a client that has connected and sent nothing does not keep the server from closing', async () => {
   const server = await open(() => {}, 300_000);
   const silent = connect(server.port, '127.0.0.1');
   const cut = once(silent, 'close');

@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 const get = (path: string) => fetch(`http://127.0.0.1:${ops.port}${path}`);
 
-test('the process says that it lives, and shows its metrics', async () => {
+test('a process answers that it is alive, and shows its metrics', async () => {
   expect((await get('/livez')).status).toBe(200);
   expect(await (await get('/metrics')).text()).toContain('process_cpu_seconds_total');
 });
@@ -40,7 +40,7 @@ test('readiness names what is missing', async () => {
   expect(await answer.json()).toEqual({ status: 'not ready', failing: { database: 'connection refused' } });
 });
 
-test('a page that anybody may open looks again after a second at the soonest, and gives no reasons', async () => {
+test('the public status page checks at most once a second, and gives no reasons', async () => {
   let looked = 0;
   const look = watchChecks({
     database() {
@@ -54,14 +54,14 @@ test('a page that anybody may open looks again after a second at the soonest, an
   expect(looked).toBe(1);
 });
 
-test('nothing else is served', async () => {
+test('the ops port serves nothing else', async () => {
   expect((await get('/')).status).toBe(404);
 });
 
 const putLevel = (body: unknown, headers: Record<string, string> = {}, port = ops.port) =>
   fetch(`http://127.0.0.1:${port}/log-level`, { method: 'PUT', body: JSON.stringify(body), headers });
 
-test('the level of a module is changed while the process runs, that of the others stays', async () => {
+test('the log level of a module is changed while the process runs, and others stay the same', async () => {
   routing.debug('not logged');
   expect(await (await putLevel({ level: 'debug', module: 'routing' })).json()).toEqual({
     levels: { process: 'info', routing: 'debug' },
@@ -76,7 +76,7 @@ test('the level of a module is changed while the process runs, that of the other
   expect(await (await get('/log-level')).json()).toEqual({ levels: { process: 'warn', routing: 'warn' } });
 });
 
-test('a level or a module that there is not is named', async () => {
+test('an unknown log level or module is reported by name', async () => {
   expect((await putLevel({ level: 'loud' })).status).toBe(400);
   const answer = await putLevel({ level: 'info', module: 'rooting' });
   expect([answer.status, await answer.json()]).toEqual([
@@ -85,12 +85,12 @@ test('a level or a module that there is not is named', async () => {
   ]);
 });
 
-test('a body that is too long is refused in words', async () => {
+test('a body that is too long is refused with a message', async () => {
   const answer = await putLevel({ level: 'info', module: 'x'.repeat(1_000_000) });
   expect([answer.status, await answer.json()]).toEqual([400, { error: expect.stringContaining('expects {"level"') }]);
 });
 
-test('a body that breaks off counts as none, and nothing else happens', async () => {
+test('a body that breaks off changes no log level', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
@@ -102,7 +102,7 @@ test('a body that breaks off counts as none, and nothing else happens', async ()
   server.close();
 });
 
-test('without a token only this machine changes a level: no proxy on it, and no page in its browser', async () => {
+test('without a token only this machine can change a log level, not through a proxy or a web page', async () => {
   for (const [name, value] of [
     ['x-forwarded-for', '192.0.2.1'],
     ['origin', 'http://attacker.example'],
@@ -120,7 +120,7 @@ test('without a token only this machine changes a level: no proxy on it, and no 
   expect(rebound).toBe(403);
 });
 
-test('with OPS_TOKEN it takes that, also from this machine', async () => {
+test('with OPS_TOKEN a change of log levels needs the token, even from this machine', async () => {
   expect((await putLevel({ level: 'silent' }, {}, guarded.port)).status).toBe(401);
   expect((await putLevel({ level: 'silent' }, { authorization: 'Bearer guess' }, guarded.port)).status).toBe(401);
   const authorization = 'Bearer a-token-of-the-operators';

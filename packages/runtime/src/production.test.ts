@@ -18,7 +18,7 @@ test.each([
   ['http://gate.localhost/', []],
   ['http://127.0.0.1:4400/', []],
   ['http://[::1]:4400/', []],
-])('an issuer at %s in production: %j', (issuer, names) => {
+])('the issuer %s in production has these problems: %j', (issuer, names) => {
   expect(namesOf(productionProblems({ ...env, ISSUER: issuer }))).toEqual(names);
   expect(productionProblems({ ...env, NODE_ENV: 'development', ISSUER: issuer })).toEqual([]);
 });
@@ -60,7 +60,7 @@ test.each([
   expect(isLoopback(host)).toBe(expected);
 });
 
-test('reading the environment refuses all of it at once, tells no password, and demands SECRETS_KEY as ever', () => {
+test('the environment is refused with all problems at once, without passwords, and still requires SECRETS_KEY', () => {
   const variables = z.object({
     ...commonVariables,
     ISSUER: url(['http:', 'https:']),

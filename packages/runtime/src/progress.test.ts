@@ -44,12 +44,12 @@ const readiness = async () => {
   return { status: answer.status, body: (await answer.json()) as unknown };
 };
 
-test('a process where nothing waits is ready, however long nothing moves', async () => {
+test('a process without waiting work is ready, however long it makes no progress', async () => {
   await pass(3_600);
   expect(await readiness()).toMatchObject({ status: 200 });
 });
 
-test('one where something waits and nothing has moved for a minute is not, and says where', async () => {
+test('a process with waiting work that makes no progress for a minute is not ready, and says where', async () => {
   parking.waiting = 3;
   await pass(1);
   await pass(59);
@@ -67,14 +67,14 @@ test('one where something waits and nothing has moved for a minute is not, and s
   expect(await readiness()).toMatchObject({ status: 200 });
 });
 
-test('it counts from when something began to wait', async () => {
+test('the minute without progress counts from when the work began to wait', async () => {
   await pass(3_600);
   parking.waiting = 1;
   await pass(1);
   expect(await readiness()).toMatchObject({ status: 200 });
 });
 
-test('one that moves a little now and then is ready', async () => {
+test('a process that makes a little progress now and then is ready', async () => {
   parking.waiting = 1_000;
   for (let minute = 0; minute < 5; minute += 1) {
     await pass(50);
@@ -83,7 +83,7 @@ test('one that moves a little now and then is ready', async () => {
   expect(await readiness()).toMatchObject({ status: 200 });
 });
 
-test('while it cannot be told whether something waits, what was known last counts', async () => {
+test('while a process cannot find out whether work waits, the last known answer counts', async () => {
   parking.waiting = 1;
   await pass(1);
   parking.canTell = false;

@@ -5,7 +5,7 @@ import { readRedisUrls, redisUrls } from './redis-url.ts';
 const variables = z.object({ REDIS_URL: redisUrls });
 const taken = (REDIS_URL: string) => readRedisUrls(readEnv(variables, { REDIS_URL }).REDIS_URL);
 
-test('one server', () => {
+test('a URL names one Redis server', () => {
   expect(taken('rediss://user:a%25b@one:6380/2')).toEqual({
     kind: 'one',
     isTls: true,
@@ -13,7 +13,7 @@ test('one server', () => {
   });
 });
 
-test('Sentinels: their addresses, and the name, the password and the database of the primary', () => {
+test('URLs of Sentinels give their addresses, and the name, password and database of the primary', () => {
   expect(
     taken('redis-sentinel://:secret@one,redis-sentinel://[::1]:26380/3?sentinelMasterId=main&sentinelPassword=other'),
   ).toEqual({
@@ -30,7 +30,7 @@ test('Sentinels: their addresses, and the name, the password and the database of
   });
 });
 
-test('a Cluster: some of its nodes', () => {
+test('URLs of a Cluster name some of its nodes', () => {
   expect(taken('rediss-cluster://:100%@one,rediss-cluster://two:7000')).toEqual({
     kind: 'cluster',
     isTls: true,
@@ -52,7 +52,7 @@ test.each([
   expect(() => readEnv(variables, { REDIS_URL })).toThrow(message);
 });
 
-test('no password is shown of any form', () => {
+test('no form of Redis URL is shown with its password', () => {
   const REDIS_URL = 'redis-sentinel://:canary@one,redis-sentinel://two?sentinelMasterId=main&sentinelPassword=canary';
   expect(JSON.stringify(describeEnv(variables, { REDIS_URL }))).not.toContain('canary');
   expect(() => readEnv(variables, { REDIS_URL: `${REDIS_URL},redis://:canary@x` })).not.toThrow(/canary/);

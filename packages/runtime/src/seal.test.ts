@@ -4,15 +4,15 @@ import { makeSeal } from './seal.ts';
 
 const seal = makeSeal(randomBytes(32));
 
-test('what was sealed opens to the same text', () => {
+test('sealed text opens to the same text', () => {
   expect(seal.open(seal.seal('gehëim ✓', 'hook secret'), 'hook secret')).toBe('gehëim ✓');
 });
 
-test('the same text never seals to the same bytes', () => {
+test('the same text is never sealed to the same bytes', () => {
   expect(seal.seal('a', 'p').equals(seal.seal('a', 'p'))).toBe(false);
 });
 
-test('changed bytes, another purpose or another key do not open', () => {
+test('sealed text does not open with changed bytes, another purpose or another key', () => {
   const sealed = seal.seal('secret', 'hook secret');
   const changed = Buffer.from(sealed);
   changed[changed.length - 1]! ^= 1;

@@ -72,7 +72,7 @@ describe('troubleOf', () => {
     [reply('ERR unknown command'), false],
     [new Error(readOnly), false],
     [undefined, false],
-  ])('of Redis, %s is a store that is away: %s', (error, expected) => {
+  ])('whether %s of Redis means that it is away: %s', (error, expected) => {
     expect(isAway(error)).toBe(expected);
   });
 
@@ -82,5 +82,5 @@ describe('troubleOf', () => {
     ['a row that is there already', prisma({ code: 'P2002' }), 'other'],
     ['a raw statement in a deadlock', prisma({ code: 'P2010', meta: said('40P01') }), 'away'],
     ['a raw statement with a bad value', prisma({ code: 'P2010', meta: said('22P05') }), 'values'],
-  ])('of Prisma, %s', (_what, error, trouble) => expect(troubleOf(error)).toBe(trouble));
+  ])('an error of Prisma, %s, is recognized', (_what, error, trouble) => expect(troubleOf(error)).toBe(trouble));
 });

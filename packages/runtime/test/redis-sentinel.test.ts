@@ -10,7 +10,7 @@ import { connectRedis, makeRedis } from '../src/redis.ts';
 const switched = '>3\r\n$7\r\nmessage\r\n$14\r\n+switch-master\r\n$1\r\n-\r\n';
 
 // ioredis took the word for an order to end, and the client never came back.
-test('word of a failover that comes while it already asks for the new primary does not end it', async () => {
+test('news of a failover during a query for the new primary does not end the connection', async () => {
   await using primary = await openRedisServer();
   await using sentinel = await openRedisServer({}, 'sentinel');
   await sentinel.call('SENTINEL', 'MONITOR', 'gatepost', '127.0.0.1', primary.port, 1);

@@ -43,7 +43,7 @@ const use = async (url: string) => {
   }
 };
 
-test('a server whose certificate one’s own authority signed, and which asks for ours', async () => {
+test('Redis over TLS works with a private certificate authority and a client certificate', async () => {
   const [port] = await freePorts(1);
   await open(port!);
   expect(await use(`rediss://127.0.0.1:${port}?${files}`)).toBe('1');
@@ -51,7 +51,7 @@ test('a server whose certificate one’s own authority signed, and which asks fo
   await expect(use(`rediss://127.0.0.1:${port}?cacertfile=${certificates.rootFile}`)).rejects.toThrow();
 });
 
-test('a Cluster by TLS', async () => {
+test('a Redis Cluster works over TLS', async () => {
   const [port, busPort] = await freePorts(2);
   const node = await open(port!, {
     'cluster-enabled': 'yes',

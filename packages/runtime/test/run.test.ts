@@ -34,13 +34,13 @@ async function stop(takesMs: number, mayTakeMs: number): Promise<{ code: number 
   return { code: await service.ended, output: service.output() };
 }
 
-test('a service is given the time to stop that its environment asks for', async () => {
+test('a service gets the time to stop that its environment asks for', async () => {
   const { code, output } = await stop(300, 60_000);
   expect(code).toBe(0);
   expect(output).toContain('"stopped"');
 });
 
-test('and is ended when it takes longer', async () => {
+test('a service that takes longer to stop is ended', async () => {
   const { code, output } = await stop(60_000, 100);
   expect(code).toBe(1);
   expect(output).toContain('did not stop in time');
@@ -57,7 +57,7 @@ test('a store that is away at the start is waited for', async () => {
   expect(await service.ended).toBe(0);
 });
 
-test('but not for longer than START_TIMEOUT_MS', async () => {
+test('a store is not waited for longer than START_TIMEOUT_MS', async () => {
   const port = await closedPort();
   const env = { DATABASE_URL: `postgres://gate:canary@127.0.0.1:${port}/none`, START_TIMEOUT_MS: '0' };
   const service = start('./with-store.ts', env);
@@ -77,14 +77,14 @@ test.each([
     real.replace(/[^/]+$/, 'none'),
     /^ {2}DATABASE_URL: PostgreSQL refuses it: .* "none" does not exist$/m,
   ],
-])('a store that refuses its URL is said in one line: %s', async (_what, DATABASE_URL, line) => {
+])('a store that refuses its URL is reported in one line: %s', async (_what, DATABASE_URL, line) => {
   const service = start('./with-store.ts', { DATABASE_URL });
   expect(await service.ended).toBe(78);
   expect(service.output()).toMatch(line);
   expect(service.output()).not.toContain('canary');
 });
 
-test('a service that is to stop serves on for STOP_DELAY_MS, and is not ready meanwhile', async () => {
+test('a service told to stop serves on for STOP_DELAY_MS, and is not ready meanwhile', async () => {
   const env = { DATABASE_URL: real, STOP_DELAY_MS: '60000' };
   const service = start('./with-store.ts', env);
   await service.ready;

@@ -4,7 +4,7 @@ import { until } from '@gatepost/testkit/until';
 import { expect, test } from '@jest/globals';
 import { openPool } from '../src/pool.ts';
 
-test('a connection in somebody’s hands that breaks between two statements rejects the next one, and nothing else', async () => {
+test('a connection in use that breaks between two statements rejects the next statement, and nothing else', async () => {
   // The driver raised it as an 'error' that nobody listened to: a dispatcher in a transaction ended when PostgreSQL did.
   await using database = await freshDatabase();
   const pool = openPool({ databaseUrl: database.url, name: 'test', max: 2, onError: () => {} });
@@ -24,7 +24,7 @@ test('a connection in somebody’s hands that breaks between two statements reje
   await pool.end();
 });
 
-test('a transaction is committed as a whole or not at all, and its connection serves the next', async () => {
+test('a transaction is committed as a whole or not at all, and its connection can be used again', async () => {
   await using database = await freshDatabase();
   const pool = openPool({ databaseUrl: database.url, name: 'test', max: 1, onError: () => {} });
   await pool.query('CREATE SCHEMA IF NOT EXISTS webhooks; CREATE TABLE notes (note text)');
@@ -48,7 +48,7 @@ test('a transaction is committed as a whole or not at all, and its connection se
   await pool.end();
 });
 
-test('connections that are to be kept are opened before anybody asks for one', async () => {
+test('the minimum of connections is opened before anybody asks for one', async () => {
   await using database = await freshDatabase();
   const pool = openPool({ databaseUrl: database.url, name: 'test', max: 4, keeps: 3, onError: () => {} });
   await until('they are open', () => pool.idleCount === 3);
@@ -58,7 +58,7 @@ test('connections that are to be kept are opened before anybody asks for one', a
   await pool.end();
 });
 
-test('and where PostgreSQL cannot be reached, who asks hears of it and nobody else', async () => {
+test('a query to a PostgreSQL that cannot be reached is rejected, and nothing else fails', async () => {
   const pool = openPool({
     databaseUrl: 'postgres://127.0.0.1:1/none',
     name: 'test',

@@ -14,13 +14,13 @@ const double = (n: number) => ({ name: 'double', text: 'SELECT $1::integer * 2 A
 const connections = async () =>
   (await admin.query("SELECT pid FROM pg_stat_activity WHERE application_name = 'reads'")).rows as { pid: number }[];
 
-test('a hundred statements at once have each its own answer, over two connections', async () => {
+test('a hundred simultaneous statements each get their own answer, over two connections', async () => {
   const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => reads.query(double(n))));
   expect(answers.map(({ rows }) => rows[0].twice)).toEqual(Array.from({ length: 100 }, (_, n) => n * 2));
   expect(await connections()).toHaveLength(2);
 });
 
-test('a statement that fails rejects alone', async () => {
+test('a statement that fails is rejected alone', async () => {
   const answers = await Promise.allSettled([
     reads.query(double(1)),
     reads.query({ text: 'SELECT 1 / $1::integer', values: [0] }),
@@ -30,7 +30,7 @@ test('a statement that fails rejects alone', async () => {
   expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled']);
 });
 
-test('a connection that breaks rejects what is under way, and is made again', async () => {
+test('a connection that breaks rejects the statements in flight, and is made again', async () => {
   await reads.query(double(1));
   const slow = reads.query({ text: 'SELECT pg_sleep(20)' });
   const broken = expect(slow).rejects.toThrow(/terminat/i);
@@ -50,7 +50,7 @@ test('a connection that breaks rejects what is under way, and is made again', as
   );
 });
 
-test('a connection that breaks while all is closed ends nothing', async () => {
+test('a connection that breaks while the pool is closing does not end the process', async () => {
   const own = openReads({ databaseUrl: url, name: 'closing', max: 1, onError: () => {} });
   await own.query(double(1));
   await admin.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'closing'");

@@ -29,7 +29,7 @@ const pool = stack.adopt(
   (opened) => opened.end(),
 );
 
-test('schema.prisma knows every table and column of the migrated database, and no other', async () => {
+test('schema.prisma has every table and column of the migrated database, and no other', async () => {
   const { rows } = await pool.query<{ column: string }>(`
     SELECT c.relname || '.' || a.attname AS column
     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
@@ -51,7 +51,7 @@ test('schema.prisma knows every table and column of the migrated database, and n
   }
 });
 
-test('partitions exist from yesterday to the days ahead, and making them again changes nothing', async () => {
+test('partitions exist from yesterday to the days ahead, and creating them again changes nothing', async () => {
   const partitions = async () => {
     const { rows } = await pool.query(
       "SELECT relname FROM pg_class WHERE relispartition AND relkind = 'r' AND relnamespace = 'webhooks'::regnamespace ORDER BY 1",
@@ -69,7 +69,7 @@ test('partitions exist from yesterday to the days ahead, and making them again c
   expect(made).toEqual([`deliveries_${rows[0].day}`, `events_${rows[0].day}`]);
 });
 
-test('whoever listens hears of every change of an account, after its commit', async () => {
+test('every change of an account is notified to listeners after its commit', async () => {
   const heard: number[] = [];
   let gaps = 0;
   await using changes = await listenForChanges({
@@ -107,7 +107,7 @@ test('whoever listens hears of every change of an account, after its commit', as
   await until('the notification after the reconnect', () => heard.includes(account.id));
 });
 
-test('on a schema that lacks a migration services say so in one line and do not start; what a newer version has added does not matter', async () => {
+test('on a schema without a migration, services do not start and say why in one line; newer migrations do not matter', async () => {
   await using other = await freshDatabase();
   await migrateWebhooks(other.url);
   const client = new pg.Client({ connectionString: other.url });
@@ -128,7 +128,7 @@ test('on a schema that lacks a migration services say so in one line and do not 
 });
 
 // As docs/deploying.md says: nobody who writes events waits then.
-test('an index of events that was built for each day beforehand is taken over by its migration', async () => {
+test('an index of events that was built in advance for each day is used by its migration', async () => {
   await using fresh = await freshDatabase();
   const before = mkdtempSync(join(tmpdir(), 'migrations-'));
   for (const name of readdirSync(migrationsFolder).filter((one) => one < '20261123140000'))

@@ -59,7 +59,7 @@ const claims = async (event: StoredEvent, taker: { id: number; inHand?: string[]
   return found.has(event.key);
 };
 
-test("what a dispatcher has taken is nobody else's while it lives, and anybody's when it is gone", async () => {
+test('an event that a dispatcher has taken cannot be claimed by another while it lives, and can be when it is gone', async () => {
   const other = await openTaker({ databaseUrl, name: 'test other' });
   await using me = await openTaker({ databaseUrl, name: 'test me' });
   const event = await store(other.id);
@@ -69,21 +69,21 @@ test("what a dispatcher has taken is nobody else's while it lives, and anybody's
   expect(await claims(event, me)).toBe(false); // it is routed
 });
 
-test('what it has taken itself is its own again when it is not in hand any more', async () => {
+test('a dispatcher can claim an event again that it took and no longer has in hand', async () => {
   await using me = await openTaker({ databaseUrl, name: 'test me' });
   const event = await store(me.id);
   expect(await claims(event, { id: me.id, inHand: [event.key] })).toBe(false);
   expect(await claims(event, me)).toBe(true);
 });
 
-test("what it leaves is anybody's", async () => {
+test('an event that a dispatcher releases can be claimed by any other', async () => {
   await using me = await openTaker({ databaseUrl, name: 'test me' });
   const event = await store(me.id);
   await releaseTaken(pool, event);
   expect(await claims(event, { id: 1 })).toBe(true);
 });
 
-test('a connection that breaks is made again, under the same number', async () => {
+test('a dispatcher whose connection broke gets a new one with the same number', async () => {
   let lost = 0;
   const onLost = () => {
     lost += 1;
@@ -100,7 +100,7 @@ test('a connection that breaks is made again, under the same number', async () =
 });
 
 // It would begin what others have taken over by then, until it hears that its connection is closed.
-test('who has stood still holds nothing until PostgreSQL has answered that its connection is there', async () => {
+test('a dispatcher that stood still holds nothing until PostgreSQL has confirmed its connection', async () => {
   let passedMs = 0;
   await using me = await openTaker({ databaseUrl, name: 'test frozen', now: () => performance.now() + passedMs });
   const before = me.heldBy();
@@ -110,7 +110,7 @@ test('who has stood still holds nothing until PostgreSQL has answered that its c
   expect(me.heldBy()).toBe(before);
 });
 
-test('only where all of a batch are taken, which keeps their messages, is the disk not waited for', async () => {
+test('a batch is stored without waiting for the disk only if all its events are taken, and so have their messages', async () => {
   await pool.query(`
     CREATE TABLE commits (key uuid, synchronous text);
     CREATE FUNCTION note_commit() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -151,7 +151,7 @@ const ends: [how: string, end: (taken: TakenEvent) => Promise<void>][] = [
   ['nothing more to do', (taken) => setRouted(pool, [taken])],
 ];
 
-test.each(ends)('a taken event that PostgreSQL lost as it went down is there again with %s', async (_how, end) => {
+test.each(ends)('a taken event that PostgreSQL lost in a crash is stored again with %s', async (_how, end) => {
   const event = newEvent(1);
   const [stored] = await (await makeStoreEvents(pool))([event]);
   const sequence = stored!.sequences![0]!;
@@ -206,7 +206,7 @@ const outcome = ({ event, receivedOn, deliveryId }: TakenEvent, statusCode: numb
 });
 
 // Its sequence goes back, too: what it hands out next is what a delivery in flight has got from it.
-test('of two deliveries to which a PostgreSQL that crashed in between gave one id, neither is lost', async () => {
+test('two deliveries that got the same id because PostgreSQL crashed in between are both recorded', async () => {
   const storeEvents = await makeStoreEvents(pool);
   const take = async (): Promise<TakenEvent> => {
     const event = newEvent(1);

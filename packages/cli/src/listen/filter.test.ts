@@ -28,11 +28,11 @@ test.each<[boolean, string[]]>([
   [false, ['issue.labels.0.name=aXb']],
   [true, ['issue.title=']],
   [false, ['constructor=*x']],
-])('it is %s that %j hold', (holds, texts) => {
+])('it is %s that the filters %j match', (holds, texts) => {
   expect(makeFilter(texts)(delivery)).toBe(holds);
 });
 
-test('a form’s payload is read too, and what is none matches nothing in it', () => {
+test('filters read the payload of a form, and match nothing in an invalid body', () => {
   const form = { ...delivery, headers: { 'Content-Type': ['application/x-www-form-urlencoded'] } };
   const body = Buffer.from(new URLSearchParams({ payload: JSON.stringify(payload) }).toString());
   expect(makeFilter(['action=opened'])({ ...form, body })).toBe(true);
@@ -42,7 +42,7 @@ test('a form’s payload is read too, and what is none matches nothing in it', (
 test.each([
   ['text', Buffer.from('{"a":"Grüße"}')],
   ['bytes that are no text', Buffer.from([0xff, 0, 0xfe])],
-])('a recorded delivery with %s is read as it was, from a file whose name nothing leads astray', async (_, body) => {
+])('a recorded delivery with %s is read back unchanged, from a file with a safe name', async (_, body) => {
   const folder = path.join(mkdtempSync(path.join(tmpdir(), 'cli-')), 'kept');
   const file = record(folder, { ...delivery, body }, new Date('2026-11-22T10:30:00.123Z'));
   expect(file).toBe(path.join(folder, '20261122T103000123Z-issues-______etc_passwd.json'));

@@ -28,12 +28,12 @@ const where: Where = {
   at: time,
 };
 
-test('there is one for each of GitHub’s 20 most used events', () => {
+test('there is a sample of each of GitHub’s 20 most used events', () => {
   expect([...sampleEvents].sort()).toEqual(Object.keys(github.payloads).sort());
   expect(sampleEvents).toHaveLength(20);
 });
 
-test.each([...sampleEvents])('the sample of %s is valid by GitHub’s published schema', (event) => {
+test.each([...sampleEvents])('the sample of %s matches GitHub’s published schema', (event) => {
   const validate = ajv.compile({ $ref: `github#/payloads/${event}` });
   const sample = JSON.parse(JSON.stringify(makeSample(event, where)));
   validate(sample);

@@ -10,14 +10,14 @@ test.each([
   ['issue=null', { action: 'opened', issue: null }],
   ['action.deep=1', { action: { deep: 1 }, issue: { number: 7 } }],
   ['issue.constructor=x', { action: 'opened', issue: { number: 7, constructor: 'x' } }],
-])('%s', (assignment, changed) => {
+])('--set %s changes the payload', (assignment, changed) => {
   const payload = { action: 'opened', issue: { number: 7 } };
   setValue(payload, assignment);
   expect(payload).toEqual(changed);
 });
 
 test.each(['action', '=x', 'a..b=1', '__proto__.polluted=1', 'a.__proto__.polluted=1'])(
-  '%s is refused',
+  '--set %s is refused',
   (assignment) => {
     expect(() => setValue({}, assignment)).toThrow('--set');
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();

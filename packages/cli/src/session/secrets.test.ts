@@ -23,7 +23,7 @@ beforeEach(() => {
 const secrets = { refreshToken: 'r', tokens: { api: { value: 'it’s "secret"', expiresAt: 1 } } };
 const files = () => (existsSync(env.GATEPOST_CONFIG_DIR!) ? readdirSync(env.GATEPOST_CONFIG_DIR!) : []);
 
-test('without a keyring they are in a file that only its owner reads', async () => {
+test('without a keyring secrets are in a file that only its owner can read', async () => {
   expect(await keepSecrets(env, 'localhost:4500', secrets)).toBe('file');
   expect(await readSecrets(env, 'localhost:4500', 'file')).toEqual(secrets);
   const [file] = files();
@@ -36,7 +36,7 @@ test('without a keyring they are in a file that only its owner reads', async () 
 test.each([
   ['file', 0o640, /open to other users/],
   ['folder', 0o770, /open to other users/],
-] as const)('a %s that others may open is refused', async (what, mode, message) => {
+] as const)('a %s of secrets that others may open is refused', async (what, mode, message) => {
   await keepSecrets(env, 'p', secrets);
   const config = env.GATEPOST_CONFIG_DIR!;
   chmodSync(what === 'file' ? path.join(config, files()[0]!) : config, mode);
@@ -57,7 +57,7 @@ esac
 
 // macOS has a keyring of its own, which a test leaves alone.
 if (process.platform !== 'darwin')
-  test('a keyring gets them by standard input, and nothing is on disk', async () => {
+  test('a keyring gets secrets by standard input, and nothing is on disk', async () => {
     const bin = path.join(folder, 'bin');
     mkdirSync(bin);
     writeFileSync(path.join(bin, 'secret-tool'), program, { mode: 0o755 });
