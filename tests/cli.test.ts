@@ -36,7 +36,7 @@ async function approve(text: string): Promise<void> {
   await browser.logIn(await browser.submit(confirm, { confirm: 'yes' }));
 }
 
-test('a person signs in by a code; an API that wants tokens for another address is not trusted', async () => {
+test('a person signs in with a code; an API that wants tokens for another address is not trusted', async () => {
   const distrusted = await gatepost(['login', '--api', system.apiUrl]);
   expect([distrusted.code, distrusted.err]).toEqual([1, expect.stringContaining(`--audience '${system.audience}'`)]);
   let approved: Promise<void> | undefined;
@@ -56,7 +56,7 @@ test('a person signs in by a code; an API that wants tokens for another address 
   expect(statSync(config).mode & 0o777).toBe(0o700);
 });
 
-test('two at once renew an expired token once; what others may read is refused', async () => {
+test('two commands at once renew an expired token once; a session file that others may read is refused', async () => {
   const file = join(config, readdirSync(config).find((name) => name.startsWith('secrets-'))!);
   const read = () => JSON.parse(readFileSync(file, 'utf8'));
   for (let round = 0; round < 2; round += 1) {
@@ -132,7 +132,7 @@ test('hooks are made, pinged, changed and deleted; their deliveries shown, follo
   expect(await gatepost(['hooks', 'show', hook])).toMatchObject({ code: 4 });
 });
 
-test('events that did not happen are sent to hooks that take them, with their secret', async () => {
+test('made-up events are sent to hooks that take them, signed with their secret', async () => {
   const receiver = stack.use(await openReceiver());
   const refused = await gatepost(['trigger', 'issues']);
   expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('gatepost listen --events issues')]);
@@ -169,7 +169,7 @@ test('events that did not happen are sent to hooks that take them, with their se
   await gatepost(['hooks', 'delete', String(hook), '--yes']);
 });
 
-test('deliveries come to this machine while it listens, are recorded, and can be forwarded again', async () => {
+test('deliveries reach this machine while it listens, are recorded, and can be forwarded again', async () => {
   const receiver = stack.use(await openReceiver({ host: '127.0.0.1', behave: { status: 201, body: 'thanks' } }));
   const kept = join(folder, 'kept');
   const stop = new AbortController();
@@ -227,7 +227,7 @@ test('deliveries come to this machine while it listens, are recorded, and can be
   });
 });
 
-test('a listener whose connection breaks comes back by itself', async () => {
+test('a listener whose connection breaks reconnects by itself', async () => {
   await using api = await openCuttable(system.apiUrl);
   const token = await system.token();
   const machine = { GATEPOST_API: system.apiUrl, GATEPOST_TOKEN: token };
@@ -256,7 +256,7 @@ test('a listener whose connection breaks comes back by itself', async () => {
   expect((await listening).code).toBe(130);
 });
 
-test('what failed is delivered again; what somebody made up is not, and reaches no other hook', async () => {
+test('failed deliveries are delivered again, but not made-up events, which reach no other hook', async () => {
   const receiver = stack.use(await openReceiver({ behave: { status: 500 } }));
   const producer = stack.use(await openProducer(system.amqpUrl));
   const { id } = await json('hooks', 'create', receiver.url, '--retry', 'off', '--events', 'push');
@@ -282,7 +282,7 @@ test('what failed is delivered again; what somebody made up is not, and reaches 
   ).toEqual([guid, guid]);
 });
 
-test('a machine sees to limits, what waits, keys, applications and people; a person is told that it takes one', async () => {
+test('a machine manages limits, waiting deliveries, keys, applications and people; a person is told that it takes a machine', async () => {
   expect(await gatepost(['status'])).toMatchObject({ code: 4, err: expect.stringContaining('login --machine') });
   expect(await gatepost(['keys', 'list'])).toMatchObject({ code: 3, err: expect.stringContaining('login --machine') });
   const login = ['login', '--machine', '--client-id', 'demo-admin', '--profile', 'admin', '--api', system.apiUrl];
@@ -313,7 +313,7 @@ test('a machine sees to limits, what waits, keys, applications and people; a per
   expect(await json('logout')).toMatchObject({ profile: 'admin' });
 });
 
-test('people are brought in from a file; who is not is named with the line, and what was broken off goes on', async () => {
+test('people are imported from a file; those refused are named with their line, and an interrupted import goes on', async () => {
   const file = join(folder, 'people.ndjson');
   const person = (n: number) =>
     JSON.stringify({ user_id: `auth0|old-${n}`, email: `old-${n}@example.com`, created_at: 'then' });

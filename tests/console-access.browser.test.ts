@@ -53,7 +53,7 @@ async function giveFactor(userId: string, body: object): Promise<void> {
 await giveFactor('auth0|alice', { type: 'phone', phone_number: '+15555550100', name: 'Her telephone' });
 await giveFactor('auth0|alice', { type: 'email', email: 'alice@example.com' });
 
-test('a role gets permissions, and somebody has it', async () => {
+test('a role gets permissions and is given to a person', async () => {
   await go('Roles');
   await heading('Roles');
   await look(admin);
@@ -84,7 +84,7 @@ test('a role gets permissions, and somebody has it', async () => {
   await admin.getByText('Saved.').waitFor();
 });
 
-test('an organization gets a member with a role, somebody is invited, and a connection is enabled', async () => {
+test('an organization gets a member with a role, an invitation is sent, and a connection is enabled', async () => {
   await go('Applications');
   await admin.getByRole('link', { name: /Demo Web App/ }).click();
   await admin.getByLabel('Who signs in').selectOption('allow');
@@ -138,7 +138,7 @@ test('an organization gets a member with a role, somebody is invited, and a conn
   await look(admin);
 });
 
-test('a person’s page says what they may and by what, and takes a second factor away', async () => {
+test('a person’s page shows their permissions and where they come from, and removes a second factor', async () => {
   await go('Users');
   await admin.getByRole('link', { name: /Alice Example/ }).click();
   await heading('Alice Example');
@@ -181,7 +181,7 @@ test('a person’s page says what they may and by what, and takes a second facto
   await panel('Sessions').getByText('Not signed in').waitFor();
 });
 
-test('second factors are switched on, and an API asks for permissions', async () => {
+test('second factors are switched on, and an API starts to require permissions', async () => {
   await go('Multi-factor');
   await admin.getByText('One-time Password').click();
   const otp = admin.getByRole('checkbox', { name: /One-time Password/ });
@@ -261,7 +261,7 @@ test('an action is written, tried, deployed and bound to a trigger', async () =>
   await flow.getByText('No action runs there.').waitFor();
 });
 
-test('how many wrong passwords pause an account is set', async () => {
+test('the number of wrong passwords that pause an account is set', async () => {
   await go('Attack protection');
   const force = panel('Brute-force protection');
   await force.getByLabel('IP AllowList').fill('192.0.2.1\nnowhere');
@@ -277,7 +277,7 @@ test('how many wrong passwords pause an account is set', async () => {
   await until('it is kept', async () => (await force.getByLabel('Maximum attempts').inputValue()) === '5');
 });
 
-test('what a breached password leads to is set, and who solves a challenge before what', async () => {
+test('the response to breached passwords is set, and who must solve a challenge when', async () => {
   await go('Attack protection');
   const breached = panel('Breached password detection');
   await breached.getByText('Enabled', { exact: true }).click();
@@ -306,7 +306,7 @@ test('what a breached password leads to is set, and who solves a challenge befor
   expect(await refuses.isChecked()).toBe(true);
 });
 
-test('a mail is written in one’s own words, and seen before people get it', async () => {
+test('an email is written in one’s own words, and previewed before people get it', async () => {
   await go('Email templates');
   const mail = admin.frameLocator('iframe.preview');
   await mail.getByText('Confirm your email address').first().waitFor(); // ours
@@ -326,7 +326,7 @@ test('a mail is written in one’s own words, and seen before people get it', as
   await until('it is kept', async () => (await admin.getByLabel('Message').inputValue()).includes('Dear'));
 });
 
-test('somebody who may only read is offered nothing that the API would refuse', async () => {
+test('a person with read access is offered nothing that the API would refuse', async () => {
   const alice = await openPage({ viewport: { width: 1440, height: 900 } });
   const refused: string[] = [];
   alice.on('response', (response) => {

@@ -105,7 +105,7 @@ function folderOf(file: string, code: string): string {
   return folder;
 }
 
-test('a machine gets a secret, shown once, and the scopes of an API; its code runs as it is shown; another secret is made', async () => {
+test('a machine gets a secret, shown once, and scopes of an API; its sample code runs unchanged; its secret is replaced', async () => {
   await admin.goto(`${console}gate/applications/new`);
   await admin.getByLabel('Name', { exact: true }).fill('Night shift');
   await admin.getByText('Machine to machine application').click();
@@ -142,7 +142,7 @@ test('a machine gets a secret, shown once, and the scopes of an API; its code ru
   await until('another secret', async () => (await panel('The new secret').getByRole('code').textContent()) !== first);
 });
 
-test('the code of a native application signs somebody in as it is shown', async () => {
+test('the sample code of a native application signs a person in unchanged', async () => {
   await admin.goto(`${console}gate/applications/demo-native?tab=start`);
   const folder = folderOf('main.js', (await panel('main.js').locator('pre').textContent())!);
   const program = spawn(process.execPath, ['main.js'], { cwd: folder });
@@ -179,7 +179,7 @@ test('a request that the gate refuses is in the log at once, with the reason', a
   await until('its own alone', async () => (await admin.locator('.entries li').count()) === 1);
 });
 
-test('a person is made, seen to sign in, loses a device, is blocked and let in again', async () => {
+test('a person is created, signs in, loses a device, is blocked and is let in again', async () => {
   await go('Users');
   await heading('Users');
   await admin.getByRole('button', { name: 'New user' }).click();
@@ -276,7 +276,7 @@ test('APIs get scopes, and say who may use them; connections and settings are ch
   expect(await (await fetch(`${issuer}activate`)).text()).toContain('Orchard Inc');
 });
 
-test('the sign-in page is seen as it would be, and people see it once it is saved', async () => {
+test('the sign-in page is previewed, and people see it once it is saved', async () => {
   await go('Sign-in page');
   await admin.getByLabel('Primary colour', { exact: true }).fill('#7a1fa2');
   const frame = admin.frameLocator('iframe.preview');
@@ -302,7 +302,7 @@ test('the sign-in page is seen as it would be, and people see it once it is save
   expect(await (await fetch(`${issuer}activate`)).text()).toContain('#7a1fa2');
 });
 
-test('signing keys are rotated, and one that is no longer used is revoked', async () => {
+test('signing keys are rotated, and a key that is no longer used is revoked', async () => {
   await go('Signing keys');
   const keys = panel('RS256');
   await keys.getByText('current', { exact: true }).waitFor();
@@ -320,7 +320,7 @@ test('signing keys are rotated, and one that is no longer used is revoked', asyn
   expect(complaints).toEqual([]);
 });
 
-test('who administers nothing sees nothing of the gate', async () => {
+test('a person who administers nothing sees nothing of the gate', async () => {
   const alice = await openPage();
   await signIn(alice, console);
   await alice.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Accounts' }).waitFor();
@@ -330,7 +330,7 @@ test('who administers nothing sees nothing of the gate', async () => {
   await look(alice);
 });
 
-test('a gate that is away is said in words, and is asked again', async () => {
+test('a gate that is away is reported in words, and is asked again', async () => {
   await go('Applications');
   await heading('Applications');
   await system.auth.end('SIGKILL');

@@ -47,7 +47,7 @@ async function tryAgain(page: Page, away: Locator): Promise<void> {
   });
 }
 
-test('deliveries appear live, those that failed are chosen and delivered again', async () => {
+test('deliveries appear live, and failed ones are selected and delivered again', async () => {
   await using receiver = await openReceiver({ behave: { status: 500, body: 'the disk is full' } });
   const page = await openPage();
   await signIn(page, await makeHook(`${receiver.url}/live`, { retry: 'off' }));
@@ -80,7 +80,7 @@ test('deliveries appear live, those that failed are chosen and delivered again',
   expect(await faultsOf(page)).toEqual([]);
 });
 
-test('who administers the site sees all of it, throttles an account, and watches it drain', async () => {
+test('an administrator of the site sees all of it, throttles an account, and watches it drain', async () => {
   await using receiver = await openReceiver();
   const page = await openPage();
   await makeHook(`${receiver.url}/flooded`, { events: ['push'] });
@@ -137,7 +137,7 @@ test('who administers the site sees all of it, throttles an account, and watches
   }
 });
 
-test('a poison event is a dead letter that says why, is published again, comes back, and is deleted', async () => {
+test('an invalid event is a dead letter that says why, is published again, comes back, and is deleted', async () => {
   const page = await openPage({ viewport: { width: 375, height: 700 }, colorScheme: 'dark' });
   await signIn(page, `${console}dead-letters`, admin);
   await page.getByText('There are no dead letters').waitFor();
@@ -183,7 +183,7 @@ const betweenTheStream = `(() => {
   };
 })()`;
 
-test('where the stream breaks, is held back by a proxy or has a gap, the list is read, and nothing is missing', async () => {
+test('the list is read when the stream breaks, is held back by a proxy or has a gap, and nothing is missing', async () => {
   await using receiver = await openReceiver();
   const page = await openPage();
   await page.addInitScript(betweenTheStream);
@@ -219,7 +219,7 @@ test('where the stream breaks, is held back by a proxy or has a gap, the list is
   await row(await producer.publish({ subject: 'acme/gadgets' })).waitFor();
 });
 
-test('what one may not do is not offered', async () => {
+test('actions that a person may not do are not offered', async () => {
   const page = await openPage();
   await signIn(page, `${console}accounts/acme?tab=throttle`);
   await page.getByText('deliveries a second').waitFor();
@@ -252,7 +252,7 @@ test('what one may not do is not offered', async () => {
   await makeMember('admin');
 });
 
-test('what was typed stays when the session ends or nobody answers, and goes out once somebody has signed in again', async () => {
+test('typed text stays when the session ends or the API does not answer, and is sent after signing in again', async () => {
   await using receiver = await openReceiver();
   const page = await openPage();
   const refreshTokens: string[] = [];
@@ -291,7 +291,7 @@ test('what was typed stays when the session ends or nobody answers, and goes out
   await page.getByRole('heading', { name: `${receiver.url}/typed-anew` }).waitFor();
 });
 
-test('an expired session leads to the sign-in page and back, an API that is away is said and waited for', async () => {
+test('an expired session leads to the sign-in page and back, and an API that is away is reported and waited for', async () => {
   const page = await openPage();
   const refreshTokens: string[] = [];
   page.on('response', async (response) => {

@@ -14,7 +14,7 @@ afterAll(() => stack.disposeAsync());
 const { system, url: console, openPage } = stack.use(await openConsole());
 const producer = stack.use(await openProducer(system.amqpUrl));
 
-test('an admin makes a hook, watches deliveries arrive, reads why one failed, and has it delivered again', async () => {
+test('an admin creates a hook, watches deliveries arrive, reads why one failed, and has it delivered again', async () => {
   await using receiver = await openReceiver();
   const page = await openPage();
   const complaints: string[] = [];
@@ -93,7 +93,7 @@ async function makeHook(url: string, options: object = {}): Promise<string> {
   return `repos/acme/gadgets/hooks/${id}`;
 }
 
-test('what failed is delivered again, an event is found by its guid, and deliveries are narrowed to some', async () => {
+test('failed deliveries are delivered again, an event is found by its guid, and deliveries are filtered', async () => {
   await using receiver = await openReceiver({ behave: { status: 500 } });
   const page = await openPage();
   const hook = await makeHook(`${receiver.url}/replayed`, { retry: 'off' });
@@ -145,7 +145,7 @@ test('what failed is delivered again, an event is found by its guid, and deliver
   expect(receiver.received.filter(({ headers }) => headers['x-github-delivery'] === guid)).toHaveLength(2);
 });
 
-test('an admin who knows the secret sends an event that did not happen, and sees it arrive', async () => {
+test('an admin who knows the secret sends a made-up event and sees it arrive', async () => {
   await using receiver = await openReceiver();
   const page = await openPage();
   const hook = await makeHook(`${receiver.url}/made-up`);
@@ -168,7 +168,7 @@ test('an admin who knows the secret sends an event that did not happen, and sees
   expect(JSON.parse(sent.body.toString())).toMatchObject({ repository: { full_name: 'acme/gadgets' } });
 });
 
-test('a secret changes with an overlap, and nothing else of the hook', async () => {
+test('a secret is changed with an overlap, and nothing else of the hook changes', async () => {
   await using receiver = await openReceiver();
   const page = await openPage({ viewport: { width: 375, height: 700 } });
   const hook = await makeHook(`${receiver.url}/rotated`, { request_headers: { 'X-Team': 'gate' } });
@@ -213,7 +213,7 @@ test('a signature that does not match is explained', async () => {
   expect(await faultsOf(page)).toEqual([]);
 });
 
-test('on a telephone in the dark nothing is cut off, and the keyboard reaches everything', async () => {
+test('on a phone in dark mode nothing is cut off, and the keyboard reaches everything', async () => {
   const page = await openPage({ viewport: { width: 375, height: 700 }, colorScheme: 'dark' });
   await signIn(page, `${console}repos/acme/widgets/hooks/new`);
   await page.getByLabel('Payload URL').waitFor(); // the requested address
@@ -229,7 +229,7 @@ test('on a telephone in the dark nothing is cut off, and the keyboard reaches ev
   await page.getByLabel('Payload URL').waitFor();
 });
 
-test('by keyboard alone a hook is made, turned off and on, redelivered and deleted, and the focus is never lost', async () => {
+test('by keyboard alone a hook is created, turned off and on, redelivered to and deleted, and the focus is never lost', async () => {
   await using receiver = await openReceiver();
   const page = await openPage();
   await signIn(page, `${console}accounts/acme`);
@@ -299,7 +299,7 @@ test('by keyboard alone a hook is made, turned off and on, redelivered and delet
   await hasFocus(page.locator('#content'));
 });
 
-test('what is not there, a session that has ended and an API that is away are said in words', async () => {
+test('a missing page, an ended session and an API that is away are explained in words', async () => {
   const page = await openPage();
   await signIn(page, `${console}repos/acme/widgets/hooks/999`);
   await page.getByText('There is no such thing').waitFor();
@@ -309,7 +309,7 @@ test('what is not there, a session that has ended and an API that is away are sa
   await page.waitForSelector('[name=identifier]'); // nobody is signed in, so it asks again
 });
 
-test('its pages may load nothing from elsewhere and cannot be framed', async () => {
+test('pages of the console can load nothing from other origins and cannot be framed', async () => {
   const response = await fetch(console);
   const policy = response.headers.get('content-security-policy');
   expect(policy).toContain("default-src 'none'; script-src 'self'");
@@ -319,7 +319,7 @@ test('its pages may load nothing from elsewhere and cannot be framed', async () 
   expect((await fetch(console.slice(0, -1), { redirect: 'manual' })).status).toBe(308);
 });
 
-test('little comes at first, compressed, and a page opened again asks for what it shows after four requests', async () => {
+test('the first load is small and compressed, and a page opened again asks for its data after four requests', async () => {
   const page = await openPage();
   const hook = await makeHook('http://127.0.0.2:9/first');
   const assets: Response[] = [];

@@ -38,7 +38,7 @@ const inState = (state: string, hook: number, guid: string) =>
 const stepsOf = ({ steps }: Explained) => steps.map(({ step }) => step);
 const causesOf = ({ causes }: Explained) => causes.map(({ cause }) => cause);
 
-test('a delivery that was taken says when each step was, and one that failed when it is tried again and what to do', async () => {
+test('a delivered event is explained with the time of each step, and a failed one with its next attempt and what to do', async () => {
   receiver.behave(({ path }) => ({ status: path === '/broken' ? 500 : 204 }));
   const well = await api.createHook({ url: receiver.url });
   const broken = await api.createHook({ url: `${receiver.url}/broken` }, ['issues']);
@@ -68,7 +68,7 @@ test('a delivery that was taken says when each step was, and one that failed whe
   for (const hook of [well, broken]) await api.call('DELETE', `${hooks}/${hook}`);
 });
 
-test('what its limit slows down knows its place, and what rests says who resumes it', async () => {
+test('a throttled delivery is explained with its place in the queue, and a paused one with who can resume it', async () => {
   const hook = await api.createHook({ url: receiver.url });
   await api.call('PUT', '/accounts/acme/throttle', { rate: 0.01, burst: 1 });
   const guids: string[] = [];
@@ -108,7 +108,7 @@ test('what its limit slows down knows its place, and what rests says who resumes
   await api.call('DELETE', `${hooks}/${hook}`);
 });
 
-test('an event that made no delivery has its cause, also one that was published twice or could not be read', async () => {
+test('an event without a delivery is explained, even if it was published twice or could not be read', async () => {
   const hook = await api.createHook({ url: receiver.url });
   const [elsewhere, issues, tags, broken] = [
     await producer.publish({ subject: 'acme/gadgets' }),
@@ -138,7 +138,7 @@ test('an event that made no delivery has its cause, also one that was published 
   for (const one of [hook, newer]) await api.call('DELETE', `${hooks}/${one}`);
 });
 
-test('behind a receiver that hangs some are in flight, and others wait for it', async () => {
+test('deliveries to a receiver that hangs are shown as in flight or waiting for it', async () => {
   receiver.behave({ fault: 'hang' });
   const hook = await api.createHook({ url: receiver.url });
   const guids: string[] = [];

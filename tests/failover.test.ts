@@ -32,10 +32,10 @@ function keepAsking(ask: () => Promise<number>): { stop(): Promise<Map<number, n
 }
 
 test.each([
-  ['services connect to it', false],
-  ['PgBouncer does, for the services', true],
+  ['services that connect directly', false],
+  ['services that connect through PgBouncer', true],
 ])(
-  'where %s: the primary dies under load and its standby takes over, no event, delivery or change is lost, and all goes on',
+  'when the primary dies under load and a standby takes over, nothing is lost and all goes on, with %s',
   async (_who, isPooled) => {
     await using stack = new AsyncDisposableStack();
     const pair = stack.use(await openPostgresPair());

@@ -45,7 +45,7 @@ const isGone = async ({ id }: { id: number }) =>
   (await api.call('GET', `/repos/acme/widgets/hooks/${id}`)).status === 404;
 
 describe('forwarding', () => {
-  test('an event, a ping and a redelivery reach a listener at either process, signed, and are in the log', async () => {
+  test('an event, a ping and a redelivery reach a listener at either process, signed, and are logged', async () => {
     for (const at of [system.apiUrl, second.apiUrl]) {
       await using listener = await forward('push', { at });
       const body = Buffer.from(JSON.stringify({ ref: 'refs/heads/main', text: 'ä'.repeat(500_000) }));
@@ -79,7 +79,7 @@ describe('forwarding', () => {
     }
   });
 
-  test('a listener that answers too late holds up nobody else', async () => {
+  test('a listener that answers too late does not hold up others', async () => {
     const held = Promise.withResolvers<void>();
     await using slow = await forward('issues', {
       answer: () => held.promise.then((): FrameAnswer => ({ Status: 200 })),
@@ -99,13 +99,13 @@ describe('forwarding', () => {
     expect((await api.deliveries(slow.hook.id)).length).toBe(5);
   });
 
-  test('nothing that RabbitMQ deprecates is used for events, deliveries and listeners', async () => {
+  test('events, deliveries and listeners use no deprecated feature of RabbitMQ', async () => {
     await using listener = await forward('fork');
     expect(await listener.logged(await producer.publish({ type: 'fork' }))).toMatchObject({ status: 'OK' });
     expect(await deprecatedInUse(system.amqpUrl)).toEqual([]);
   });
 
-  test('when a process of the API dies its listeners find their hook at another; until then nobody listens', async () => {
+  test('when a process of the API dies, its listeners find their hook at another; until then nobody listens', async () => {
     const dying = await system.startWebhookApi();
     await using listener = await forward('release', { at: dying.apiUrl });
     await using abandoned = await forward('release', { at: dying.apiUrl });

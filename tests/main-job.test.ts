@@ -54,7 +54,7 @@ describe('the main job', () => {
     },
   );
 
-  test('a hook hears only of its own repository, its own events, and not when it is inactive or deleted', async () => {
+  test('a hook gets only events of its own repository and types, and none when it is inactive or deleted', async () => {
     await using receiver = await openReceiver();
     const hook = await api.createHook({ url: `${receiver.url}/a` });
     const elsewhere = await api.createHook({ url: `${receiver.url}/b` }, ['push'], 'repos/acme/gadgets');
@@ -103,7 +103,7 @@ describe('the main job', () => {
     await api.call('DELETE', `/repos/acme/widgets/hooks/${hook}`);
   });
 
-  test('a push of more than three tags triggers nothing', async () => {
+  test('a push of more than three tags triggers no delivery', async () => {
     await using receiver = await openReceiver();
     const hook = await api.createHook({ url: receiver.url });
     const dropped = await producer.publish({ type: 'push', headers: { 'cloudEvents:tagspushed': 4 } });

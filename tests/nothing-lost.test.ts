@@ -14,7 +14,7 @@ const api = await openApi(system);
 const guidsAt = (receiver: Receiver) =>
   new Set(receiver.received.map((request) => request.headers['x-github-delivery']!));
 
-test('a dispatcher killed with deliveries in flight loses none, and the log is complete', async () => {
+test('a dispatcher killed with deliveries in flight loses none of them, and the log is complete', async () => {
   await using receiver = await openReceiver({ behave: { delayMs: 20 } });
   await using producer = await openProducer(system.amqpUrl);
   const hook = await api.createHook({ url: receiver.url });
@@ -41,7 +41,7 @@ test('a dispatcher killed with deliveries in flight loses none, and the log is c
   await api.call('DELETE', `/repos/acme/widgets/hooks/${hook}`);
 });
 
-test('messages that are no events go to the dead queue with the reason, and block nothing', async () => {
+test('messages that are not events are dead-lettered with the reason, and block nothing', async () => {
   await using receiver = await openReceiver();
   await using producer = await openProducer(system.amqpUrl);
   const hook = await api.createHook({ url: receiver.url });

@@ -29,7 +29,7 @@ async function ops({ issuer, apiUrl, audience }: System, ...args: string[]): Pro
   return JSON.parse(stdout);
 }
 
-test('what waits in a paused organization is in a dump, and goes out when that is restored into an empty system', async () => {
+test('waiting deliveries of a paused organization are in a dump, and are delivered once it is restored into an empty system', async () => {
   const receiver = stack.use(await openReceiver());
   const secret = 'kept under SECRETS_KEY';
   const env = { SECRETS_KEY: randomBytes(32).toString('base64') };
@@ -82,7 +82,7 @@ test('what waits in a paused organization is in a dump, and goes out when that i
   await until('the log', async () => (await log.deliveries(hook)).length === 4);
 });
 
-test('the demo’s machine sees to dead letters, logs, sealed secrets and organizations', async () => {
+test('the demo’s machine manages dead letters, logs, sealed secrets and organizations', async () => {
   const system = stack.use(await openSystem());
   const producer = stack.use(await openProducer(system.amqpUrl));
   const ids = [await producer.publish({ body: 'not json' }), await producer.publish({ body: 'nor this' })];

@@ -15,7 +15,7 @@ const bouncer = stack.use(await openPgBouncer(database.url));
 const system = stack.use(await openSystem({ databaseUrl: bouncer.url, env: { DATABASE_DIRECT_URL: database.url } }));
 const api = await openApi(system);
 
-test('a token is issued, a hook is made, and hundreds of events are delivered, redelivered and in the log', async () => {
+test('through PgBouncer a token is issued, a hook is created, and hundreds of events are delivered, redelivered and logged', async () => {
   await using receiver = await openReceiver();
   await using producer = await openProducer(system.amqpUrl);
   await system.startDispatcher();
@@ -39,7 +39,7 @@ test('a token is issued, a hook is made, and hundreds of events are delivered, r
   expect(bouncer.log()).not.toMatch(/ERROR|unsupported/);
 });
 
-test('a limit that is changed holds for the next events', async () => {
+test('through PgBouncer a changed limit applies to the next events', async () => {
   await using receiver = await openReceiver();
   await using producer = await openProducer(system.amqpUrl);
   const hook = await api.createHook({ url: receiver.url });

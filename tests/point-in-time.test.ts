@@ -7,7 +7,7 @@ import { expect, test } from '@jest/globals';
 const text = readFileSync(new URL('../docs/operations.md', import.meta.url), 'utf8');
 const [archiving, restoring] = [...text.matchAll(/```ini\n(.*?)```/gs)].map(([, lines]) => lines!);
 
-test('what was written until then is there, what came later is not, and it can be written to', async () => {
+test('a database restored to a point in time has what was written until then, nothing later, and is writable', async () => {
   await using server = await openArchivingPostgres(archiving!);
   await rowsOf(server.url, 'CREATE TABLE written (n integer)');
   await server.backUp();

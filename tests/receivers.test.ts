@@ -91,12 +91,12 @@ async function tryOut(file: string, code: string, command: string): Promise<Reco
 
 const found = runtimes.filter(([, program, version]) => isHere(program, version));
 
-test('Node and Python are on every machine that runs the tests', () => {
+test('Node and Python are installed', () => {
   expect(found.map(([language]) => language)).toEqual(expect.arrayContaining(['Node', 'Python']));
 });
 
 describe.each(found)('the receiver in %s', (language) => {
-  test('does everything that a good receiver does', async () => {
+  test('behaves as a good receiver does', async () => {
     const { file, code, command } = programOf(language);
     expect(await tryOut(file, code, command)).toEqual({});
   });
@@ -118,63 +118,63 @@ const faults: [fault: string, language: string, right: string, wrong: string, fo
     ],
   ],
   [
-    'checks a signature that is there',
+    'checks a signature only if there is one',
     'Python',
     'if not is_signed',
     'if self.headers["X-Hub-Signature-256"] and not is_signed',
     ['refuses a missing signature', 'refuses SHA-1 alone'],
   ],
   [
-    'is content with SHA-1',
+    'accepts SHA-1',
     'Python',
     'if not is_signed(body, self.headers["X-Hub-Signature-256"])',
     'if not is_signed(body, self.headers["X-Hub-Signature-256"]) and "sha1=" + hmac.new(SECRET, body, "sha1").hexdigest() != self.headers["X-Hub-Signature"]',
     ['refuses SHA-1 alone'],
   ],
   [
-    'takes the secret that is not configured for the empty one',
+    'takes a missing secret for an empty one',
     'Node',
     "isSigned(body, request.headers['x-hub-signature-256'])",
     "(isSigned(body, request.headers['x-hub-signature-256']) || request.headers['x-hub-signature-256'] === 'sha256=' + createHmac('sha256', '').update(body).digest('hex'))",
     ['refuses an empty secret’s signature'],
   ],
   [
-    'signs what it has parsed',
+    'computes the signature of the parsed body',
     'Node',
     '.update(body)',
     '.update(JSON.stringify(JSON.parse(body)))',
     ['signs bytes, not characters'],
   ],
   [
-    'reads each piece as text',
+    'decodes each chunk of the body separately',
     'Node',
     'Buffer.concat(await request.toArray())',
     "(await request.toArray()).join('')",
     ['a body that comes in pieces'],
   ],
   [
-    'answers an error to what it has seen',
+    'answers an error to a delivery that it has seen',
     'Python',
     '        self.answer(204)',
     '        guid = self.headers["X-GitHub-Delivery"]\n        again = guid in SEEN\n        SEEN.add(guid)\n        self.answer(409 if again else 204)\n\n    global SEEN\n    SEEN = set()',
     ['the same event twice'],
   ],
   [
-    'has one turn for everybody',
+    'handles one request at a time',
     'Python',
     'Server(ThreadingHTTPServer)',
     'Server(__import__("http.server").server.HTTPServer)',
     ['others while one is slow'],
   ],
   [
-    'stops at 5 MB',
+    'refuses bodies over 5 MB',
     'Node',
     'try {\n    const payload',
     'if (body.length > 5e6) return response.writeHead(413).end();\n  try {\n    const payload',
     ['20 MB'],
   ],
   [
-    'falls over what it does not know',
+    'fails on an unknown event',
     'Node',
     'try {\n    const payload',
     "if (request.headers['x-github-event'] === 'event_of_tomorrow') return response.writeHead(500).end();\n  try {\n    const payload",
@@ -183,7 +183,7 @@ const faults: [fault: string, language: string, right: string, wrong: string, fo
 ];
 
 describe.each(faults)('a receiver that %s', (_fault, language, right, wrong, expected) => {
-  test(`is told so (${language})`, async () => {
+  test(`is reported as such (${language})`, async () => {
     const { file, code, command } = programOf(language);
     expect(code).toContain(right);
     const told = await tryOut(
@@ -195,7 +195,7 @@ describe.each(faults)('a receiver that %s', (_fault, language, right, wrong, exp
   });
 });
 
-test('a receiver that is not there is said once, and nothing more is asked', async () => {
+test('a receiver that cannot be reached is reported once, and gets no further requests', async () => {
   const url = new URL(`http://localhost:${await freePort()}/hook`);
   const { checks } = await verify(url, '--timeout', '5');
   expect(checks).toMatchObject([{ name: 'a signed delivery', result: 'failed', instead: 'ECONNREFUSED' }]);

@@ -19,7 +19,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const rounds = Number(process.env.ROLLING_ROUNDS ?? 1);
 const stopDelayMs = 600;
 
-test('while all services are restarted one after the other every request is answered and no event is lost', async () => {
+test('while all services are restarted one after the other, every request is answered and no event is lost', async () => {
   const { url: databaseUrl } = stack.use(await freshDatabase('migrated'));
   const { url: amqpUrl } = stack.use(await freshVhost());
   const [gatePort, apiPort] = (await freePorts(2)) as [number, number];

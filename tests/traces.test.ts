@@ -23,7 +23,7 @@ const system = stack.use(
 const api = await openApi(system);
 const receiver = stack.use(await openReceiver());
 
-test('a ping belongs to the trace of the request that asked for it, from the API over the dispatcher to the receiver', async () => {
+test('a ping is in the trace of the request that asked for it, from the API through the dispatcher to the receiver', async () => {
   const hook = await api.createHook({ url: receiver.url });
   await until('the greeting', () => receiver.received.length === 1);
   const traceId = randomBytes(16).toString('hex');
@@ -48,13 +48,13 @@ test('a ping belongs to the trace of the request that asked for it, from the API
   expect(receiver.received[1]!.headers.traceparent).toBe(`00-${traceId}-${attempt!.spanId}-01`);
 });
 
-test('the gate is seen too', async () => {
+test('traces include the gate', async () => {
   await until('its token request', () =>
     collector.spans.find(({ service, name }) => service === 'gatepost-auth' && name === 'POST token'),
   );
 });
 
-test('the collector gets the token that stands in a file, and no log has it', () => {
+test('the collector gets the token from a file, and no log has it', () => {
   expect(new Set(collector.authorizations)).toEqual(new Set(['Bearer of-the-collector']));
   const logs = [system.auth, system.webhookApi, system.dispatcher].map((service) => service.output()).join('\n');
   expect(logs).toContain('"OTEL_EXPORTER_OTLP_HEADERS":{"configured":true}');

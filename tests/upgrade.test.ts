@@ -133,13 +133,13 @@ await before.start(...names);
 const { refresh_token: oldest } = await signIn(before);
 const first = await createHook(before);
 
-test('on the schema of the last release no service of this version starts, and each says why in one line', async () => {
+test('services of this version refuse to start on the schema of the last release, and each says why in one line', async () => {
   for (const name of names)
     await expect(now.start(name)).rejects.toThrow(/ended with 78\n.*migrations? of this version/s);
   await delivered(before, await producer.publish(), first);
 });
 
-test('services of the last release go on while the migrations of this version run, and after them', async () => {
+test('services of the last release keep working during and after the migrations of this version', async () => {
   let isOver = false;
   const published: string[] = [];
   const atWork = (async () => {
@@ -161,7 +161,7 @@ test('services of the last release go on while the migrations of this version ru
   expect((await refresh(before, oldest!)).access_token).toBeTruthy();
 });
 
-test('side by side each takes what the other has made: tokens, hooks, events, jobs, and what waits', async () => {
+test('services of both versions side by side accept each other’s tokens, hooks, events, jobs and waiting deliveries', async () => {
   const [of] = await logOf(before, first);
   await pause(before, 'PUT');
   const waits = [await producer.publish(), await producer.publish()];
@@ -190,7 +190,7 @@ test('side by side each takes what the other has made: tokens, hooks, events, jo
   for (const guid of both) await delivered(now, guid, first, newer);
 });
 
-test('back at the last release, its services start on the new schema and go on with what this version has written', async () => {
+test('after a rollback the services of the last release start on the new schema and go on with what this version has written', async () => {
   const newest = await createHook(now);
   const { refresh_token } = await signIn(now);
   await pause(now, 'PUT');

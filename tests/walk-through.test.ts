@@ -22,7 +22,7 @@ const hasCurl = curl?.includes('--json') ?? false;
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 
-test('each command of the walk-through works as it is written, and its receiver gets what it says', async () => {
+test('each command of the walk-through works as written, and the receiver gets what it says', async () => {
   // Runs on machines that have it, which not all do.
   if (!hasCurl) return expect(page).toContain('you need curl 7.82 or newer');
   const folder = stack.adopt(mkdtempSync(join(tmpdir(), 'walk-')), (path) => rmSync(path, { recursive: true }));
@@ -82,7 +82,7 @@ test('each command of the walk-through works as it is written, and its receiver 
   expect(await ended).toEqual([0, null]);
 });
 
-test('the seed file at its end is one', () => {
+test('the seed file at the end of the walk-through is valid', () => {
   const [seed] = blocks('yaml');
   expect(parseSeed(seed!).organizations).toHaveLength(1);
 });
