@@ -6,13 +6,13 @@ import { fill, readTarget, render } from './target.ts';
 const folder = fileURLToPath(new URL('./targets/', import.meta.url));
 
 describe('a target of bench peers', () => {
-  test.each(readdirSync(folder))('%s says how it is set up and what is counted', (file) => {
+  test.each(readdirSync(folder))('%s documents its set-up and what is counted', (file) => {
     const target = readTarget(folder + file);
     expect(target.about).toMatch(/_PID/);
     expect(Object.keys({ ...target.post?.parts, ...target.gate?.parts })).not.toEqual([]);
   });
 
-  test('has its values put in wherever they stand, and the message as JSON', () => {
+  test('gets its values wherever they are used, and the message as JSON', () => {
     const ask = { url: 'http://{{host}}/{{id}}', json: { id: '{{id}}', data: '{{payload}}', text: 'a {{payload}}' } };
     const filled = fill(ask, { host: 'h', id: 'x"y', payload: '{"bench":"1"}' });
     expect(filled).toEqual({
@@ -31,7 +31,7 @@ describe('a target of bench peers', () => {
     expect(render({ url: 'http://h/' })).toMatchObject({ method: 'GET' });
   });
 
-  test('with a value that nobody has set is refused by its name', () => {
+  test('with an unset value is refused by the name of the value', () => {
     expect(() => render({ url: 'http://h/{{endpoint}}' })).toThrow('{{endpoint}}');
   });
 });

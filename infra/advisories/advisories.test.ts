@@ -47,7 +47,7 @@ const advisory = (severity: string) => ({
   ],
 });
 
-test('a hole of severity high in what the lock file names fails, and is named', async () => {
+test('an advisory of high severity for a locked package fails the check and is named', async () => {
   const { code, output } = await run(200, advisory('high'));
   expect(output).toMatch(
     /^high: got \d+\.\d+\.\d+ \(<99\): A hole, https:\/\/advisories.example\/1, by way of \S+>got$/m,
@@ -56,7 +56,7 @@ test('a hole of severity high in what the lock file names fails, and is named', 
   expect(asked).toEqual(['POST /-/npm/v1/security/advisories/bulk']);
 });
 
-test('a moderate one is named, and does not fail; none is said plainly', async () => {
+test('a moderate advisory is named without failing the check, and no advisories are reported as such', async () => {
   const moderate = await run(200, advisory('moderate'));
   expect(moderate).toMatchObject({ code: 0, output: expect.stringContaining('moderate: got') });
   expect(await run(200, {})).toEqual({
@@ -65,7 +65,7 @@ test('a moderate one is named, and does not fail; none is said plainly', async (
   });
 });
 
-test('where the service does not answer, that is said, and is no failure', async () => {
+test('a service that does not answer is reported, and does not fail the check', async () => {
   const notChecked = { code: 0, output: expect.stringMatching(/^Not checked: .* did not answer \(\w+\)\.\n$/) };
   expect(await run(405, {})).toEqual(notChecked);
 });

@@ -15,7 +15,7 @@ const countingTo = (most: number) => {
 };
 
 // It used to give up after three minutes in all, although an account's limit would have let the rest out in four.
-test('waits as long as something arrives, however long that takes in all, and no longer than it must when nothing does', async () => {
+test('draining waits as long as deliveries keep arriving, and stops soon after none does', async () => {
   const slow = countingTo(10);
   await drain(slow, 10, { signal, giveUpAfterMs: 450 });
   expect(slow.acceptedOnce()).toBe(10);

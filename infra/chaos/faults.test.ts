@@ -3,7 +3,7 @@ import { strikeInTurn } from './faults.ts';
 
 const rest = { random: () => 0, isOver: () => false, goesOn: async () => true, onStrike() {} };
 
-test('who stops it does not wait for all faults to have been struck', async () => {
+test('stopping the faults does not wait for those that have not begun', async () => {
   const stop = new AbortController();
   const struck: string[] = [];
   const fault = (name: string) => ({

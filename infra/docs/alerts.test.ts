@@ -12,13 +12,13 @@ const { groups } = parse(read('infra/observability/alerts.yaml')) as { groups: {
 const rules = groups.flatMap((group) => group.rules);
 const runbooks = [...read('docs/runbooks.md').matchAll(/^## (\w+)$/gm)].map(([, name]) => name!);
 
-test('each alert has its paragraph in the runbooks, and each paragraph its alert', () => {
+test('each alert has a paragraph in the runbooks, and each paragraph has an alert', () => {
   expect(runbooks).toEqual(rules.map(({ alert }) => alert));
   for (const { alert, annotations } of rules)
     expect(annotations.runbook).toBe(`docs/runbooks.md#${alert.toLowerCase()}`);
 });
 
-test('an alert asks for metrics that there are', () => {
+test('alerts use only existing metrics', () => {
   const known = metricsThereAre();
   for (const { alert, expr } of rules) {
     const metrics = metricsIn(expr);
@@ -26,7 +26,7 @@ test('an alert asks for metrics that there are', () => {
   }
 });
 
-test('each alert is caused once by the rules’ own test', () => {
+test('the test of the rules triggers each alert once', () => {
   const cases = parse(read('infra/observability/alerts.test.yaml')) as {
     tests: { alert_rule_test: { alertname: string; exp_alerts?: unknown[] }[] }[];
   };

@@ -39,11 +39,11 @@ function astray(form: RegExp, good: (citation: string, file: string) => boolean,
     );
 }
 
-test('there are files to look at', () => {
+test('the repository’s files are found', () => {
   expect(files.length).toBeGreaterThan(300);
 });
 
-test('nothing cites texts that are not in the repository', () => {
+test('no file cites texts that are not in the repository', () => {
   const form =
     /(\b[Cc]hecks? \d{3}\b|\b[Cc]ontract sections?\b|\bcontract:|\(facts[,:]|\bthe contract (?:says|decides|allows)\b|\bGH (?:sections? )?[A-F]\.\d|\b[Tt]he spec\b|\bspec's\b|\bspec ")/g;
   expect(astray(form, () => false)).toEqual([]);
@@ -62,7 +62,7 @@ test('paths from the root, in comments and documents, lead to a file, and to a h
   expect(astray(form, (citation) => leads(root, citation))).toEqual([]);
 });
 
-test('files that a comment or document names by the end of their path are there', () => {
+test('files that a comment or document names by the end of their path exist', () => {
   const comments = ({ file, text }: { file: string; text: string }) =>
     file.endsWith('.md') ? text : (text.match(/\/\*\*[\s\S]*?\*\/|(?<=^|\s)\/\/ .*/gm) ?? []).join('\n');
   const cited = files.flatMap((read) =>
@@ -77,19 +77,19 @@ test('files that a comment or document names by the end of their path are there'
   expect(cited.filter(({ path }) => !isThere(path)).map(({ file, path }) => `${file}: ${path}`)).toEqual([]);
 });
 
-test('decisions that are cited have been taken', () => {
+test('cited decisions exist', () => {
   const taken = globSync('[0-9]*.md', { cwd: path.join(root, 'docs/decisions') }).map((file) =>
     Number.parseInt(file, 10),
   );
   expect(astray(/\b[Dd]ecisions? (\d+)/g, (number) => taken.includes(Number(number)))).toEqual([]);
 });
 
-test('security checks that are cited stand in docs/security.md', () => {
+test('cited security checks are in docs/security.md', () => {
   const page = readFileSync(path.join(root, 'docs/security.md'), 'utf8');
   expect(astray(/\bsec-(\d{3})/g, (number) => page.includes(`\n| ${number} |`))).toEqual([]);
 });
 
-test('every decision has a number, a date and a status, and stands in the index with its title', () => {
+test('every decision has a number, a date and a status, and is in the index with its title', () => {
   const folder = path.join(root, 'docs/decisions');
   const index = readFileSync(path.join(folder, 'README.md'), 'utf8');
   for (const file of globSync('[0-9]*.md', { cwd: folder })) {

@@ -20,12 +20,12 @@ test('every block of commands in a document is run by `npm run docs:commands` or
   }
 });
 
-test('the quick starts are those of `examples/`, and the first block of each starts it', () => {
+test('every quick start of `examples/` begins with the commands that start it', () => {
   for (const file of guides) expect(readBlocks(file)[0]?.notRun).toBeUndefined();
   expect(guides.every((file) => readBlocks(file).length > 0)).toBe(true);
 });
 
-test('a block knows its line, and why it is not run', () => {
+test('a block of commands knows its line and why it is not run', () => {
   const blocks = parseBlocks('a.md', 'one\n\n```sh\nls\n```\n\n<!-- not run: it never ends -->\n```sh\nyes\n```\n');
   expect(blocks).toEqual([
     { file: 'a.md', line: 4, text: 'ls\n', notRun: undefined },

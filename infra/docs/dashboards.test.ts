@@ -21,7 +21,7 @@ const expressions = panels.flatMap(({ file, title, targets = [] }) =>
   targets.map(({ expr }, index) => ({ file, title, index, expr })),
 );
 
-test('there is a dashboard for the gate, the post and the stores, each panel with something to show', () => {
+test('the gate, the webhooks and the stores each have a dashboard, and no panel is empty', () => {
   expect(dashboards.map(({ file }) => file).sort()).toEqual(['gate.json', 'post.json', 'stores.json']);
   for (const { title, targets = [] } of panels) expect([title, targets.length > 0]).toEqual([title, true]);
   for (const { dashboard } of dashboards)
@@ -31,7 +31,7 @@ test('there is a dashboard for the gate, the post and the stores, each panel wit
     for (const { datasource } of targets) expect(datasource.uid).toMatch(/^\$\{datasource\}$/);
 });
 
-test('each panel asks, in PromQL, for metrics that the services or their stores show', () => {
+test('each panel queries, in valid PromQL, metrics that the services or their stores have', () => {
   const known = metricsThereAre();
   for (const { file, title, expr } of expressions) {
     const metrics = metricsIn(expr);
@@ -40,12 +40,12 @@ test('each panel asks, in PromQL, for metrics that the services or their stores 
   }
 });
 
-test('every metric of ours is on a dashboard, and what is listed of other programs', () => {
+test('every metric of ours is on a dashboard, and so are the listed metrics of other programs', () => {
   const shown = new Set(expressions.flatMap(({ expr }) => metricsIn(expr)));
   expect([...metricsThereAre()].filter((name) => !shown.has(name))).toEqual([]);
 });
 
-test('Prometheus takes them too, and the alerts, where its promtool is installed', () => {
+test('Prometheus’s promtool accepts all queries and alerts, where it is installed', () => {
   const record = ({ file, index }: { file: string; index: number }, position: number) =>
     `dashboards:${path.parse(file).name}_${position}_${index}`;
   const rules = expressions.map((one, position) => ({ record: record(one, position), expr: one.expr }));

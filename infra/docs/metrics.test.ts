@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-test('docs/reference/metrics.md names every metric of ours, and no other', () => {
+test('docs/reference/metrics.md lists every metric of ours, and no other', () => {
   const page = readFileSync(path.join(root, 'docs/reference/metrics.md'), 'utf8');
   const named = [...page.matchAll(/^\| `(\w+)/gm)].map(([, name]) => name!);
   const sources = globSync('{packages,services}/*/src/**/*.ts', { cwd: root }).map((file) =>

@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-test('only what is made for others can be published, and it needs no package of this workspace', () => {
+test('only packages meant for others can be published, and they need no package of this workspace', () => {
   const packages = globSync('{packages,services}/*/package.json', { cwd: root }).map(
     (file) =>
       JSON.parse(readFileSync(path.join(root, file), 'utf8')) as {

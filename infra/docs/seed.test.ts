@@ -5,11 +5,11 @@ import { keysOf, type SeedKey, seedPage, seedPageFile } from './seed.ts';
 
 const sections = Object.entries(seedSchema.shape).map(([name, field]) => [name, keysOf(field)] as const);
 
-test('docs/seed.md says what a seed file may hold (`npm run docs` writes it)', () => {
+test('docs/seed.md describes what a seed file may hold (`npm run docs` writes it)', () => {
   expect(readFileSync(seedPageFile, 'utf8')).toBe(seedPage());
 });
 
-test.each(sections)('every key of %s says what it means, and its example is one', (_, keys) => {
+test.each(sections)('every key of %s has a description and a valid example', (_, keys) => {
   for (const { path, description, example, schema } of keys) {
     expect([path, description]).toEqual([path, expect.stringMatching(/.{5}/)]);
     if (example === undefined)
@@ -18,7 +18,7 @@ test.each(sections)('every key of %s says what it means, and its example is one'
   }
 });
 
-test('all examples together are a seed file', () => {
+test('all examples together are a valid seed file', () => {
   const whole = Object.fromEntries(
     sections.map(([name, keys]) => [name, name === 'settings' ? put(keys) : [put(keys)]]),
   );

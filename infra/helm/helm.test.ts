@@ -64,7 +64,7 @@ const pods = (set: string): PodSpec[] =>
   [...of(set, 'Deployment'), ...of(set, 'Job')].map(({ spec }) => spec.template.spec);
 const services = ['auth', 'dispatcher', 'webhook-api'];
 
-test.each(sets)('rendered/%s is what the chart makes today: otherwise run infra/helm/render.sh', (name) => {
+test.each(sets)('rendered/%s is what the chart renders today: otherwise run infra/helm/render.sh', (name) => {
   const templates = readdirSync(join(folder, 'gatepost/templates')).sort();
   const sources = [
     'Chart.yaml',
@@ -77,22 +77,22 @@ test.each(sets)('rendered/%s is what the chart makes today: otherwise run infra/
   expect(read('rendered', name).split('\n', 1)).toEqual([`# ${hash.digest('hex')}`]);
 });
 
-test('the rules of the chart are those of infra/observability', () => {
+test('the alert rules of the chart are those of infra/observability', () => {
   const rules = join(folder, 'gatepost/files/alerts.yaml');
   expect(realpathSync(rules)).toBe(join(rootFolder, 'infra/observability/alerts.yaml'));
   const [made] = of('production.yaml', 'PrometheusRule');
   expect(made!.spec.groups[0].rules.length).toBeGreaterThan(10);
 });
 
-describe.each(sets)('with %s', (set) => {
-  test('three services and their migrations are made, each once', () => {
+describe.each(sets)('the chart rendered as %s', (set) => {
+  test('has three services and their migrations, each once', () => {
     expect(of(set, 'Deployment').map(part).sort()).toEqual(services);
     const [job] = of(set, 'Job');
     expect(job!.metadata.annotations).toMatchObject({ 'helm.sh/hook': 'pre-install,pre-upgrade' });
     expect(job!.spec.template.spec.containers.map(({ name }: Container) => name)).toEqual(['auth', 'webhooks']);
   });
 
-  test('every container is what an attacker has least of: no root, no writable image, no capability, no token', () => {
+  test('has only restricted containers: no root, no writable image, no capabilities, no token', () => {
     for (const pod of pods(set)) {
       expect(pod).toMatchObject({
         automountServiceAccountToken: false,
@@ -107,7 +107,7 @@ describe.each(sets)('with %s', (set) => {
     }
   });
 
-  test('secrets come from a Secret that the chart does not make, as files that the pod has, and stand in no variable', () => {
+  test('takes secrets from an existing Secret, as mounted files, and has none in variables', () => {
     expect(of(set, 'Secret')).toEqual([]);
     const secret = /^(SECRETS_KEY|.*(DATABASE|REDIS|AMQP|MAIL|SMS).*_URL)$/;
     for (const pod of pods(set)) {
@@ -127,7 +127,7 @@ describe.each(sets)('with %s', (set) => {
     }
   });
 
-  test('a variable that is set is one that its service reads', () => {
+  test('sets only variables that the service reads', () => {
     const page = readFileSync(join(rootFolder, 'docs/configuration.md'), 'utf8');
     const known = new Set([...page.matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name!));
     for (const { containers } of pods(set))
@@ -136,7 +136,7 @@ describe.each(sets)('with %s', (set) => {
           expect([...known, 'GATEPOST_HOME']).toContain(known.has(name) ? name : name.replace(/_FILE$/, ''));
   });
 
-  test('ports and probes are those of the images', () => {
+  test('has the ports and probes of the images', () => {
     for (const made of of(set, 'Deployment')) {
       const [container] = (made.spec.template.spec as PodSpec).containers;
       const dockerfile = readFileSync(join(rootFolder, 'infra/images', `${part(made)}.Dockerfile`), 'utf8');
@@ -152,7 +152,7 @@ describe.each(sets)('with %s', (set) => {
     }
   });
 
-  test('a pod that is told to stop has longer than its service may take', () => {
+  test('gives each pod more time to stop than its service may take', () => {
     for (const made of of(set, 'Deployment')) {
       const pod = made.spec.template.spec as PodSpec;
       const [container] = pod.containers;
@@ -166,7 +166,7 @@ describe.each(sets)('with %s', (set) => {
     }
   });
 
-  test('the dispatcher reaches stores, DNS and the outside, and no other address of the cluster', () => {
+  test('lets the dispatcher reach the stores, DNS and the outside, and no other address of the cluster', () => {
     const { spec } = named(of(set, 'NetworkPolicy'), 'dispatcher');
     expect(spec.policyTypes).toEqual(['Ingress', 'Egress']);
     const rules = spec.egress as Rule[];
@@ -185,7 +185,7 @@ describe.each(sets)('with %s', (set) => {
     expect((spec.ingress as Rule[]).map(({ ports }) => ports!.map(({ port }) => port))).toEqual([[4601]]);
   });
 
-  test('every pod has a policy, and each policy and Service finds pods', () => {
+  test('has a network policy for every pod, and no policy or Service without pods', () => {
     const selected = of(set, 'NetworkPolicy').map((made) => made.spec.podSelector.matchLabels);
     const labels = [...of(set, 'Deployment'), ...of(set, 'Job')].map((made) => made.spec.template.metadata.labels);
     for (const one of labels)
@@ -196,7 +196,7 @@ describe.each(sets)('with %s', (set) => {
   });
 });
 
-test('by default a drain takes one pod of a service at a time, and pods lie apart', () => {
+test('by default a drain takes one pod of a service at a time, and pods are spread over nodes', () => {
   const budgets = of('defaults.yaml', 'PodDisruptionBudget');
   expect(budgets.map(part).sort()).toEqual(services);
   for (const { spec } of budgets) expect(spec).toMatchObject({ maxUnavailable: 1 });
@@ -210,7 +210,7 @@ test('by default a drain takes one pod of a service at a time, and pods lie apar
 describe('in production', () => {
   const set = 'production.yaml';
 
-  test('dispatchers follow the length of all their queues and the age of events, and nothing else sets their number', () => {
+  test('dispatchers scale with the length of all their queues and the age of events, and by nothing else', () => {
     const [scaled] = of(set, 'ScaledObject');
     const dispatcher = named(of(set, 'Deployment'), 'dispatcher');
     expect(scaled!.spec.scaleTargetRef.name).toBe(dispatcher.metadata.name);
@@ -230,14 +230,14 @@ describe('in production', () => {
     ]);
   });
 
-  test('the gate and the webhook API follow their load', () => {
+  test('the gate and the webhook API scale with their load', () => {
     const scalers = of(set, 'HorizontalPodAutoscaler');
     expect(scalers.map(part).sort()).toEqual(['auth', 'webhook-api']);
     for (const scaler of scalers)
       expect(named(of(set, 'Deployment'), part(scaler)).spec).not.toHaveProperty('replicas');
   });
 
-  test('Prometheus calls its jobs as the alerts do', () => {
+  test('the Prometheus jobs have the names that the alerts use', () => {
     const monitors = of(set, 'ServiceMonitor');
     expect(monitors.map(part).sort()).toEqual(services);
     for (const { spec } of monitors) expect(spec.jobLabel).toBe('app.kubernetes.io/component');
@@ -255,7 +255,7 @@ describe('in production', () => {
   });
 });
 
-test('organizations are accounts at both services or at neither, and the gate then reaches RabbitMQ', () => {
+test('organizations are accounts at both services or at neither, and then the gate reaches RabbitMQ', () => {
   const envOf = (set: string, name: string) =>
     (named(of(set, 'Deployment'), name).spec.template.spec as PodSpec).containers[0]!.env;
   for (const name of ['auth', 'webhook-api']) {
@@ -268,12 +268,12 @@ test('organizations are accounts at both services or at neither, and the gate th
   expect(envOf('production.yaml', 'auth').map(({ name }) => name)).toContain('AMQP_URL_FILE');
 });
 
-test('as many shards as dispatchers take', () => {
+test('there are as many shards as dispatchers read', () => {
   const { eventShards, deliveryShards } = parse(read('gatepost/values.schema.json')).properties.dispatcher.properties;
   expect([eventShards.maximum, deliveryShards.maximum]).toEqual([shardsMax, shardsMax]);
 });
 
-test('no value may hold a secret', async () => {
+test('values that hold a secret are refused', async () => {
   const { properties } = parse(read('gatepost/values.schema.json'));
   const isSecret = (part: string, name: string) =>
     new RegExp(properties[part].properties.env.propertyNames.not.pattern).test(name);

@@ -29,7 +29,7 @@ const pinned = /:[\w.-]*\d+\.\d+[\w.-]*@sha256:[0-9a-f]{64}$|:bookworm-\d{8}-sli
 /** `${NAME:-value}` without the variable. */
 const unset = (text = '') => text.replace(/^\$\{\w+:-(.*)\}$/, '$1');
 
-test('every image that is not ours is pinned to a version and a digest, the same everywhere', () => {
+test('every third-party image is pinned to the same version and digest everywhere', () => {
   const args = Object.entries(compose['x-build'].args as Record<string, string>);
   const foreign = Object.values(services).flatMap(({ image }) => (image?.startsWith('gatepost/') ? [] : [image]));
   for (const image of [...foreign.filter(Boolean), ...args.map(([, value]) => value)])
@@ -43,7 +43,7 @@ test('every image that is not ours is pinned to a version and a digest, the same
   }
 });
 
-test('an image runs as a user other than root, named by number, without npm and development dependencies', () => {
+test('an image runs as a numeric user other than root, without npm and development dependencies', () => {
   for (const [, dockerfile] of dockerfiles) {
     const [, final] = dockerfile.split(/^FROM .*BASE_IMAGE.*$/m);
     expect(final).toMatch(/^USER 1000:1000$/m);
@@ -62,12 +62,12 @@ test.each(ours)('%s has the same flags in its image as under npm, and the compos
   expect(services[name]).not.toHaveProperty('entrypoint');
 });
 
-test('what is ours has a root file system that nobody writes to, and no capabilities', () => {
+test('containers of ours have a read-only root file system and no capabilities', () => {
   for (const [name, service] of Object.entries(services).filter(([one]) => !stores.includes(one)))
     expect({ name, service }).toMatchObject({ name, service: { read_only: true, cap_drop: ['ALL'] } });
 });
 
-test('any service may have several containers: only the one at the door has ports of this machine', () => {
+test('any service may have several containers: only the front one has ports of this machine', () => {
   const withPorts = Object.keys(services).filter((name) => services[name]!.ports);
   expect(withPorts.sort()).toEqual(['edge', 'rabbitmq']);
   const edge = read('infra/images/edge.conf');
@@ -78,14 +78,14 @@ test('any service may have several containers: only the one at the door has port
   }
 });
 
-test('the smoke story changes no number of containers, and has an address that no other container is given', () => {
+test('the smoke test changes no number of containers, and has an address of its own', () => {
   expect(services.smoke).not.toHaveProperty('depends_on');
   const [{ subnet, ip_range: range }] = compose.networks.gatepost.ipam.config;
   expect([subnet, range]).toEqual(['172.30.44.0/24', '172.30.44.128/25']);
   expect(services.smoke!.networks.gatepost.ipv4_address).toBe('172.30.44.10');
 });
 
-test('RabbitMQ’s health check runs as the server’s user; it and ours have time on a busy machine', () => {
+test('RabbitMQ’s health check runs as the server’s user, and all health checks have enough time on a busy machine', () => {
   expect(services.rabbitmq!.user).toBe('rabbitmq');
   const seconds = (text: string) => Number(text.replace(/s$/, ''));
   const { timeout, start_period: start } = services.rabbitmq!.healthcheck!;
@@ -97,7 +97,7 @@ test('RabbitMQ’s health check runs as the server’s user; it and ours have ti
   }
 });
 
-test('the dispatcher’s image does without Prisma, which none of its modules reaches', () => {
+test('the dispatcher’s image has no Prisma, which none of its modules imports', () => {
   const database = JSON.parse(read('packages/webhook-db/package.json'));
   expect(Object.keys(database.dependencies).filter((name) => name.startsWith('@prisma'))).toEqual([]);
   expect(Object.keys(database.optionalDependencies)).toEqual(['@prisma/adapter-pg', '@prisma/client']);
@@ -124,7 +124,7 @@ test('the dispatcher’s image does without Prisma, which none of its modules re
   expect(reached).toContain('pool');
 });
 
-test('the webhook API’s image has the console, built before the service is deployed with what it depends on', () => {
+test('the webhook API’s image has the console, built before the service is deployed with its dependencies', () => {
   const [, dockerfile] = dockerfiles.find(([name]) => name === 'webhook-api')!;
   const build = dockerfile.indexOf('"@gatepost/console" run build');
   expect(build).toBeGreaterThan(0);
@@ -136,7 +136,7 @@ test('the webhook API’s image has the console, built before the service is dep
   expect(read('packages/console/vite.config.ts')).toContain('dist/site');
 });
 
-test('the list of what is in an image leaves out what the image leaves out', () => {
+test('the bill of materials leaves out the packages that the image leaves out', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: { sbom: string } };
   const [others, dispatcher] = scripts.sbom.split(' && ');
   expect([others, dispatcher].every((command) => command!.includes('sbom --split --prod'))).toBe(true);

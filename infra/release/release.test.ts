@@ -45,7 +45,7 @@ await run('git', ['clone', '--quiet', '--depth=1', `file://${rootFolder}`, clone
 const notes = '### Upgrading\n- **Hooks** are read anew.\n\n### Added\n- Something to see.';
 const text = readFileSync(changelog, 'utf8').replace(/^## Unreleased$.*/ms, `## Unreleased\n\n${notes}\n`);
 
-test('a release is refused, and nothing is changed, while something is to be done first', async () => {
+test('a release is refused and changes nothing while something must be done first', async () => {
   const head = await git('rev-parse', 'HEAD');
   for (const version of ['', 'next', '1.2']) await expect(release(version)).rejects.toThrow('which version?');
   await expect(release('0.0.1')).rejects.toThrow('0.0.1 is before');
@@ -74,7 +74,7 @@ test('a release is refused, and nothing is changed, while something is to be don
   ]).toEqual(['', '', 'notes']);
 });
 
-test('a release is one commit and a tag with its notes, and everything says its version', async () => {
+test('a release is one commit and a tag with its notes, and sets its version everywhere', async () => {
   expect(await release('9.8.0')).toContain('git push --atomic origin HEAD v9.8.0');
   expect(await git('cat-file', '-t', 'v9.8.0')).toBe('tag');
   expect(await git('tag', '--list', '--format=%(contents)', 'v9.8.0')).toBe(`Gatepost 9.8.0\n\n${notes}`);
@@ -92,7 +92,7 @@ test('a release is one commit and a tag with its notes, and everything says its 
   await expect(release('9.8.0')).rejects.toThrow('there is a tag v9.8.0 already');
 });
 
-test('services of a release say its version', async () => {
+test('services of a release report its version', async () => {
   for (const built of globSync('{packages,services}/*/{dist,node_modules}', { cwd: rootFolder }))
     cpSync(path.join(rootFolder, built), path.join(clone, built), { recursive: true, verbatimSymlinks: true });
   symlinkSync(path.join(rootFolder, 'node_modules'), path.join(clone, 'node_modules'));
@@ -101,7 +101,7 @@ test('services of a release say its version', async () => {
   expect(said[2]).toMatchObject({ env: { DELIVERY_USER_AGENT: 'Gatepost-Hookshot/9.8.0' } });
 });
 
-test('the release before is the last one that was tagged: of what comes after it, and not of itself', async () => {
+test('the previous release is the last tagged one, and never the release itself', async () => {
   expect(await findLastRelease(clone)).not.toBe('v9.8.0'); // it is the release itself
   appendFileSync(changelog, '\n');
   await commit('more');

@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 import { rootFolder } from '../local/processes/home.ts';
 import { chart, dockerfiles, manifests, versionLabel, versionOf } from './version.ts';
 
-test('every package, image and the chart say the version of the root', () => {
+test('every package, every image and the chart have the version of the root', () => {
   const files = manifests(rootFolder);
   expect(files.length).toBeGreaterThan(12);
   const version = versionOf(files[0]!);
@@ -16,7 +16,7 @@ test('every package, image and the chart say the version of the root', () => {
   expect(/^appVersion: "?([^"\n]*)"?$/m.exec(readFileSync(chart(rootFolder), 'utf8'))?.[1]).toBe(version);
 });
 
-test('the changelog has one section of what is not released, before all others', () => {
+test('the changelog has one section of unreleased changes, before all others', () => {
   const sections = readFileSync(path.join(rootFolder, 'CHANGELOG.md'), 'utf8').match(/^## .*$/gm) ?? [];
   expect(sections.filter((section) => section === '## Unreleased')).toHaveLength(1);
   expect(sections[0]).toBe('## Unreleased');

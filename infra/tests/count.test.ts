@@ -15,11 +15,11 @@ test.each([
   ['a bad end although all passed', report(5), false, false, [5, 1]],
   ['nothing ran', report(0), true, false, [0, 1]],
   ['nothing ran here of what was asked for', report(0), true, true, [0, 0]],
-] as const)('counts a run: %s', (_, jest, endedWell, narrowed, [passed, failed]) => {
+] as const)('the tests of a run are counted: %s', (_, jest, endedWell, narrowed, [passed, failed]) => {
   expect(countJest(jest, endedWell, narrowed)).toEqual({ passed, failed });
 });
 
-test('a run in which no test was found at all has failed', () => {
+test('a run in which no test was found has failed', () => {
   const types = { name: 'types', passed: 1, failed: 0 };
   const none = { name: 'unit', passed: 0, failed: 0 };
   const some = { name: 'integration', passed: 3, failed: 0 };
@@ -28,7 +28,7 @@ test('a run in which no test was found at all has failed', () => {
   expect(total([types], false)).toEqual({ passed: 1, failed: 0 });
 });
 
-test('each file that failed is run again, for the failures that it counted for', () => {
+test('each file that failed is run again, in place of the failures counted for it', () => {
   const file = (name: string, ...statuses: string[]) => ({
     name,
     status: statuses.length > 0 && statuses.every((status) => status === 'passed') ? 'passed' : 'failed',

@@ -29,7 +29,7 @@ beforeAll(async () => {
   expect(existsSync(earlier)).toBe(false); // with it, a second run would wait for the first one's nodes
 });
 
-test('a cluster of which one node is killed and another cut off loses nothing, and the log is complete', async () => {
+test('a RabbitMQ cluster with one node killed and another cut off loses nothing, and the log is complete', async () => {
   if (!cluster) return;
   await using ofChaos = new AsyncDisposableStack();
   const context = { args: [], env: process.env, home, say, signal, stack: ofChaos };
@@ -54,7 +54,7 @@ test('a cluster of which one node is killed and another cut off loses nothing, a
 }, 600_000); // lost deliveries are awaited for three minutes before they count as lost
 
 // Before RabbitMQ 3.12, every publish on a channel first used at that moment was refused until the dead node was back.
-test('who publishes first while a queue has just lost its leader publishes on without it', async () => {
+test('a producer that starts just after a queue lost its leader can publish', async () => {
   if (!cluster) return;
   // The last node has not been away. A queue's leader is on the node of the connection that declares it.
   const [leading, ...others] = cluster.nodes.toReversed();

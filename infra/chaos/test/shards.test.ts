@@ -13,7 +13,7 @@ import { createHooks, writeSeed } from '../accounts.ts';
 import { publishSteadily } from '../load.ts';
 import { openRecord } from '../record.ts';
 
-test('the number of shards is changed while dispatchers run, up and down, and every event is delivered once', async () => {
+test('every event is delivered once while the number of shards goes up and down under running dispatchers', async () => {
   await using stack = new AsyncDisposableStack();
   const home = mkdtempSync(join(tmpdir(), 'gatepost-shards-'));
   stack.defer(() => rmSync(home, { recursive: true, force: true }));
