@@ -3,14 +3,14 @@
  * from it, while the gate is asked for the tokens.
  */
 import { answerUrl, handOverAnswer } from './pages/gate/try-answer.ts';
-import { handOverBeside, isBeside } from './session/beside.ts';
 import { readConfig } from './session/config.ts';
 import { hasAnswer, openSession } from './session/session.ts';
+import { handOverWindowAnswer, isSignInWindow } from './session/sign-in-window.ts';
 import './ui/style.css';
 
 // Where a tried sign-in returns to; it is not a page for people.
 if (location.href.split('?')[0] === answerUrl) handOverAnswer();
-else if (isBeside(location.search)) handOverBeside(location.search);
+else if (isSignInWindow(location.search)) handOverWindowAnswer(location.search);
 else await start();
 
 async function start(): Promise<void> {

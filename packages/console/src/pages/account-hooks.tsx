@@ -4,8 +4,8 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import { Button } from 'react-aria-components';
 import type { ListedHook } from '../api/types.ts';
 import { useConsole } from '../session/context.ts';
-import { Endless } from '../ui/endless.tsx';
 import { SearchField } from '../ui/fields.tsx';
+import { InfiniteScroll } from '../ui/infinite-scroll.tsx';
 import { Empty, isInTheWay, Loading, Problem } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import type { AccountSearch } from './account-search.ts';
@@ -78,7 +78,12 @@ export function AccountHooks({ owner, search }: { owner: string; search: Account
           ))}
         </ul>
       )}
-      <Endless label="More hooks" hasNextPage={hasNextPage} isFetching={isFetching} fetchNextPage={fetchNextPage} />
+      <InfiniteScroll
+        label="More hooks"
+        hasNextPage={hasNextPage}
+        isFetching={isFetching}
+        fetchNextPage={fetchNextPage}
+      />
     </>
   );
 }

@@ -1,7 +1,7 @@
 /** A hook's deliveries, latest first. New ones appear at the top while the page is open. */
 import type { Place } from '../api/place.ts';
 import type { Delivery } from '../api/types.ts';
-import { Endless } from '../ui/endless.tsx';
+import { InfiniteScroll } from '../ui/infinite-scroll.tsx';
 import { type Selection, Tick, TickAll, useSelection } from '../ui/selection.tsx';
 import { Empty, isInTheWay, Loading, Problem } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
@@ -60,7 +60,7 @@ export function Deliveries({
           </ul>
         </div>
       )}
-      <Endless
+      <InfiniteScroll
         label="Older ones"
         hasNextPage={all.hasNextPage}
         isFetching={all.isFetching}

@@ -59,7 +59,7 @@ export function Explained({
         <span className={`tag ${tone}`}>{text}</span>
       </div>
       <p role="status">
-        <Said text={sentence} />
+        <Sentence text={sentence} />
       </p>
       <dl className="facts">
         {since && (
@@ -77,13 +77,13 @@ export function Explained({
               'nobody can say'
             )}
             <span className="hint">
-              <Said text={until.reason} />
+              <Sentence text={until.reason} />
             </span>
           </Fact>
         )}
         {next && (
           <Fact name="What to do">
-            <Said text={next} />
+            <Sentence text={next} />
           </Fact>
         )}
       </dl>
@@ -101,10 +101,10 @@ function Causes({ causes, duplicatesUntil }: { causes: Cause[]; duplicatesUntil:
       <ul>
         {causes.map(({ cause, certain, sentence, next }) => (
           <li key={`${cause} ${sentence}`}>
-            <Said text={sentence} /> {!certain && <span className="tag">possibly</span>}
+            <Sentence text={sentence} /> {!certain && <span className="tag">possibly</span>}
             {next && (
               <span className="hint">
-                <Said text={next} />
+                <Sentence text={next} />
               </span>
             )}
             {cause === 'duplicate' && duplicatesUntil && (
@@ -176,7 +176,7 @@ function Timeline({ steps }: { steps: Step[] }) {
         {steps.map(({ step, at, exact, delivery_id: id, sentence }, index) => (
           <li key={`${step} ${at} ${id}`}>
             <span>
-              <Said text={sentence} />
+              <Sentence text={sentence} />
             </span>
             <span className="soft">
               {exact ? '' : 'about '}
@@ -201,7 +201,7 @@ function gap(from: string, to: string): string {
 const parts = /`([^`]*)`|(\d{4}-\d\d-\d\dT[\d:.]+Z)/;
 
 /** A sentence from the API, with its `code`, times in the reader's zone, and buttons instead of calls. */
-function Said({ text }: { text: string }) {
+function Sentence({ text }: { text: string }) {
   return adviceOf(text)
     .split(parts)
     .map((part, index) => {

@@ -6,9 +6,9 @@ import type { Hook } from '../api/types.ts';
 import { useConsole } from '../session/context.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { Problem } from '../ui/states.tsx';
+import { cacheHook } from './cache-hook.ts';
 import { type HookForm, HookFormFields, toHookBody } from './hook-form.tsx';
 import { HookSecret } from './hook-secret.tsx';
-import { keepHook } from './keep-hook.ts';
 
 export function HookSettings({ place, path, hook }: { place: Place; path: string; hook: Hook }) {
   const { api } = useConsole();
@@ -31,7 +31,7 @@ export function HookSettings({ place, path, hook }: { place: Place; path: string
       return api.send<Hook>('PATCH', path, body);
     },
     onSuccess: (changed) => {
-      keepHook(queries, path, changed);
+      cacheHook(queries, path, changed);
       setForm({ ...form, headers: headersOf(changed) });
       return queries.invalidateQueries({ queryKey: ['hooks', place.owner] });
     },

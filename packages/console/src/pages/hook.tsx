@@ -9,10 +9,10 @@ import { Confirm } from '../ui/confirm.tsx';
 import { isInTheWay, Loading, Problem } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import { useTitle } from '../ui/title.ts';
+import { cacheHook } from './cache-hook.ts';
 import { Deliveries } from './deliveries.tsx';
 import { eventsOf, healthOf } from './health.ts';
 import type { HookSearch, HookTab } from './hook-search.ts';
-import { keepHook } from './keep-hook.ts';
 import { LinkToHook, LinkToPlace } from './links.tsx';
 import { useFirstPage } from './live-deliveries.ts';
 import { counted, percent } from './numbers.ts';
@@ -123,7 +123,7 @@ function TurnOff({ path, isActive }: { path: string; isActive: boolean }) {
   const queries = useQueryClient();
   const turn = useMutation({
     mutationFn: (active: boolean) => api.send<Hook>('PATCH', path, { active }),
-    onSuccess: (changed) => keepHook(queries, path, changed),
+    onSuccess: (changed) => cacheHook(queries, path, changed),
   });
   return (
     <>

@@ -4,8 +4,8 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Repository } from '../api/types.ts';
 import { useConsole } from '../session/context.ts';
-import { Endless } from '../ui/endless.tsx';
 import { TextField } from '../ui/fields.tsx';
+import { InfiniteScroll } from '../ui/infinite-scroll.tsx';
 import { Empty, isInTheWay, Loading, Problem } from '../ui/states.tsx';
 import { LinkToNewHook } from './links.tsx';
 
@@ -42,7 +42,7 @@ export function Repositories({ owner }: { owner: string }) {
           ))}
         </ul>
       )}
-      <Endless
+      <InfiniteScroll
         label="More repositories"
         hasNextPage={hasNextPage}
         isFetching={isFetching}

@@ -5,7 +5,7 @@ import { Button } from 'react-aria-components';
 import { useConsole } from '../session/context.ts';
 import { useFocusKept } from '../ui/focus.ts';
 import { Offline } from '../ui/offline.tsx';
-import { forgetTyped } from '../ui/typed.ts';
+import { forgetUnsavedInput } from '../ui/unsaved-input.ts';
 import { useGateNavigation } from './gate/navigation.ts';
 import type { NavigationItem } from './navigation.ts';
 import { SignInAgain } from './sign-in-again.tsx';
@@ -19,7 +19,7 @@ export function Shell({ children }: { children: ReactNode }) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: another page begins anew
   useEffect(() => {
     setOpen(false);
-    forgetTyped();
+    forgetUnsavedInput();
   }, [address]);
   return (
     <>

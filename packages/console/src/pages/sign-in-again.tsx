@@ -6,7 +6,7 @@ import { Problem } from '../ui/states.tsx';
 
 export function SignInAgain() {
   const { session } = useConsole();
-  const { subscribe, isWanted, signIn } = session.again;
+  const { subscribe, isWanted, signIn } = session.renewal;
   const isOpen = useSyncExternalStore(subscribe, isWanted);
   const [error, setError] = useState<unknown>(null);
   const press = () => {

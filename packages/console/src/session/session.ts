@@ -9,9 +9,9 @@ import {
   type UserManagerSettings,
   WebStorageStateStore,
 } from 'oidc-client-ts';
-import { type Again, openAgain } from './again.ts';
 import type { Config } from './config.ts';
 import { type GateToken, openGateTokens } from './gate-token.ts';
+import { openRenewal, type Renewal } from './renewal.ts';
 
 export type Person = { sub: string; name: string };
 
@@ -23,7 +23,7 @@ export type Session = {
   token(): Promise<string>;
   /** Another token, since the API refused this one. */
   tokenAfter(refused: string): Promise<string>;
-  again: Again;
+  renewal: Renewal;
   gate: {
     /** With its trailing slash. */
     issuer: string;
@@ -92,15 +92,15 @@ export async function openSession({ issuer, client_id, audience }: Config): Prom
   const answer = location.href;
   history.replaceState(null, '', sessionStorage.getItem(addressKey) ?? home);
   const user = await manager.signinRedirectCallback(answer);
-  const again = openAgain(manager, settings, { sub: user.profile.sub, leave: signIn });
+  const renewal = openRenewal(manager, settings, { sub: user.profile.sub, leave: signIn });
   const gate = openGateTokens(manager, { issuer, client_id }, inTurn);
   /** Runs something that needs a session, and runs it once more after a new sign-in. */
-  const insist = async <T>(ask: () => Promise<T>): Promise<T> => {
+  const untilSignedIn = async <T>(ask: () => Promise<T>): Promise<T> => {
     try {
       return await ask();
     } catch (error) {
       if (!(error instanceof SignedOut)) throw error;
-      await again.wait();
+      await renewal.wait();
       gate.forget();
       return ask();
     }
@@ -108,10 +108,10 @@ export async function openSession({ issuer, client_id, audience }: Config): Prom
   return {
     person: { sub: user.profile.sub, name: user.profile.name ?? user.profile.email ?? user.profile.sub },
     isSiteAdmin: user.scopes.includes('site_admin'),
-    token: () => insist(() => tokenOf(manager)),
-    tokenAfter: (refused) => insist(() => anotherThan(manager, refused)),
-    again,
-    gate: { issuer, clientId: client_id, token: () => insist(gate.token), forget: gate.forget },
+    token: () => untilSignedIn(() => tokenOf(manager)),
+    tokenAfter: (refused) => untilSignedIn(() => anotherThan(manager, refused)),
+    renewal,
+    gate: { issuer, clientId: client_id, token: () => untilSignedIn(gate.token), forget: gate.forget },
     signIn,
     signOut: () => manager.signoutRedirect(),
   };

@@ -7,7 +7,7 @@ import { Time } from '../../ui/time.tsx';
 import { applicationKey } from './application.tsx';
 import { applicationsKey } from './applications.tsx';
 import { DeletePanel } from './delete-panel.tsx';
-import { Area, linesOf, NumberField, Some } from './fields.tsx';
+import { Area, CheckboxList, linesOf, NumberField } from './fields.tsx';
 import { useGate } from './gate-page.tsx';
 import { algorithms, grantTypes, kinds } from './kinds.ts';
 import { SettingsForm } from './settings-form.tsx';
@@ -221,7 +221,7 @@ function Advanced({ form, change, application }: Part & { application: Applicati
   return (
     <section className="panel form" aria-labelledby="advanced">
       <h2 id="advanced">Advanced</h2>
-      <Some
+      <CheckboxList
         legend="Grant Types"
         all={[
           ...grantTypes.map(([value, text]) => ({ value, text })),

@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Checkbox, Select } from '../../ui/fields.tsx';
 import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
-import { Some } from './fields.tsx';
+import { CheckboxList } from './fields.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
 import { type BotDetection, type BreachedPasswords, botsForm, breachedForm } from './protection-checks.tsx';
 import { Allowlist, Amount, type Fields } from './protection-fields.tsx';
@@ -140,7 +140,7 @@ const bruteForceForm: Fields<BruteForce> = (value, change) => (
         ['count_per_identifier', 'By account alone: a stranger can keep somebody out'],
       ]}
     />
-    <Some
+    <CheckboxList
       legend="Response"
       all={[
         { value: 'block', text: 'Pause the sign-ins; otherwise the log says so' },
@@ -189,7 +189,7 @@ const suspiciousIpForm: Fields<SuspiciousIp> = (value, change) => (
         </div>
       );
     })}
-    <Some
+    <CheckboxList
       legend="Response"
       all={[
         { value: 'block', text: 'Refuse; otherwise the log says so' },

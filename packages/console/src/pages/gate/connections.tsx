@@ -8,7 +8,7 @@ import { Copy } from '../../ui/copy.tsx';
 import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
 import { Empty, isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { useApplications } from './applications.tsx';
-import { Area, Catalogue, Some } from './fields.tsx';
+import { Area, Catalogue, CheckboxList } from './fields.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
 import { SettingsForm } from './settings-form.tsx';
 import { strategies } from './strategies.ts';
@@ -225,7 +225,7 @@ function Enabled({ connection }: { connection: Connection }) {
     <div className="form">
       {applications.data.length > 12 && <TextField label="Find an application" value={search} onChange={setSearch} />}
       <Catalogue label="Applications that may use it">
-        <Some
+        <CheckboxList
           legend="Its accounts may sign in to"
           isDisabled={change.isPending}
           all={applications.data

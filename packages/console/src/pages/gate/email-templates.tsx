@@ -5,11 +5,11 @@ import { ApiProblem } from '../../api/client.ts';
 import type { EmailTemplate } from '../../api/management-types.ts';
 import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
 import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
+import { useDebounced } from './debounced.ts';
 import { Area, NumberField } from './fields.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
 import { Frame, Language, NoPreview, previewed } from './preview.tsx';
 import { SettingsForm } from './settings-form.tsx';
-import { useSettled } from './settled.ts';
 
 /** The mails that exist, in Auth0's words. What happens without a template: docs/reference/mail.md. */
 const templates = {
@@ -149,7 +149,7 @@ function Preview({ name, form }: { name: Name; form: WordsForm }) {
   const [language, setLanguage] = useState('en');
   const [kind, setKind] = useState<'html' | 'text'>('html');
   const { body, subject, from } = form;
-  const words = useSettled(JSON.stringify([body, subject, from]), 400);
+  const words = useDebounced(JSON.stringify([body, subject, from]), 400);
   const { data, error, refetch } = useQuery({
     queryKey: [...templateKey(name), 'preview', language, words],
     queryFn: () => {

@@ -62,7 +62,7 @@ export function NumberField({
 }
 
 /** A choice of several from a list, with checkboxes. */
-export function Some({
+export function CheckboxList({
   legend,
   hint,
   all,

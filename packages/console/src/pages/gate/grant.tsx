@@ -7,7 +7,7 @@ import { Confirm } from '../../ui/confirm.tsx';
 import { TextField } from '../../ui/fields.tsx';
 import { Problem } from '../../ui/states.tsx';
 import { grantsKey } from './application-apis.tsx';
-import { Catalogue, Some } from './fields.tsx';
+import { Catalogue, CheckboxList } from './fields.tsx';
 import { useGate } from './gate-page.tsx';
 
 export function Grant({
@@ -87,7 +87,7 @@ export function Grant({
             </Button>
           </div>
           <Catalogue label="All scopes">
-            <Some
+            <CheckboxList
               legend="Scopes"
               all={server.scopes
                 .filter(({ value, description = '' }) => `${value} ${description}`.toLowerCase().includes(wanted))

@@ -10,7 +10,7 @@ import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
 import { Problem } from '../../ui/states.tsx';
 import { Time } from '../../ui/time.tsx';
 import { useApplications } from './applications.tsx';
-import { Some } from './fields.tsx';
+import { CheckboxList } from './fields.tsx';
 import { useGate } from './gate-page.tsx';
 import { List, Row } from './list.tsx';
 import { organizationKey } from './organization.tsx';
@@ -138,7 +138,7 @@ function Invite({ path, listKey }: { path: string; listKey: readonly unknown[] }
             options={(applications.data ?? []).map(({ client_id: id, name }) => [id, name] as const)}
           />
           {roles.data && roles.data.length > 0 && (
-            <Some
+            <CheckboxList
               legend="Roles there"
               all={roles.data.map(({ id: value, name: text }) => ({ value, text }))}
               chosen={chosen}

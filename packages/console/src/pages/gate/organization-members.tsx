@@ -6,7 +6,7 @@ import { Button } from 'react-aria-components';
 import type { Member, Organization } from '../../api/management-types.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Problem } from '../../ui/states.tsx';
-import { Catalogue, Some } from './fields.tsx';
+import { Catalogue, CheckboxList } from './fields.tsx';
 import { FindPerson } from './find-person.tsx';
 import { useGate } from './gate-page.tsx';
 import { List } from './list.tsx';
@@ -147,7 +147,7 @@ function MemberRoles({
   return (
     <div className="form">
       <Catalogue label="All roles">
-        <Some
+        <CheckboxList
           legend="Roles within this organization"
           isDisabled={change.isPending}
           all={(all.data ?? []).map(({ id: value, name: text }) => ({ value, text }))}

@@ -6,7 +6,7 @@ import type { HeldPermission, ResourceServer } from '../../api/management-types.
 import { Select, TextField } from '../../ui/fields.tsx';
 import { Loading, Problem } from '../../ui/states.tsx';
 import { apisKey, nameOfApi } from './application-apis.tsx';
-import { Catalogue, Some } from './fields.tsx';
+import { Catalogue, CheckboxList } from './fields.tsx';
 import { useGate } from './gate-page.tsx';
 
 type Server = Pick<ResourceServer, 'identifier' | 'name' | 'is_system' | 'scopes' | 'enforce_policies'>;
@@ -173,7 +173,7 @@ function OfApi({
             </Button>
           </div>
           <Catalogue label="All permissions">
-            <Some
+            <CheckboxList
               legend="Permissions"
               all={found.map(({ value, description }) => ({
                 value,

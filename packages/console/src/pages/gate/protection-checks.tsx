@@ -1,6 +1,6 @@
 /** Breached passwords and challenges, as configured in attack protection (docs/reference/protection.md). */
 import { Checkbox, Select } from '../../ui/fields.tsx';
-import { Some } from './fields.tsx';
+import { CheckboxList } from './fields.tsx';
 import { Allowlist, type Fields } from './protection-fields.tsx';
 
 export type BreachedPasswords = {
@@ -22,7 +22,7 @@ export const breachedForm: Fields<BreachedPasswords> = (value, change) => (
     <Checkbox isSelected={value.enabled} onChange={(enabled) => change({ enabled })}>
       Enabled
     </Checkbox>
-    <Some
+    <CheckboxList
       legend="At a sign-in"
       all={[
         { value: 'block', text: 'Refuse; otherwise the log says so' },
@@ -33,7 +33,7 @@ export const breachedForm: Fields<BreachedPasswords> = (value, change) => (
       onChange={(shields) => change({ shields })}
     />
     {stages.map(([stage, legend]) => (
-      <Some
+      <CheckboxList
         key={stage}
         legend={legend}
         all={[{ value: 'block', text: 'Refuse the password' }, warning]}
@@ -41,7 +41,7 @@ export const breachedForm: Fields<BreachedPasswords> = (value, change) => (
         onChange={(shields) => change({ stage: { ...value.stage, [stage]: { shields } } })}
       />
     ))}
-    <Some
+    <CheckboxList
       legend="Warnings"
       hint="With none of these each is written."
       all={[

@@ -6,11 +6,11 @@ import type { Branding } from '../../api/management-types.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
 import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
+import { useDebounced } from './debounced.ts';
 import { Area } from './fields.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
 import { Frame, Language, NoPreview, previewed } from './preview.tsx';
 import { SettingsForm } from './settings-form.tsx';
-import { useSettled } from './settled.ts';
 
 const brandingKey = ['gate', 'branding'];
 const templateAt = '/branding/templates/universal-login';
@@ -182,7 +182,7 @@ function Preview({ look, branding }: { look: Look; branding: Branding }) {
   const [page, setPage] = useState('identifier');
   const [language, setLanguage] = useState('en');
   const [width, setWidth] = useState<'wide' | 'narrow'>('wide');
-  const shown = useSettled(look, 400);
+  const shown = useDebounced(look, 400);
   const pages = useQuery({
     queryKey: [...brandingKey, 'pages'],
     queryFn: ({ signal }) => api.get<{ page: string; themed: boolean }[]>('/branding/previews', signal),

@@ -5,7 +5,7 @@ import type { ResourceServer, TenantSettings } from '../../api/management-types.
 import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
 import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { apisKey } from './application-apis.tsx';
-import { Some } from './fields.tsx';
+import { CheckboxList } from './fields.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
 import { algorithms } from './kinds.ts';
 import { languages } from './languages.ts';
@@ -102,7 +102,7 @@ function WhatPeopleRead({ form, change }: Part) {
         onChange={(support_url) => change({ support_url })}
         placeholder="https://example.com/help"
       />
-      <Some
+      <CheckboxList
         legend="Languages"
         hint="The first is spoken where nobody asks for another."
         all={languages}

@@ -70,7 +70,7 @@ export const UserPage = gatePage('User', 'read:users', ({ userId }: { userId: st
             </Fact>
           )}
         </dl>
-        {may('update:users') && <Deeds user={data} path={path} />}
+        {may('update:users') && <UserActions user={data} path={path} />}
       </section>
       <UserRoles user={data} path={path} />
       <Permissions
@@ -96,7 +96,7 @@ export const UserPage = gatePage('User', 'read:users', ({ userId }: { userId: st
 });
 
 /** Blocks and unblocks, and sends the mail for a new password. */
-function Deeds({ user, path }: { user: User; path: string }) {
+function UserActions({ user, path }: { user: User; path: string }) {
   const { api } = useGate();
   const queries = useQueryClient();
   const refresh = () => queries.invalidateQueries({ queryKey: ['gate'] });

@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'react';
 import { Button } from 'react-aria-components';
 
 /** The end of a list: loads more when scrolled into view, with a button for those who do not scroll. */
-export function Endless({
+export function InfiniteScroll({
   label,
   hasNextPage,
   isFetching,

@@ -11,9 +11,9 @@ const mark = 'beside';
 const stateOf = (search: string) => (new URLSearchParams(search).get('state') ?? '').split(';');
 
 /** Whether a page with this query is such a window. */
-export const isBeside = (search: string): boolean => stateOf(search)[1] === mark;
+export const isSignInWindow = (search: string): boolean => stateOf(search)[1] === mark;
 
-export function handOverBeside(search: string): void {
+export function handOverWindowAnswer(search: string): void {
   new BroadcastChannel(channelName).postMessage(search);
   // A script can close a window that a script opened; otherwise it says what to do.
   document.getElementById('root')!.textContent = 'You are signed in again, and can close this window.';
@@ -23,7 +23,7 @@ export function handOverBeside(search: string): void {
 let heard: BroadcastChannel | undefined;
 
 /** Resolves with the query that the window came back with; never, if it is closed before. @throws when none is opened */
-export async function signInBeside(settings: OidcClientSettings): Promise<string> {
+export async function signInByWindow(settings: OidcClientSettings): Promise<string> {
   const { url, state } = await new OidcClient(settings).createSigninRequest({ url_state: mark });
   heard?.close();
   const channel = new BroadcastChannel(channelName);

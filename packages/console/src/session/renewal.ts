@@ -1,9 +1,9 @@
 /** Handles an ended session: if something was typed, requests wait until somebody has signed in again, and then continue. */
 import type { UserManager, UserManagerSettings } from 'oidc-client-ts';
-import { isTyped } from '../ui/typed.ts';
-import { signInBeside } from './beside.ts';
+import { hasUnsavedInput } from '../ui/unsaved-input.ts';
+import { signInByWindow } from './sign-in-window.ts';
 
-export type Again = {
+export type Renewal = {
   /** Whether requests wait for somebody to sign in. */
   isWanted(): boolean;
   /** Calls `listener` when that changes; returns how to stop. */
@@ -12,11 +12,11 @@ export type Again = {
   signIn(): Promise<void>;
 };
 
-export function openAgain(
+export function openRenewal(
   manager: UserManager,
   settings: UserManagerSettings,
   { sub, leave }: { sub: string; leave: () => Promise<never> },
-): Again & { wait(): Promise<void> } {
+): Renewal & { wait(): Promise<void> } {
   let waiting: { done: Promise<void>; end: () => void } | undefined;
   const listeners = new Set<() => void>();
   const set = (value: typeof waiting) => {
@@ -31,7 +31,7 @@ export function openAgain(
     },
     /** Resolves once somebody is signed in again. If nothing would be lost, leaves the page for the gate's. */
     async wait() {
-      if (!waiting && !isTyped()) return leave();
+      if (!waiting && !hasUnsavedInput()) return leave();
       if (!waiting) {
         let end = () => {};
         const done = new Promise<void>((resolve) => {
@@ -42,7 +42,7 @@ export function openAgain(
       await waiting!.done;
     },
     async signIn() {
-      const answer = await signInBeside(settings);
+      const answer = await signInByWindow(settings);
       const user = await manager.signinRedirectCallback(settings.redirect_uri + answer);
       // Everything shown and typed belongs to another person.
       if (user.profile.sub !== sub) return location.reload();
