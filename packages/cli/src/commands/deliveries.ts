@@ -95,7 +95,7 @@ export const tailDeliveries: Run = async (context) => {
   if (!json) out.note('Waiting for deliveries; Ctrl-C ends it.');
   for (let shown = 0; shown < most; ) {
     await sleep(seconds * 1000, undefined, { signal });
-    for (const item of await tail.next().catch(bearAbsence(out))) {
+    for (const item of await tail.next().catch(tolerateUnreachable(out))) {
       if (shown >= most) break;
       shown += 1;
       if (json) out.line(toJson(item));
@@ -108,7 +108,7 @@ export const tailDeliveries: Run = async (context) => {
 };
 
 /** A restart of the API must not end a tail. */
-const bearAbsence =
+const tolerateUnreachable =
   (out: Output) =>
   (error: unknown): Json[] => {
     if (!(error instanceof Problem) || error.exit !== 'unreachable') throw error;

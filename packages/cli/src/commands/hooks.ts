@@ -68,10 +68,10 @@ export const createHook: Run = async (context) => {
     config: { url: args.URL, content_type: 'json', ...(await configOf(context)) },
   };
   const { api } = await session();
-  show(context, await api.call('POST', `${place.path}/hooks`, body).catch(sayHowHere));
+  show(context, await api.call('POST', `${place.path}/hooks`, body).catch(adviseListen));
 };
 
-function sayHowHere(error: unknown): never {
+function adviseListen(error: unknown): never {
   if (error instanceof Problem && /URL host \S+ is not supported/.test(error.message))
     throw new Problem('refused', error.message, 'To get deliveries on this machine: gatepost listen --forward-to URL');
   throw error;

@@ -91,12 +91,12 @@ export function chooseProfile(flags: Flags, env: NodeJS.ProcessEnv): { name: str
   const { current, profiles } = readProfiles(env);
   const api = (flags.text('api') ?? env.GATEPOST_API)?.replace(/\/+$/, '');
   const asked = flags.text('profile') ?? env.GATEPOST_PROFILE;
-  const isMeant = (name: string) => api === undefined || profiles[name]?.api === api;
-  const name = asked ?? [current ?? '', ...Object.keys(profiles)].find((each) => profiles[each] && isMeant(each));
+  const isForApi = (name: string) => api === undefined || profiles[name]?.api === api;
+  const name = asked ?? [current ?? '', ...Object.keys(profiles)].find((each) => profiles[each] && isForApi(each));
   const profile = name === undefined ? undefined : profiles[name];
   if (name !== undefined && profile) {
     // A token goes only to the API that it was issued for.
-    if (!isMeant(name)) throw usage(`the profile ${name} is for ${profile.api}, not for ${api}`);
+    if (!isForApi(name)) throw usage(`the profile ${name} is for ${profile.api}, not for ${api}`);
     return { name, profile };
   }
   const where = asked ? `the profile ${asked}` : (api ?? 'any API');
