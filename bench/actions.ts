@@ -10,7 +10,7 @@ import type { FlowLoad, FlowReport } from './flow-load.ts';
 import { people } from './gate-seed.ts';
 import type { Result } from './main.ts';
 import { cpuSeconds } from './processes.ts';
-import { beside, ms, quantile } from './quantile.ts';
+import { ms, quantile, withTarget } from './quantile.ts';
 import { runLoad } from './run-load.ts';
 import { codeForm, keepForm, keepPath, logIn, refreshForm, ssoPath, tokensOf } from './sso.ts';
 
@@ -67,7 +67,7 @@ export async function actions(options: Record<string, string | undefined>): Prom
       ['  p50 / p99 with an empty action', `${ms(told.with.p50)} / ${ms(told.with.p99)}`],
       [
         '  p50 more, median of the pairs (quartiles)',
-        beside(
+        withTarget(
           `${told.more.median.toFixed(2)} ms (${told.more.lower.toFixed(2)}, ${told.more.upper.toFixed(2)})`,
           `< ${bar} ms`,
           told.more.median < bar,

@@ -14,7 +14,7 @@ import type { Load, LoadReport } from './http-load.ts';
 import type { Result } from './main.ts';
 import { cpuSeconds, cpuSecondsOf, memoryOf } from './processes.ts';
 import { groupsOf, type Profile } from './profile.ts';
-import { beside, ms, quantile } from './quantile.ts';
+import { ms, quantile, withTarget } from './quantile.ts';
 import { runLoad } from './run-load.ts';
 
 const connections = 50;
@@ -139,11 +139,11 @@ export async function api(options: Record<string, string | undefined>): Promise<
     const shown = { steady: steady.map(summary), full: full.map(summary) };
     tell(
       `${name} at ${rate}/s: p50 / p95 / p99`,
-      shown.steady.map((one) => beside(latencies(one), `p99 < ${p99Bar} ms`, one.p99 < p99Bar)),
+      shown.steady.map((one) => withTarget(latencies(one), `p99 < ${p99Bar} ms`, one.p99 < p99Bar)),
     );
     tell(
       '  as fast as it answers, requests/s',
-      shown.full.map((one) => beside(one.perSecond.toFixed(0), `≥ ${perSecondBar}`, one.perSecond >= perSecondBar)),
+      shown.full.map((one) => withTarget(one.perSecond.toFixed(0), `≥ ${perSecondBar}`, one.perSecond >= perSecondBar)),
     );
     tell('  p50 / p95 / p99', shown.full.map(latencies));
     tell(

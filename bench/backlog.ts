@@ -5,7 +5,7 @@ import { openBenchSystem, readMetric } from './bench-system.ts';
 import type { Result } from './main.ts';
 import { offer } from './offer.ts';
 import { memoryOf } from './processes.ts';
-import { beside, ms } from './quantile.ts';
+import { ms, withTarget } from './quantile.ts';
 import { openQuiet, quietAccounts } from './quiet.ts';
 import { secret, startReceiver } from './receiver-process.ts';
 
@@ -54,10 +54,10 @@ export async function backlog(options: Record<string, string | undefined>): Prom
     rows: [
       ['parked deliveries', `${parked} in ${parkSeconds.toFixed(0)} s (${(parked / parkSeconds).toFixed(0)}/s)`],
       ['dispatcher RSS before / after / peak', `${memoryBefore} / ${memoryAfter} / ${peak} MB`],
-      ['  growth', beside(`${growth} MB`, 'under 30 MB', growth < 30)],
+      ['  growth', withTarget(`${growth} MB`, 'under 30 MB', growth < 30)],
       [`fresh events at ${rate}/s before: p50 / p99`, `${ms(before.p50)} / ${ms(before.p99)}`],
       ['fresh events with the backlog: p50 / p99', `${ms(after.p50)} / ${ms(after.p99)}`],
-      ['  p99 after / before', beside(`${ratio.toFixed(1)} ×`, 'at most 2 ×', ratio <= 2)],
+      ['  p99 after / before', withTarget(`${ratio.toFixed(1)} ×`, 'at most 2 ×', ratio <= 2)],
     ],
     figures: { deliveries, parked, parkSeconds, memoryBefore, memoryAfter, peak, growth, before, after, ratio },
   };

@@ -16,28 +16,28 @@ const mark = Buffer.from(' ');
 const now = () => performance.timeOrigin + performance.now();
 
 /** Publishes beside the small messages; `send` resolves when RabbitMQ has confirmed. */
-export type Beside = (send: (body: Buffer) => Promise<void>) => Promise<unknown>;
+export type OtherLoad = (send: (body: Buffer) => Promise<void>) => Promise<unknown>;
 
 export async function measureBareQueue(
   amqpUrl: string,
-  { rate, seconds, beside }: { rate: number; seconds: number; beside: Beside },
+  { rate, seconds, otherLoad }: { rate: number; seconds: number; otherLoad: OtherLoad },
 ): Promise<{ p50: number; p99: number }> {
   const [publishing, other] = await Promise.all([1, 2].map(() => connect(amqpUrl, { noDelay: true })));
-  const [channel, besideChannel] = await Promise.all([publishing!, other!].map((one) => one.createConfirmChannel()));
+  const [channel, otherChannel] = await Promise.all([publishing!, other!].map((one) => one.createConfirmChannel()));
   await channel!.assertQueue(queue, { durable: true, arguments: { 'x-queue-type': 'quorum' } });
   const consumer = fork(fileURLToPath(import.meta.url), [amqpUrl]);
   await once(consumer, 'message');
-  const publishingBeside = beside(
+  const otherPublishing = otherLoad(
     (body) =>
       new Promise((resolve, reject) => {
-        besideChannel!.sendToQueue(queue, body, { persistent: true }, (error) => (error ? reject(error) : resolve()));
+        otherChannel!.sendToQueue(queue, body, { persistent: true }, (error) => (error ? reject(error) : resolve()));
       }),
   );
   const from = performance.now();
   for (let sent = 0; sent < rate * seconds; await new Promise((resolve) => setTimeout(resolve, 2)))
     for (; sent < ((performance.now() - from) / 1_000) * rate; sent += 1)
       channel!.sendToQueue(queue, Buffer.concat([mark, payload(now())]), { persistent: true });
-  await Promise.all([publishingBeside, channel!.waitForConfirms()]);
+  await Promise.all([otherPublishing, channel!.waitForConfirms()]);
   await new Promise((resolve) => setTimeout(resolve, 500)); // until the last ones arrive
   const latencies = await latenciesOf(consumer);
   await channel!.deleteQueue(queue);

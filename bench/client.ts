@@ -25,11 +25,11 @@ export async function client(options: Record<string, string | undefined>): Promi
   const perThousand = (run: Bare) => (run.cpuSeconds / count) * 1_000;
   const rows = Object.entries(runs).map(([which, own]): [string, string] => {
     const costs = own.map(perThousand).sort((a, b) => a - b);
-    const beside = own.map((run, round) => perThousand(run) / perThousand(runs.http[round]!)).sort((a, b) => a - b);
+    const ratios = own.map((run, round) => perThousand(run) / perThousand(runs.http[round]!)).sort((a, b) => a - b);
     const middle = Math.floor(rounds / 2);
     return [
       names[which as Client],
-      `CPU s per 1,000: ${costs[0]!.toFixed(3)} to ${costs.at(-1)!.toFixed(3)}; ${beside[middle]!.toFixed(2)} × node:http`,
+      `CPU s per 1,000: ${costs[0]!.toFixed(3)} to ${costs.at(-1)!.toFixed(3)}; ${ratios[middle]!.toFixed(2)} × node:http`,
     ];
   });
   return { rows, figures: { runs } };

@@ -7,12 +7,12 @@ import { openConsole, signIn } from '@gatepost/testkit/console';
 import { bareRow, openBarePages } from './bare-pages.ts';
 import { fillLog } from './fill-log.ts';
 import type { Result } from './main.ts';
-import { beside, ms, quantile } from './quantile.ts';
+import { ms, quantile, withTarget } from './quantile.ts';
 
 const barMs = 1_000;
 const tries = 7;
 /** The element with that message. */
-const noneOfThis = 'div.state:not(.problem)';
+const emptyState = 'div.state:not(.problem)';
 
 /** `rows`: deliveries in the log. */
 export async function console(options: Record<string, string | undefined>): Promise<Result> {
@@ -73,18 +73,18 @@ export async function console(options: Record<string, string | undefined>): Prom
     { what: 'the overview of all', address: url, wanted: 'canvas' },
     { what: "the busiest hook's deliveries", address: busy, wanted: row },
     { what: 'its deliveries up to yesterday', address: `${busy}?until=${yesterday()}`, wanted: row },
-    { what: 'its failures, of which there are none', address: `${busy}?status=failure`, wanted: noneOfThis },
-    { what: 'of a guid that there is not', address: `${busy}?guid=${randomUUID()}`, wanted: noneOfThis },
-    { what: 'of an event that there is not', address: `${busy}?event=issues`, wanted: noneOfThis },
-    { what: 'of an action that there is not', address: `${busy}?action=opened`, wanted: noneOfThis },
-    { what: 'throttled, of which there are none', address: `${busy}?throttled=true`, wanted: noneOfThis },
+    { what: 'its failures, of which there are none', address: `${busy}?status=failure`, wanted: emptyState },
+    { what: 'of a guid that there is not', address: `${busy}?guid=${randomUUID()}`, wanted: emptyState },
+    { what: 'of an event that there is not', address: `${busy}?event=issues`, wanted: emptyState },
+    { what: 'of an action that there is not', address: `${busy}?action=opened`, wanted: emptyState },
+    { what: 'throttled, of which there are none', address: `${busy}?throttled=true`, wanted: emptyState },
   ];
   const rows: Result['rows'] = [];
   const figures: Record<string, unknown> = { deliveries, hooks: hooks.length, filledSeconds };
   const tell = (what: string, took: number[], hasBar = true) => {
     const median = quantile(took, 0.5);
     const shown = `${ms(median)} (${ms(Math.min(...took))} to ${ms(Math.max(...took))})`;
-    rows.push([what, hasBar ? beside(shown, `under ${barMs / 1000} s`, median < barMs) : shown]);
+    rows.push([what, hasBar ? withTarget(shown, `under ${barMs / 1000} s`, median < barMs) : shown]);
     figures[what] = took;
   };
   /** Repeated in one browser, after a first load that fills the caches. */

@@ -9,7 +9,7 @@ import { fillLog } from './fill-log.ts';
 import type { Load, LoadReport } from './http-load.ts';
 import type { Result } from './main.ts';
 import { cpuSeconds, cpuSecondsOf } from './processes.ts';
-import { beside, ms, quantile } from './quantile.ts';
+import { ms, quantile, withTarget } from './quantile.ts';
 import { runLoad } from './run-load.ts';
 
 const connections = 20;
@@ -63,7 +63,7 @@ export async function explain(options: Record<string, string | undefined>): Prom
       number,
     ];
     rows.push(
-      [name, beside(`p50 / p95 / p99 ${ms(p50)} / ${ms(p95)} / ${ms(p99)}`, `p99 < ${p99Bar} ms`, p99 < p99Bar)],
+      [name, withTarget(`p50 / p95 / p99 ${ms(p50)} / ${ms(p95)} / ${ms(p99)}`, `p99 < ${p99Bar} ms`, p99 < p99Bar)],
       [
         '  not 200; CPU s per 1,000: webhook-api / PostgreSQL',
         `${report.failed}; ${perThousand.api.toFixed(3)} / ${perThousand.postgres.toFixed(3)}`,

@@ -6,7 +6,7 @@ import { openBenchSystem, readMetric } from './bench-system.ts';
 import { openFlood } from './flood-process.ts';
 import type { Result } from './main.ts';
 import { payload } from './payload.ts';
-import { beside, ms } from './quantile.ts';
+import { ms, withTarget } from './quantile.ts';
 import { openQuiet, quietAccounts } from './quiet.ts';
 import { secret, startReceiver } from './receiver-process.ts';
 
@@ -51,7 +51,7 @@ export async function fairness(options: Record<string, string | undefined>): Pro
   const bare = await measureBareQueue(system.amqpUrl, {
     rate: 50,
     seconds: floodSeconds + tailSeconds,
-    async beside(send) {
+    async otherLoad(send) {
       for (let sent = 0; sent < published; sent += burst)
         await Promise.all(Array.from({ length: burst }, () => send(payload(0))));
     },
@@ -62,12 +62,12 @@ export async function fairness(options: Record<string, string | undefined>): Pro
       ['50 accounts alone, 50 events/s together: p50 / p99', `${ms(alone.p50)} / ${ms(alone.p99)}`],
       ['one account publishes', `${published} events in ${floodSeconds.toFixed(1)} s`],
       ['  the 50 beside it: p50', ms(beside50.p50)],
-      ['  the 50 beside it: p99', beside(ms(beside50.p99), 'under 2 s', beside50.p99 < 2_000)],
+      ['  the 50 beside it: p99', withTarget(ms(beside50.p99), 'under 2 s', beside50.p99 < 2_000)],
       ['    the longest of each second, ms', longestOfEach(50, beside50.latencies).join(' ')],
-      ['  p99 beside / alone', beside(`${ratio.toFixed(1)} ×`, 'under 10 ×', ratio < 10)],
+      ['  p99 beside / alone', withTarget(`${ratio.toFixed(1)} ×`, 'under 10 ×', ratio < 10)],
       ["  p50 / p99 through RabbitMQ's queue alone", `${ms(bare.p50)} / ${ms(bare.p99)}`],
-      ['  of the 50 lost', beside(String(beside50.lost), 'none', beside50.lost === 0)],
-      ['  its events parked beside them, /s', beside(parkRate.toFixed(0), 'at least 3000', parkRate >= 3_000)],
+      ['  of the 50 lost', withTarget(String(beside50.lost), 'none', beside50.lost === 0)],
+      ['  its events parked beside them, /s', withTarget(parkRate.toFixed(0), 'at least 3000', parkRate >= 3_000)],
       ['its limit lifted: delivered of what had piled up', `${after - before} in ${seconds} s`],
       ['  the 50 meanwhile: p50 / p99', `${ms(freed.p50)} / ${ms(freed.p99)}`],
     ],

@@ -6,7 +6,7 @@ import { openBenchSystem } from './bench-system.ts';
 import type { Result } from './main.ts';
 import { offer } from './offer.ts';
 import { payload } from './payload.ts';
-import { beside, ms } from './quantile.ts';
+import { ms, withTarget } from './quantile.ts';
 import { openQuiet, quietAccounts } from './quiet.ts';
 import { secret, startReceiver } from './receiver-process.ts';
 
@@ -33,7 +33,7 @@ export async function hanging(options: Record<string, string | undefined>): Prom
   const bare = await measureBareQueue(system.amqpUrl, {
     rate,
     seconds: 3,
-    beside: (send) => Promise.all(Array.from({ length: waiting }, () => send(payload(0)))),
+    otherLoad: (send) => Promise.all(Array.from({ length: waiting }, () => send(payload(0)))),
   });
   const ratio = meanwhile.p99 / alone.p99;
   return {
@@ -47,8 +47,11 @@ export async function hanging(options: Record<string, string | undefined>): Prom
       ['then, beside a receiver that hangs, deliveries waiting for it', String(waiting)],
       ['  the 20 beside it: p50', ms(meanwhile.p50)],
       ['  the 20 beside it: p99', ms(meanwhile.p99)],
-      ['  p99 beside / alone', beside(`${ratio.toFixed(1)} ×`, 'at most 2 ×', ratio <= 2)],
-      ['  of the 20 lost', beside(String(influx.lost + meanwhile.lost), 'none', influx.lost + meanwhile.lost === 0)],
+      ['  p99 beside / alone', withTarget(`${ratio.toFixed(1)} ×`, 'at most 2 ×', ratio <= 2)],
+      [
+        '  of the 20 lost',
+        withTarget(String(influx.lost + meanwhile.lost), 'none', influx.lost + meanwhile.lost === 0),
+      ],
     ],
     figures: { waiting, rate, alone, influx, bare, meanwhile, ratio },
   };

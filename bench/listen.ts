@@ -10,7 +10,7 @@ import type { Wanted } from './listener-process.ts';
 import type { Result } from './main.ts';
 import { offer } from './offer.ts';
 import { memoryOf } from './processes.ts';
-import { beside, ms, quantile } from './quantile.ts';
+import { ms, quantile, withTarget } from './quantile.ts';
 import type { Report } from './receiver.ts';
 import { type ReceiverProcess, secret, startReceiver } from './receiver-process.ts';
 
@@ -73,12 +73,12 @@ export async function listen(options: Record<string, string | undefined>): Promi
       ['  through a listener, gatepost.v1', shown(byOwn)],
       [
         "what a listener adds, p50: GitHub's protocol",
-        beside(ms(added(byExtension)), '< 15 ms', added(byExtension) < 15),
+        withTarget(ms(added(byExtension)), '< 15 ms', added(byExtension) < 15),
       ],
-      ['  gatepost.v1', beside(ms(added(byOwn)), '< 15 ms', added(byOwn) < 15)],
+      ['  gatepost.v1', withTarget(ms(added(byOwn)), '< 15 ms', added(byOwn) < 15)],
       ['RSS webhook-api: 2 listeners', `${before.nowMb} MB`],
-      [`  ${idleMost + 2} open`, beside(`${open.nowMb} MB`, '< 160 MB', open.nowMb < 160)],
-      ['  the same, after deliveries', beside(`${after.nowMb} MB`, '< 160 MB', after.nowMb < 160)],
+      [`  ${idleMost + 2} open`, withTarget(`${open.nowMb} MB`, '< 160 MB', open.nowMb < 160)],
+      ['  the same, after deliveries', withTarget(`${after.nowMb} MB`, '< 160 MB', after.nowMb < 160)],
       ['  peak', `${after.peakMb} MB`],
       [
         'beside 500, p50: straight / by gatepost.v1',

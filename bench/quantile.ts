@@ -7,5 +7,5 @@ export function quantile(values: number[], share: number): number {
 export const ms = (value: number): string => `${value.toFixed(1)} ms`;
 
 /** A figure beside its target. */
-export const beside = (value: string, bar: string, reached: boolean): string =>
+export const withTarget = (value: string, bar: string, reached: boolean): string =>
   `${value}   ${reached ? '✓' : '✗'} ${bar}`;

@@ -8,7 +8,7 @@ import pg from 'pg';
 import { openBenchSystem } from './bench-system.ts';
 import type { Result } from './main.ts';
 import { offer } from './offer.ts';
-import { beside as judged, ms, quantile } from './quantile.ts';
+import { withTarget as judged, ms, quantile } from './quantile.ts';
 import type { Report } from './receiver.ts';
 import { secret, startReceiver } from './receiver-process.ts';
 

@@ -33,7 +33,7 @@ export async function logIn(issuer: string, person: (typeof people)[number]): Pr
 }
 
 /** One flow with the browser's session. @throws when it fails */
-export async function comeAgain(issuer: string, browser: Browser): Promise<void> {
+export async function signInWithSession(issuer: string, browser: Browser): Promise<void> {
   await exchange(issuer, (await browser.get(ssoPath)).location);
 }
 

@@ -8,7 +8,7 @@ import pg from 'pg';
 import { openBenchSystem, readMetric } from './bench-system.ts';
 import type { Result } from './main.ts';
 import { offer } from './offer.ts';
-import { beside } from './quantile.ts';
+import { withTarget } from './quantile.ts';
 import type { Report } from './receiver.ts';
 import { secret, startReceiver } from './receiver-process.ts';
 
@@ -80,15 +80,15 @@ export async function throttle(options: Record<string, string | undefined>): Pro
       ['offered', `${(limit.rate * 1.2).toFixed(0)}/s, ${total} in all`],
       [
         'most above rate × t + burst in any window, deliveries',
-        beside(excess.toFixed(2), 'none (an arrival jitters by some ms: under 1)', excess < 1),
+        withTarget(excess.toFixed(2), 'none (an arrival jitters by some ms: under 1)', excess < 1),
       ],
       ['  the same by when each was begun, as the log has it', excessBegun.toFixed(2)],
-      ['share of the rate used', beside(`${(used * 100).toFixed(1)} %`, 'at least 98 %', used >= 0.98)],
+      ['share of the rate used', withTarget(`${(used * 100).toFixed(1)} %`, 'at least 98 %', used >= 0.98)],
       ['wait beyond its moment, mean', `${((excessSum / excessCount) * 1_000).toFixed(1)} ms of ${excessCount}`],
       ['limit lifted: the rest delivered', `${received - before} in ${liftedSeconds.toFixed(2)} s`],
-      ['lost', beside(String(total - received), 'none', received === total)],
+      ['lost', withTarget(String(total - received), 'none', received === total)],
       ['parked', `${parked} in ${parkSeconds.toFixed(1)} s`],
-      ['parking, deliveries/s', beside(parkRate.toFixed(0), 'at least 3000', parkRate >= 3_000)],
+      ['parking, deliveries/s', withTarget(parkRate.toFixed(0), 'at least 3000', parkRate >= 3_000)],
     ],
     figures: {
       limit,

@@ -10,7 +10,7 @@ import type { FlowLoad, FlowReport } from './flow-load.ts';
 import { people } from './gate-seed.ts';
 import type { Result } from './main.ts';
 import { memoryOf } from './processes.ts';
-import { beside } from './quantile.ts';
+import { withTarget } from './quantile.ts';
 import { runLoad } from './run-load.ts';
 import { keepForm, keepPath, logIn, refreshForm } from './sso.ts';
 
@@ -40,7 +40,7 @@ export async function tokensSoak(options: Record<string, string | undefined>): P
       `${flows.toLocaleString('en')} / ${failed}`,
     ],
     ['  rows and MB when the load ends', shown(full)],
-    ['  rows and MB when all has expired', beside(shown(after), `${empty.rows} rows`, after.rows <= empty.rows)],
+    ['  rows and MB when all has expired', withTarget(shown(after), `${empty.rows} rows`, after.rows <= empty.rows)],
   ];
   return {
     rows: [
@@ -53,7 +53,7 @@ export async function tokensSoak(options: Record<string, string | undefined>): P
       ...rowsOf('second load', second),
       [
         'size after the second load / after the first',
-        beside(growth.toFixed(2), `≤ ${bars.growth}`, growth <= bars.growth),
+        withTarget(growth.toFixed(2), `≤ ${bars.growth}`, growth <= bars.growth),
       ],
       ['RSS gate, peak / now', `${memory.peakMb} / ${memory.nowMb} MB`],
     ],

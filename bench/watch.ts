@@ -6,7 +6,7 @@ import { openBenchSystem } from './bench-system.ts';
 import type { Result } from './main.ts';
 import { offer } from './offer.ts';
 import { cpuSeconds, memoryOf } from './processes.ts';
-import { beside, ms, quantile } from './quantile.ts';
+import { ms, quantile, withTarget } from './quantile.ts';
 import { secret, startReceiver } from './receiver-process.ts';
 
 const streams = 500;
@@ -59,8 +59,8 @@ export async function watch(options: Record<string, string | undefined>): Promis
   return {
     rows: [
       ['RSS webhook-api: no stream', `${before.nowMb} MB`],
-      [`  ${streams} open`, beside(`${idle.nowMb} MB`, '< 160 MB', idle.nowMb < 160)],
-      [`  the same, after ${rate}/s`, beside(`${busy.nowMb} MB`, '< 160 MB', busy.nowMb < 160)],
+      [`  ${streams} open`, withTarget(`${idle.nowMb} MB`, '< 160 MB', idle.nowMb < 160)],
+      [`  the same, after ${rate}/s`, withTarget(`${busy.nowMb} MB`, '< 160 MB', busy.nowMb < 160)],
       ['  peak', `${busy.peakMb} MB`],
       ['CPU webhook-api: nothing delivered', share(idle.cpu)],
       [`  ${rate}/s, each to ${streams / accounts} streams`, share(busy.cpu)],
