@@ -79,12 +79,12 @@ export async function runChaos(context: Context, options: ChaosOptions): Promise
   });
   const struckAll = new AbortController();
   let latest = 0;
-  const goesOn = async () => {
+  const isWorking = async () => {
     const before = latest;
     return (await waitFor(() => record.latest() > before || undefined, goOnMs, signal)) !== undefined;
   };
   const onStrike = (name: string, text: string) => say.about(name, text);
-  const strikes = { random, isOver, goesOn, onStrike, signal };
+  const strikes = { random, isOver, isWorking, onStrike, signal };
   const [struck, published] = await orStopped(
     signal,
     Promise.all([

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { strikeInTurn } from './faults.ts';
 
-const rest = { random: () => 0, isOver: () => false, goesOn: async () => true, onStrike() {} };
+const rest = { random: () => 0, isOver: () => false, isWorking: async () => true, onStrike() {} };
 
 test('stopping the faults does not wait for those that have not begun', async () => {
   const stop = new AbortController();

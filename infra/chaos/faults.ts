@@ -118,7 +118,7 @@ export async function strikeInTurn(
   {
     random,
     isOver,
-    goesOn,
+    isWorking,
     onStrike,
     signal,
   }: {
@@ -126,7 +126,7 @@ export async function strikeInTurn(
     isOver: () => boolean;
     signal: AbortSignal;
     /** Whether an event published from now on is delivered within a minute. */
-    goesOn: () => Promise<boolean>;
+    isWorking: () => Promise<boolean>;
     onStrike: (name: string, text: string) => void;
   },
 ): Promise<Struck[]> {
@@ -141,7 +141,7 @@ export async function strikeInTurn(
       const from = performance.now();
       await fault.strike();
       await pause(fault.down);
-      const stood = fault.hasOthers === true && !(await goesOn());
+      const stood = fault.hasOthers === true && !(await isWorking());
       await fault.repair();
       const seconds = (performance.now() - from) / 1_000;
       onStrike(fault.name, `away for ${seconds.toFixed(1)} s`);
