@@ -53,7 +53,7 @@ export type DeliveryJob = {
 };
 
 /** The fields that identify a delivery in every log line. */
-export function namedJob(job: DeliveryJob): Record<string, unknown> {
+export function jobFields(job: DeliveryJob): Record<string, unknown> {
   return {
     'delivery.id': job.deliveryId,
     'event.guid': job.guid,

@@ -16,13 +16,13 @@ const progress = watchProgress({
   stages: [
     {
       name: 'parking',
-      moved: () => parking.moved,
-      async waits() {
+      completed: () => parking.moved,
+      async hasWork() {
         if (!parking.canTell) throw new Error('away');
         return parking.waiting > 0;
       },
     },
-    { name: 'attempts', waits: () => parking.waiting > 0, moved: () => parking.moved, patienceMs: 600_000 },
+    { name: 'attempts', hasWork: () => parking.waiting > 0, completed: () => parking.moved, patienceMs: 600_000 },
   ],
 });
 const ops = await openOps({ host: '127.0.0.1', port: 0, registry, log, ready: { progress: progress.check } });

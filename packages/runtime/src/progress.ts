@@ -8,9 +8,9 @@ import { Gauge, type Registry } from './metrics.ts';
 export type Stage = {
   name: string;
   /** Whether work is waiting. Rejects while that is unknown. */
-  waits(): boolean | Promise<boolean>;
+  hasWork(): boolean | Promise<boolean>;
   /** Counts the work done; only grows. */
-  moved(): number;
+  completed(): number;
   /** How long a stage may stand still. Default 60,000. */
   patienceMs?: number;
 };
@@ -39,20 +39,20 @@ export function watchProgress(options: {
   const { log } = options;
   const now = options.now ?? (() => performance.now());
   const stages = options.stages.map(
-    (stage): Watched => ({ ...stage, lastMoved: stage.moved(), stillSince: undefined, isStalled: false }),
+    (stage): Watched => ({ ...stage, lastMoved: stage.completed(), stillSince: undefined, isStalled: false }),
   );
   const stillMs = (stage: Watched) =>
-    stage.stillSince === undefined || stage.moved() !== stage.lastMoved ? 0 : now() - stage.stillSince;
+    stage.stillSince === undefined || stage.completed() !== stage.lastMoved ? 0 : now() - stage.stillSince;
   const isStalled = (stage: Watched) => stillMs(stage) >= (stage.patienceMs ?? defaultPatienceMs);
 
   const lookAt = async (stage: Watched) => {
     let waits: boolean;
     try {
-      waits = await stage.waits();
+      waits = await stage.hasWork();
     } catch {
       return; // what it asks is away, which other checks report
     }
-    const moved = stage.moved();
+    const moved = stage.completed();
     if (!waits) stage.stillSince = undefined;
     else if (moved !== stage.lastMoved) stage.stillSince = now();
     else stage.stillSince ??= now();

@@ -4,7 +4,7 @@ import { inTransaction } from '@gatepost/runtime/transaction';
 import type { PoolClient, QueryConfig } from 'pg';
 import type { Pool } from './pool.ts';
 import { countIncoming } from './stats.ts';
-import { isGone } from './takers.ts';
+import { isDeadTaker } from './takers.ts';
 
 export type NewEvent = {
   key: string;
@@ -254,7 +254,7 @@ export async function claimUnrouted(
                                      AND routed_at IS NULL
                                      AND CASE WHEN taken_by IS NULL THEN true
                                               WHEN taken_by = $3 THEN key <> ALL ($4::uuid[])
-                                              ELSE ${isGone('taken_by')} END
+                                              ELSE ${isDeadTaker('taken_by')} END
                                      FOR UPDATE SKIP LOCKED) e)
            UPDATE events e SET routed_at = now() FROM unrouted u
             WHERE e.key = u.key AND e.received_on = u.received_on RETURNING e.key`,

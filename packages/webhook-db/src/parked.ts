@@ -8,10 +8,10 @@ type Queryable = Pick<Pool, 'query'>;
 
 /** SQL, worded like the two indexes: a row waits for its account's limit, or for its time. */
 export const waits = "published_at IS NULL AND due_at = 'infinity'";
-export const isTimed = "published_at IS NULL AND due_at < 'infinity'";
+export const hasDueTime = "published_at IS NULL AND due_at < 'infinity'";
 
 /** SQL, worded like the index by event: all rows except first attempts waiting for their limit, whose ids are in the event's row. */
-export const isLater = `(reason <> 'throttle' OR job LIKE '%"redelivery":true%')`;
+export const isFollowUp = `(reason <> 'throttle' OR job LIKE '%"redelivery":true%')`;
 
 /** A row to be parked. */
 export type ParkedRow = {
@@ -89,7 +89,7 @@ export async function unpark(db: Queryable, deliveryIds: readonly (number | stri
 
 const claimDueText = `
   WITH due AS MATERIALIZED (
-    SELECT delivery_id FROM parked WHERE ${isTimed} AND due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED
+    SELECT delivery_id FROM parked WHERE ${hasDueTime} AND due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED
   )
   UPDATE parked p SET published_at = now() FROM due WHERE p.delivery_id = due.delivery_id
   RETURNING p.delivery_id, p.account_id, p.reason, p.job, ${payloadOfRow('$2')},

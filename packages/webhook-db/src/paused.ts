@@ -13,7 +13,7 @@ export const isHeld = "published_at = 'infinity'";
 export const hookOfJob = `substring(p.job from '"hookId":(\\d{1,9})[,}]')::integer`;
 
 /** Holds up to `most` deliveries of the account, or of one of its hooks, that wait for the limit. @returns how many */
-export async function hold(
+export async function holdDeliveries(
   db: Queryable,
   { accountId, hookId = null }: { accountId: number; hookId?: number | null },
   most: number,
@@ -28,7 +28,7 @@ export async function hold(
 }
 
 /** Releases up to `most` deliveries held although neither account nor hook is paused, earliest first; they wait for the limit. @returns how many */
-export async function letGo(db: Queryable, accountId: number, most: number): Promise<number> {
+export async function releaseHeld(db: Queryable, accountId: number, most: number): Promise<number> {
   const { rowCount: pausedHooks } = await db.query(
     'SELECT FROM hooks WHERE account_id = $1 AND paused_at IS NOT NULL LIMIT 1',
     [accountId],
@@ -66,7 +66,7 @@ const ofSomeHooks = `
   )`;
 
 /** Accounts that are not paused but have held rows, because a hook is paused or by mistake. One index lookup per account. */
-export async function findResting(db: Queryable): Promise<number[]> {
+export async function findAccountsWithHeld(db: Queryable): Promise<number[]> {
   const { rows } = await db.query<{ id: number }>(`
     WITH RECURSIVE held AS (
       (SELECT account_id FROM parked WHERE ${isHeld} ORDER BY account_id LIMIT 1)

@@ -4,9 +4,9 @@
  * (docs/decisions/0418-numbers-and-replays.md).
  */
 import type { PoolClient } from 'pg';
-import { ownSource } from './asked.ts';
 import { payloadOfRow, type Row } from './parked.ts';
 import type { Pool } from './pool.ts';
+import { ownSource } from './requested.ts';
 
 type Queryable = Pick<Pool, 'query'>;
 
@@ -85,34 +85,34 @@ const rowsMax = 2_000;
 // In these texts `{name}` stands for the replay's value of that name.
 
 /** SQL: a redirect does not count as success, since nobody follows it. */
-const isGood = (row: string) => `${row}.status_code BETWEEN 200 AND 299`;
+const isSuccess = (row: string) => `${row}.status_code BETWEEN 200 AND 299`;
 
 /** SQL: whether any delivery but the first attempt succeeded, using the index of such deliveries. */
-const deliveredWell = (guid: string) => `
+const laterSuccess = (guid: string) => `
   SELECT FROM deliveries a
-   WHERE a.guid = ${guid} AND (a.attempt > 1 OR a.redelivery) AND a.hook_id = {hook_id} AND ${isGood('a')}`;
+   WHERE a.guid = ${guid} AND (a.attempt > 1 OR a.redelivery) AND a.hook_id = {hook_id} AND ${isSuccess('a')}`;
 
 const isInDays = (day: string) =>
   `${day} BETWEEN ({since}::timestamptz AT TIME ZONE 'UTC')::date AND ({until}::timestamptz AT TIME ZONE 'UTC')::date`;
 
 /** One way to search: the next rows `d` in order, the condition for wanted ones, and the columns read from these. */
-type Look = { part: string; order: string; last: string; cursor: string; meant: string; columns: string };
+type SearchPlan = { part: string; order: string; last: string; cursor: string; condition: string; columns: string };
 
-const inLog = (also = ''): Look => ({
+const searchLog = (also = ''): SearchPlan => ({
   part: `SELECT * FROM deliveries d
           WHERE d.hook_id = {hook_id} AND d.id > {after_id} AND ${isInDays('d.delivered_on')} ORDER BY d.id LIMIT ${rowsMax}`,
   order: 'd.id',
   last: 'd.id DESC',
   cursor: `d.id AS after_id, '-infinity' AS after_at, '00000000-0000-0000-0000-000000000000' AS after_key`,
-  meant: `JOIN events e ON e.key = d.event_key AND e.received_on = d.event_on
+  condition: `JOIN events e ON e.key = d.event_key AND e.received_on = d.event_on
          WHERE d.attempt = 1 AND NOT d.redelivery AND d.event <> 'ping' AND e.source <> '${ownSource}' AND d.delivered_at BETWEEN {since} AND {until}
            AND ({events}::text[] IS NULL OR d.event = ANY ({events})) AND e.payload IS NOT NULL ${also}`,
   columns: 'd.guid, d.event, d.action, d.event_key, d.event_on::text, d.repository_id, e.occurred_at, d.sequence',
 });
 
-const looks: Record<ReplayStatus, Look> = {
-  all: inLog(),
-  failure: inLog(`AND NOT ${isGood('d')} AND NOT EXISTS (${deliveredWell('d.guid')})`),
+const searchPlans: Record<ReplayStatus, SearchPlan> = {
+  all: searchLog(),
+  failure: searchLog(`AND NOT ${isSuccess('d')} AND NOT EXISTS (${laterSuccess('d.guid')})`),
   missed: {
     part: `SELECT * FROM events d
             WHERE d.account_id = {account_id} AND (d.received_at, d.key) > ({after_at}::timestamptz, {after_key}::uuid)
@@ -121,10 +121,10 @@ const looks: Record<ReplayStatus, Look> = {
     order: 'd.received_at, d.key',
     last: 'd.received_at DESC, d.key DESC',
     cursor: '0 AS after_id, d.received_at::text AS after_at, d.key AS after_key',
-    meant: `WHERE ({repository_id}::integer IS NULL OR d.repository_id = {repository_id}) AND ({events}::text[] IS NULL OR d.type = ANY ({events}))
+    condition: `WHERE ({repository_id}::integer IS NULL OR d.repository_id = {repository_id}) AND ({events}::text[] IS NULL OR d.type = ANY ({events}))
               AND ('*' = ANY ({hook_events}::text[]) OR d.type = ANY ({hook_events})) AND d.type <> 'ping' AND d.source <> '${ownSource}'
               AND (d.unmatched IS NULL OR d.unmatched = 'no_hook') AND d.payload IS NOT NULL AND {hook_id} <> ALL (d.hook_ids)
-              AND NOT EXISTS (${deliveredWell('d.guid')})`,
+              AND NOT EXISTS (${laterSuccess('d.guid')})`,
     // A number given by an earlier replay is kept.
     columns: `d.guid, d.type AS event, d.action, d.key AS event_key, d.received_on::text AS event_on, d.repository_id, d.occurred_at,
               (SELECT a.sequence FROM deliveries a
@@ -137,14 +137,14 @@ export async function countNext(
   client: PoolClient,
   replay: Replay,
 ): Promise<{ count: number; to: Cursor; isEnd: boolean }> {
-  const { part, meant } = looks[replay.status];
+  const { part, condition } = searchPlans[replay.status];
   const { rows } = await ask<{ count: number }>(
     client,
     `count ${replay.status}`,
-    `SELECT count(*)::integer AS count FROM (${part}) d ${meant}`,
+    `SELECT count(*)::integer AS count FROM (${part}) d ${condition}`,
     replay,
   );
-  return { count: rows[0]!.count, ...(await lookOver(client, replay)) };
+  return { count: rows[0]!.count, ...(await findPosition(client, replay)) };
 }
 
 /** Up to `most` of the wanted rows among the next ones, in order. */
@@ -153,20 +153,20 @@ export async function findNext(
   replay: Replay,
   most: number,
 ): Promise<{ found: Replayed[]; to: Cursor; isEnd: boolean }> {
-  const { part, meant, order, cursor, columns } = looks[replay.status];
+  const { part, condition, order, cursor, columns } = searchPlans[replay.status];
   const { rows: found } = await ask<Replayed>(
     client,
     `find ${replay.status}`,
-    `SELECT ${cursor}, ${columns} FROM (${part}) d ${meant} ORDER BY ${order} LIMIT {most}`,
+    `SELECT ${cursor}, ${columns} FROM (${part}) d ${condition} ORDER BY ${order} LIMIT {most}`,
     { ...replay, most },
   );
   if (found.length === most) return { found, to: found.at(-1)!, isEnd: false };
-  return { found, ...(await lookOver(client, replay)) };
+  return { found, ...(await findPosition(client, replay)) };
 }
 
 /** How far one step looks, and whether that was the end. */
-async function lookOver(client: PoolClient, replay: Replay): Promise<{ to: Cursor; isEnd: boolean }> {
-  const { part, cursor, last } = looks[replay.status];
+async function findPosition(client: PoolClient, replay: Replay): Promise<{ to: Cursor; isEnd: boolean }> {
+  const { part, cursor, last } = searchPlans[replay.status];
   const { rows } = await ask<Cursor & { looked: number }>(
     client,
     `look over ${replay.status}`,

@@ -19,7 +19,7 @@ export type Taker = AsyncDisposable & {
 const namespace = 1_952_540_011;
 
 /** SQL: whether that taker is dead. No other transaction finds it dead until this one ends. */
-export const isGone = (id: string): string => `pg_try_advisory_xact_lock(${namespace}, ${id})`;
+export const isDeadTaker = (id: string): string => `pg_try_advisory_xact_lock(${namespace}, ${id})`;
 
 /** How many dispatchers are alive. */
 export async function countTakers(db: Pick<pg.Pool, 'query'>): Promise<number> {
@@ -33,9 +33,9 @@ export async function countTakers(db: Pick<pg.Pool, 'query'>): Promise<number> {
 
 /** A hanging process loses its lock after this time. It may not notice at once, so it counts the lock as lost somewhat earlier. */
 const idleMaxMs = 15_000;
-const unheardMaxMs = 12_000;
-const showEveryMs = 4_000;
-const againMs = 500;
+const heartbeatMaxMs = 12_000;
+const heartbeatEveryMs = 4_000;
+const reconnectAfterMs = 500;
 
 /** Rejects when the first connection cannot be made; after that it reconnects every half second. */
 export async function openTaker(options: {
@@ -60,13 +60,13 @@ export async function openTaker(options: {
     client.end().catch(() => {}); // it may be gone
     if (closed) return;
     options.onLost?.();
-    timer = setTimeout(connectAgain, againMs);
+    timer = setTimeout(connectAgain, reconnectAfterMs);
   };
-  const show = async (client: pg.Client) => {
+  const heartbeat = async (client: pg.Client) => {
     try {
       await client.query('SELECT 1');
       heardAt = now();
-      if (held === client) timer = setTimeout(() => show(client), showEveryMs).unref();
+      if (held === client) timer = setTimeout(() => heartbeat(client), heartbeatEveryMs).unref();
     } catch {
       lose(client);
     }
@@ -77,18 +77,18 @@ export async function openTaker(options: {
     held = client;
     heardAt = now();
     connections += 1;
-    timer = setTimeout(() => show(client), showEveryMs).unref();
+    timer = setTimeout(() => heartbeat(client), heartbeatEveryMs).unref();
   };
   const connectAgain = () => {
     connect().catch(() => {
-      if (!closed) timer = setTimeout(connectAgain, againMs);
+      if (!closed) timer = setTimeout(connectAgain, reconnectAfterMs);
     });
   };
 
   await connect();
   return {
     id,
-    heldBy: () => (held === undefined || now() - heardAt > unheardMaxMs ? undefined : connections),
+    heldBy: () => (held === undefined || now() - heardAt > heartbeatMaxMs ? undefined : connections),
     async [Symbol.asyncDispose]() {
       closed = true;
       clearTimeout(timer);
@@ -110,7 +110,7 @@ async function connectHolding(
     application_name: name,
     keepAlive: true,
     connectionTimeoutMillis: 3_000,
-    query_timeout: showEveryMs,
+    query_timeout: heartbeatEveryMs,
   });
   client.on('error', () => onLost(client));
   client.on('end', () => onLost(client));

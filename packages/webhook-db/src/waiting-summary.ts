@@ -2,7 +2,7 @@
  * How much waits, why and since when: counted by one dispatcher for all, from indexes alone. With a million rows that takes some tenths of a
  * second; however long it takes, it uses at most a fiftieth of the time.
  */
-import { isTimed, waits } from './parked.ts';
+import { hasDueTime, waits } from './parked.ts';
 import type { Pool } from './pool.ts';
 import { noteWaiting } from './stats.ts';
 
@@ -30,7 +30,7 @@ const countText = `
     SELECT account_id, count(*) AS n, min(delivery_id) AS first FROM parked WHERE ${waits} GROUP BY account_id
   ), noted AS (${noteWaiting('waiting')}
   ), timed AS MATERIALIZED (
-    SELECT reason, count(*) AS n, min(delivery_id) AS first FROM parked WHERE ${isTimed} GROUP BY reason
+    SELECT reason, count(*) AS n, min(delivery_id) AS first FROM parked WHERE ${hasDueTime} GROUP BY reason
   ), reasons AS (
     SELECT 'throttled' AS reason, coalesce(sum(n), 0) AS n, min(first) AS first FROM waiting
     UNION ALL

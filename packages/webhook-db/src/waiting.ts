@@ -97,7 +97,7 @@ export async function claimWaiting(
 }
 
 /** Makes claimed rows wait for their account's limit (again), with these jobs. */
-export async function letWait(client: Pick<Pool, 'query'>, rows: Row[]): Promise<void> {
+export async function returnToWaiting(client: Pick<Pool, 'query'>, rows: Row[]): Promise<void> {
   if (rows.length === 0) return;
   await client.query({
     name: 'let wait',

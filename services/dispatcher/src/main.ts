@@ -30,7 +30,7 @@ import { makeForward } from './delivering/forward.ts';
 import { makeInbox } from './delivering/inbox.ts';
 import { makePayloads } from './delivering/payloads.ts';
 import { makePost } from './delivering/post.ts';
-import { type Failing, makeFailing } from './failing.ts';
+import { type FailingHooks, makeFailingHooks } from './failing-hooks.ts';
 import { makeBackpressure } from './fairness/backpressure.ts';
 import { makeAdmit } from './limit/admit.ts';
 import { openThrottle } from './limit/throttle.ts';
@@ -41,7 +41,7 @@ import { openReplays } from './parked/replay.ts';
 import { openRescue } from './parked/rescue.ts';
 import { watchWaiting } from './parked/watch.ts';
 import { keepPartitions } from './partitions.ts';
-import { type Moved, makeMoved, watchDispatcher } from './progress.ts';
+import { makeWorkCounts, type WorkCounts, watchDispatcher } from './progress.ts';
 import { lengthOfShards, watchQueues } from './queues.ts';
 import { makeEnqueue } from './routing/enqueue.ts';
 import { openLargeEvents } from './routing/large-events.ts';
@@ -69,12 +69,24 @@ await run(service, variables, async ({ env, log, stack }) => {
     parked: logOfModule(log, 'parked'),
   };
   const registry = openMetrics();
-  const failing = makeFailing();
+  const failing = makeFailingHooks();
   const metrics = makeMetrics(logs, registry, failing);
   const giveUp = new AbortController();
   const persist = makePersist({ log: logs.stores, giveUp: giveUp.signal, troubleOf });
   const producers = env.PRODUCERS_FILE ? parseProducers(readFileSync(env.PRODUCERS_FILE, 'utf8')) : anyProducer;
-  const common = { env, log, logs, stack, registry, failing, metrics, giveUp, persist, producers, moved: makeMoved() };
+  const common = {
+    env,
+    log,
+    logs,
+    stack,
+    registry,
+    failing,
+    metrics,
+    giveUp,
+    persist,
+    producers,
+    workCounts: makeWorkCounts(),
+  };
 
   const stores = await openStores(common);
   const broker = await openBroker(common);
@@ -103,12 +115,12 @@ type Common = {
   logs: Record<'stores' | 'limit' | 'routing' | 'delivering' | 'parked', Log>;
   stack: AsyncDisposableStack;
   registry: Registry;
-  failing: Failing;
+  failing: FailingHooks;
   metrics: Metrics;
   giveUp: AbortController;
   persist: Persist;
   producers: Producers;
-  moved: Moved;
+  workCounts: WorkCounts;
 };
 
 /** PostgreSQL and Redis, and what is built on them. */
@@ -158,7 +170,7 @@ async function openBroker({ env, logs, stack, registry }: Common) {
 type Broker = Awaited<ReturnType<typeof openBroker>>;
 
 async function openDelivering(common: Common, stores: Stores, { broker, publisher, shards }: Broker) {
-  const { env, logs, stack, metrics, giveUp, persist, moved } = common;
+  const { env, logs, stack, metrics, giveUp, persist, workCounts } = common;
   const { pool, databaseUrl, isPooled, directUrl, throttle, limitOf, accounts } = stores;
   const post = stack.use(
     makePost({
@@ -193,7 +205,7 @@ async function openDelivering(common: Common, stores: Stores, { broker, publishe
     admit,
     settle,
     persist,
-    moved,
+    workCounts,
     metrics,
     log: logs.delivering,
     userAgent: env.DELIVERY_USER_AGENT,
@@ -237,7 +249,7 @@ function openParked(
   broker: Broker,
   { enqueue, inbox, route }: Delivering & { route: Route },
 ): void {
-  const { env, logs, stack, registry, metrics, moved } = common;
+  const { env, logs, stack, registry, metrics, workCounts } = common;
   const { pool } = stores;
   const { publisher, eventsWaiting, jobsWaiting } = broker;
   const isBehind = () => inbox.heldUp() > env.DELIVERY_CONCURRENCY / 2;
@@ -255,18 +267,18 @@ function openParked(
       isBehind,
       hasRoom: () => inbox.waiting() < env.DELIVERY_CONCURRENCY / 2,
       metrics,
-      moved,
+      workCounts,
       log: logs.parked,
     }),
   );
   const isBusy = () => isBehind() || route.waiting() > eventsWaitingMax;
-  stack.use(openReplays({ ...stores, enqueue, isBusy, moved, log: logs.parked }));
+  stack.use(openReplays({ ...stores, enqueue, isBusy, workCounts, log: logs.parked }));
   stack.use(openRescue({ pool, jobsWaiting, afterMs: env.RESCUE_AFTER_SECONDS * 1000, log: logs.parked }));
 }
 
 /** What operators and the process supervisor see. */
 async function openOperations(
-  { env, log, stack, registry, failing, moved }: Common,
+  { env, log, stack, registry, failing, workCounts }: Common,
   { pool, waiting, accounts }: Stores,
   {
     publisher,
@@ -279,7 +291,7 @@ async function openOperations(
 ): Promise<void> {
   const { DELIVERY_TIMEOUT_MS: deliveryTimeoutMs } = env;
   const waits = { eventsWaiting, jobsWaiting, deliveryTimeoutMs };
-  const progress = stack.use(watchDispatcher({ moved, routes, inbox, ...waits, registry, log }));
+  const progress = stack.use(watchDispatcher({ workCounts, routes, inbox, ...waits, registry, log }));
   const ops = stack.use(
     await openOps({
       host: env.HOST,

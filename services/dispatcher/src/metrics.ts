@@ -2,13 +2,13 @@
 
 import type { Incoming } from '@gatepost/amqp/consumer';
 import { type DeadReason, deadReasons } from '@gatepost/contracts/dead-reason';
-import { type DeliveryJob, namedJob } from '@gatepost/contracts/delivery-job';
+import { type DeliveryJob, jobFields } from '@gatepost/contracts/delivery-job';
 import type { Log } from '@gatepost/runtime/log';
 import { Counter, Gauge, Histogram, type Registry } from '@gatepost/runtime/metrics';
 import type { Hook } from './accounts.ts';
 import type { Outcome } from './delivering/classify.ts';
-import type { Failing } from './failing.ts';
-import { namedMessage } from './named.ts';
+import type { FailingHooks } from './failing-hooks.ts';
+import { messageFields } from './log-fields.ts';
 import { type Parking, untilReleased } from './parked/park.ts';
 import { type UnmatchedReason, unmatchedReasons } from './routing/match.ts';
 
@@ -44,7 +44,7 @@ export type Metrics = {
 
 type Logs = Record<'routing' | 'delivering', Log>;
 
-export function makeMetrics(logs: Logs, registry: Registry, failing: Pick<Failing, 'note'>): Metrics {
+export function makeMetrics(logs: Logs, registry: Registry, failing: Pick<FailingHooks, 'note'>): Metrics {
   const log = logs.delivering;
   const shown = openShown(registry);
   const delivered = shown.deliveries.labels('delivered', 'ok');
@@ -59,7 +59,7 @@ export function makeMetrics(logs: Logs, registry: Registry, failing: Pick<Failin
     eventDead(reason, detail, message) {
       shown.events.inc({ result: 'dead' });
       shown.deadLetters.inc({ reason });
-      logs.routing.warn({ reason, detail, ...namedMessage(message) }, 'moved a message to the dead letters');
+      logs.routing.warn({ reason, detail, ...messageFields(message) }, 'moved a message to the dead letters');
     },
     attemptStarted(job) {
       shown.inFlight.inc();
@@ -74,23 +74,23 @@ export function makeMetrics(logs: Logs, registry: Registry, failing: Pick<Failin
       if (outcome.kind === 'delivered') {
         delivered.inc();
         if (log.isLevelEnabled('debug'))
-          log.debug({ ...namedJob(job), status_code: outcome.statusCode, duration_ms: durationMs }, 'delivered');
+          log.debug({ ...jobFields(job), status_code: outcome.statusCode, duration_ms: durationMs }, 'delivered');
         return;
       }
       shown.deliveries.inc({ outcome: 'failed', reason: outcome.reason });
       failing.note(job, hook, outcome);
-      log.info({ ...namedJob(job), ...failed(outcome, durationMs, retryDueMs) }, 'delivery failed');
+      log.info({ ...jobFields(job), ...failed(outcome, durationMs, retryDueMs) }, 'delivery failed');
     },
     attemptPostponed(job, cause) {
       shown.inFlight.dec();
       shown.deliveries.inc({ outcome: 'postponed', reason: 'ours' });
-      log.warn({ ...namedJob(job), cause }, 'could not make an attempt for want of our own resources, trying again');
+      log.warn({ ...jobFields(job), cause }, 'could not make an attempt for want of our own resources, trying again');
     },
     attemptTurnedAway: () => shown.inFlight.dec(),
     deliveryWaits({ job, reason, dueMs }) {
       if (log.isLevelEnabled('debug'))
         log.debug(
-          { ...namedJob(job), reason, ...(dueMs !== untilReleased && { due_at: new Date(dueMs).toISOString() }) },
+          { ...jobFields(job), reason, ...(dueMs !== untilReleased && { due_at: new Date(dueMs).toISOString() }) },
           'delivery waits',
         );
     },
@@ -98,7 +98,7 @@ export function makeMetrics(logs: Logs, registry: Registry, failing: Pick<Failin
     throttled: (count) => shown.throttled.inc(count),
     deliveryCancelled(job, reason) {
       shown.deliveries.inc({ outcome: 'cancelled', reason });
-      log.info({ ...namedJob(job), reason }, 'delivery cancelled');
+      log.info({ ...jobFields(job), reason }, 'delivery cancelled');
     },
   };
 }

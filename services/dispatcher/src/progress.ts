@@ -6,7 +6,7 @@ import type { Inbox } from './delivering/inbox.ts';
 import type { Route } from './routing/route.ts';
 
 /** Counts what each stage has done. */
-export type Moved = {
+export type WorkCounts = {
   /** Events routed, or messages found not to be events. */
   events: number;
   /** Delivery jobs settled, whatever the result. */
@@ -17,10 +17,10 @@ export type Moved = {
   pumped: number;
 };
 
-export const makeMoved = (): Moved => ({ events: 0, jobs: 0, parked: 0, recorded: 0, pumped: 0 });
+export const makeWorkCounts = (): WorkCounts => ({ events: 0, jobs: 0, parked: 0, recorded: 0, pumped: 0 });
 
 export function watchDispatcher(options: {
-  moved: Moved;
+  workCounts: WorkCounts;
   routes: readonly Route[];
   inbox: Inbox;
   eventsWaiting: () => Promise<number>;
@@ -29,7 +29,7 @@ export function watchDispatcher(options: {
   registry: Registry;
   log: Log;
 }): Progress {
-  const { moved, routes, inbox, eventsWaiting, jobsWaiting, registry, log } = options;
+  const { workCounts, routes, inbox, eventsWaiting, jobsWaiting, registry, log } = options;
   return watchProgress({
     metric: 'dispatcher_stalled_seconds',
     registry,
@@ -37,19 +37,19 @@ export function watchDispatcher(options: {
     stages: [
       {
         name: 'events',
-        waits: async () => routes.some((route) => route.routing() > 0) || (await eventsWaiting()) > 0,
-        moved: () => moved.events,
+        hasWork: async () => routes.some((route) => route.routing() > 0) || (await eventsWaiting()) > 0,
+        completed: () => workCounts.events,
       },
       {
         name: 'deliveries',
-        waits: async () => inbox.inHand().jobs > 0 || (await jobsWaiting()) > 0,
-        moved: () => moved.jobs,
+        hasWork: async () => inbox.inHand().jobs > 0 || (await jobsWaiting()) > 0,
+        completed: () => workCounts.jobs,
         // Everything in hand may be attempts at hanging receivers.
         patienceMs: 60_000 + options.deliveryTimeoutMs,
       },
-      { name: 'parking', waits: () => inbox.inHand().parking, moved: () => moved.parked },
-      { name: 'recording', waits: () => inbox.inHand().recording, moved: () => moved.recorded },
-      { name: 'pump', waits: () => true, moved: () => moved.pumped },
+      { name: 'parking', hasWork: () => inbox.inHand().parking, completed: () => workCounts.parked },
+      { name: 'recording', hasWork: () => inbox.inHand().recording, completed: () => workCounts.recorded },
+      { name: 'pump', hasWork: () => true, completed: () => workCounts.pumped },
     ],
   });
 }

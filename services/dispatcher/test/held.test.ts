@@ -35,7 +35,7 @@ afterAll(async () => {
 });
 
 /** A RabbitMQ that lets no delivery job through until it is told to. */
-async function openSlow(): Promise<Relay & { letGo(): void; heldJobs(): number }> {
+async function openSlow(): Promise<Relay & { release(): void; heldJobs(): number }> {
   let isHolding = true;
   const held: (() => void)[] = [];
   const relay = await openRelay(world.amqpUrl, (client, server) => {
@@ -49,7 +49,7 @@ async function openSlow(): Promise<Relay & { letGo(): void; heldJobs(): number }
   });
   return Object.assign(relay, {
     heldJobs: () => held.length,
-    letGo() {
+    release() {
       isHolding = false;
       for (const go of held.splice(0)) go();
     },
@@ -78,13 +78,13 @@ async function takeAll(guid: string, count: number): Promise<{ messages: Incomin
 
 /** One dispatcher routes the event and cannot publish its jobs; another has been given copies of the event. */
 const betweenTwo = (slow: Awaited<ReturnType<typeof openSlow>>) =>
-  about('acme/widgets', { AMQP_URL: slow.url }, () => slow.heldJobs() > 0);
+  openTwoDispatchers('acme/widgets', { AMQP_URL: slow.url }, () => slow.heldJobs() > 0);
 
-/** One dispatcher is about the event, `isAbout` it; another has been given copies of the event. */
-async function about(
+/** One dispatcher has begun with the event (`hasBegun`); another has been given copies of the event. */
+async function openTwoDispatchers(
   subject: string,
   env: Record<string, string>,
-  isAbout: (guid: string) => boolean,
+  hasBegun: (guid: string) => boolean,
 ): Promise<{ guid: string; both: Dispatcher[] }> {
   const guid = randomUUID();
   for (let count = 0; count < copies; count += 1) await world.publish({ id: guid, subject });
@@ -92,7 +92,7 @@ async function about(
   const [one, ...others] = taken.messages;
   one!.giveBack();
   const first = await world.start(env);
-  await until('it is about the event', () => isAbout(guid));
+  await until('it is about the event', () => hasBegun(guid));
   const second = await world.start();
   for (const message of others) message.giveBack();
   // Each dispatcher gets some of the copies, and some of these behind them.
@@ -116,7 +116,7 @@ test('copies of an event make one delivery per hook while another dispatcher is 
   await using slow = await openSlow();
   const { guid, both } = await betweenTwo(slow);
   expect(requests(guid)).toBe(0);
-  slow.letGo();
+  slow.release();
   await world.deliveries(guid, 2);
   await until('every message is settled', queueIsEmpty);
   for (const dispatcher of both) expect(await dispatcher.stop()).toBe(0);
@@ -137,7 +137,7 @@ test('when the dispatcher that is routing an event dies, the dispatcher with a c
 test('copies of an event make no second request while another dispatcher waits for the answer of its only receiver', async () => {
   const answer = Promise.withResolvers<void>();
   receiver.behave(({ path }) => (path === '/single' ? { after: answer.promise } : {}));
-  const { guid, both } = await about('single/widgets', patient, (id) => requests(id) > 0);
+  const { guid, both } = await openTwoDispatchers('single/widgets', patient, (id) => requests(id) > 0);
   answer.resolve();
   await world.deliveries(guid);
   await until('every message is settled', queueIsEmpty);
@@ -148,7 +148,7 @@ test('copies of an event make no second request while another dispatcher waits f
 test('when the dispatcher that waits for the only receiver dies, the dispatcher with a copy makes the request again', async () => {
   const answer = Promise.withResolvers<void>();
   receiver.behave(({ path }, index) => (path === '/single' && index === 0 ? { after: answer.promise } : {}));
-  const { guid, both } = await about('single/widgets', patient, (id) => requests(id) > 0);
+  const { guid, both } = await openTwoDispatchers('single/widgets', patient, (id) => requests(id) > 0);
   await both[0]!.stop('SIGKILL');
   const logged = await world.deliveries(guid);
   answer.resolve();

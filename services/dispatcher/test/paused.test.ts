@@ -1,7 +1,7 @@
 import { inTransaction } from '@gatepost/runtime/transaction';
 import { openReceiver, type Receiver } from '@gatepost/testkit/receiver';
 import { until } from '@gatepost/testkit/until';
-import { letGo } from '@gatepost/webhook-db/paused';
+import { releaseHeld } from '@gatepost/webhook-db/paused';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { openWorld, type World } from './world.ts';
 
@@ -46,11 +46,11 @@ test('a paused account gets no deliveries while others do; once resumed, it gets
   expect(receivedAt('/resting')).toHaveLength(0);
 
   // In one transaction: else the dispatcher, which looks for what was forgotten, may be quicker.
-  const letGoOf = await inTransaction(world.pool, async (client) => {
+  const released = await inTransaction(world.pool, async (client) => {
     await client.query('UPDATE accounts SET paused_at = NULL WHERE id = $1', [account]);
-    return letGo(client, account, 100);
+    return releaseHeld(client, account, 100);
   });
-  expect(letGoOf).toBe(20);
+  expect(released).toBe(20);
   for (let n = 0; n < 10; n += 1) guids.push(await world.publish({ subject: 'resting/r' }));
   for (const guid of guids) await world.deliveries(guid, 2);
   const { rows } = await world.pool.query<{ id: string }>(

@@ -29,7 +29,7 @@ function openRouter() {
       message.ack();
     },
     add: async () => 'unknown',
-    isAbout: () => false,
+    hasAccount: () => false,
     letAhead: () => {},
     waiting: () => (ids.length < most ? 0 : 1_000),
     bytes: () => 0,

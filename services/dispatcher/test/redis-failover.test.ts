@@ -27,13 +27,13 @@ async function keepsToLimits(open: () => Promise<ReplicatedRedis>): Promise<void
   const dispatchers = [await openOne(), await openOne()];
   const bothSince = Date.now();
   const sinceMs = performance.now();
-  const letGo = new Map(accounts.map((account) => [account, 0]));
+  const granted = new Map(accounts.map((account) => [account, 0]));
   let isFlooding = true;
   const flood = dispatchers.map(async ({ throttle }) => {
     while (isFlooding) {
       const grants = await Promise.all(accounts.map((account) => throttle.admit(account, limit, 50)));
       for (const [index, account] of accounts.entries())
-        letGo.set(account, letGo.get(account)! + grants[index]!.length);
+        granted.set(account, granted.get(account)! + grants[index]!.length);
       await wait(20);
     }
   });
@@ -49,8 +49,8 @@ async function keepsToLimits(open: () => Promise<ReplicatedRedis>): Promise<void
   await Promise.all(flood);
   const due = (limit.rate * (performance.now() - sinceMs)) / 1_000;
   for (const account of accounts) {
-    expect(letGo.get(account)).toBeLessThanOrEqual(due + 2 * limit.burst);
-    expect(letGo.get(account)).toBeGreaterThan(limit.burst);
+    expect(granted.get(account)).toBeLessThanOrEqual(due + 2 * limit.burst);
+    expect(granted.get(account)).toBeGreaterThan(limit.burst);
   }
   const kept = (await Promise.all(
     redis.servers().map((server) => server.call('KEYS', `${prefix}throttle:*`)),

@@ -3,18 +3,18 @@
  * recorded (decision 0004): if RabbitMQ loses the message, the dispatchers’ rescue sends it again.
  */
 import { NotPublished, type Publisher } from '@gatepost/amqp/publisher';
-import { type DeliveryJob, jobMessage, namedJob } from '@gatepost/contracts/delivery-job';
+import { type DeliveryJob, jobFields, jobMessage } from '@gatepost/contracts/delivery-job';
 import { tracing } from '@gatepost/runtime/tracing';
-import { parkPublished } from '@gatepost/webhook-db/asked';
 import { unpark } from '@gatepost/webhook-db/parked';
 import type { Pool } from '@gatepost/webhook-db/pool';
+import { parkPublished } from '@gatepost/webhook-db/requested';
 import type { Parts } from './parts.ts';
 
 /** A planned delivery; without an id it gets the next one. */
-export type AskedJob = Omit<DeliveryJob, 'deliveryId' | 'parked'> & { deliveryId?: number };
+export type RequestedJob = Omit<DeliveryJob, 'deliveryId' | 'parked'> & { deliveryId?: number };
 
 /** Parks, as already published, a delivery that `publishDelivery` will publish once this is committed. */
-export async function parkDelivery(db: Pick<Pool, 'query'>, job: AskedJob): Promise<DeliveryJob> {
+export async function parkDelivery(db: Pick<Pool, 'query'>, job: RequestedJob): Promise<DeliveryJob> {
   const traceparent = tracing?.current();
   const traced = traceparent === undefined ? job : { ...job, traceparent };
   return { ...traced, deliveryId: await parkPublished(db, traced), parked: true };
@@ -35,7 +35,7 @@ export async function publishDelivery(
     await unpark(pool, [job.deliveryId]);
     throw error;
   }
-  log.info(namedJob(job), 'a delivery is asked for');
+  log.info(jobFields(job), 'a delivery is asked for');
 }
 
 /** Called before anything is written, so that a store known to be away leaves nothing half done. */

@@ -1,19 +1,19 @@
 /** One attempt, from the look-up of its hook to its classified outcome. */
 import type { Incoming } from '@gatepost/amqp/consumer';
-import { type DeliveryJob, namedJob } from '@gatepost/contracts/delivery-job';
+import { type DeliveryJob, jobFields } from '@gatepost/contracts/delivery-job';
 import type { Log } from '@gatepost/runtime/log';
 import { type Span, type Tracing, tracing } from '@gatepost/runtime/tracing';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { Accounts, Hook } from '../accounts.ts';
 import type { Ran } from '../fairness/concurrency-limiter.ts';
 import { isTooLate } from '../limit/admit.ts';
+import { spanAttributes } from '../log-fields.ts';
 import type { CancelReason, Metrics } from '../metrics.ts';
-import { spanAttributes } from '../named.ts';
 import type { Persist } from '../settling/persist.ts';
 import { OutOfResources } from '../settling/trouble.ts';
 import { classify, type Outcome } from './classify.ts';
 import type { Forward } from './forward.ts';
-import { asWhoeverAskedKnew } from './made-up.ts';
+import { withoutLaterSecrets } from './made-up.ts';
 import type { Payloads } from './payloads.ts';
 import type { Post } from './post.ts';
 import { type Ended, isRecorded } from './record.ts';
@@ -82,7 +82,7 @@ async function attempt(
 ): Promise<Attempted> {
   const make = async () => {
     const span = tracing && beginSpan(tracing, traceparent, job, hook);
-    const signing = await asWhoeverAskedKnew(parts.pool, job, hook);
+    const signing = await withoutLaterSecrets(parts.pool, job, hook);
     const request = await buildRequest(job, signing, payload, parts.userAgent, span?.traceparent);
     const deliveredAt = new Date();
     if (isTooLate(job)) {
@@ -132,7 +132,7 @@ function beginSpan(tracing: Tracing, parent: string | undefined, job: DeliveryJo
     'http.request.method': 'POST',
     'server.address': target.hostname,
     'server.port': Number(target.port) || (target.protocol === 'https:' ? 443 : 80),
-    ...spanAttributes(namedJob(job)),
+    ...spanAttributes(jobFields(job)),
   };
   return tracing.begin('deliver', { kind: 'client', parent, attributes });
 }

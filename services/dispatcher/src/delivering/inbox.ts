@@ -5,14 +5,14 @@
 import type { KeyObject } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Incoming } from '@gatepost/amqp/consumer';
-import { type DeliveryJob, namedJob, openJob } from '@gatepost/contracts/delivery-job';
+import { type DeliveryJob, jobFields, openJob } from '@gatepost/contracts/delivery-job';
 import type { TakenEvent } from '@gatepost/webhook-db/events';
 import { unpark } from '@gatepost/webhook-db/parked';
 import { hasBacklog } from '@gatepost/webhook-db/waiting';
 import { makeRoom } from '../fairness/room.ts';
 import { type Admit, held, isTooLate, slowed } from '../limit/admit.ts';
 import { type Parking, parkAgain } from '../parked/park.ts';
-import type { Moved } from '../progress.ts';
+import type { WorkCounts } from '../progress.ts';
 import { makeBatches } from '../settling/batch.ts';
 import { GivenUp } from '../settling/persist.ts';
 import { ack, deadLetter, type Settle, type Verdict, verdictOf } from '../settling/settle.ts';
@@ -27,7 +27,7 @@ export type InboxParts = AttemptParts & {
   jobKeys: readonly KeyObject[];
   admit: Admit;
   settle: Settle;
-  moved: Moved;
+  workCounts: WorkCounts;
   concurrency: number;
   /** Tells whether the events this dispatcher has taken are still its own (packages/webhook-db/src/takers.ts). */
   heldBy: () => number | undefined;
@@ -57,18 +57,18 @@ export function makeInbox(parts: InboxParts): Inbox {
   // Jobs whose time has not come, or whose limit is being asked.
   let early = 0;
 
-  const turn = makeTurn(parts, stop.signal);
+  const awaitAdmission = makeAwaitAdmission(parts, stop.signal);
   const forget = (job: DeliveryJob) =>
     persist('forget a parked delivery', () => unpark(parts.pool, [job.deliveryId]), job);
   /** `routes`: the message belongs to this event, which is marked as routed once the delivery no longer needs it. */
   const deliver = async (message: Incoming, job: DeliveryJob, routes: TakenEvent | undefined): Promise<Verdict> => {
     const check = () => {
-      checkOurs(message);
+      checkNotLost(message);
       if (routes && !taken.isOurs(job))
         throw new GivenUp('others may have taken this event for abandoned', 'connection_lost');
     };
     early += 1;
-    const decided = await turn(job).finally(() => {
+    const decided = await awaitAdmission(job).finally(() => {
       early -= 1;
     });
     check();
@@ -91,13 +91,13 @@ export function makeInbox(parts: InboxParts): Inbox {
   };
   const taken = makeTaken({ ...parts, deliver });
   /** A job that becomes a dead letter loses its parked row too, which would bring it back. */
-  const deliverSurely = async (message: Incoming, job: DeliveryJob): Promise<Verdict> => {
+  const deliverOrForget = async (message: Incoming, job: DeliveryJob): Promise<Verdict> => {
     try {
       return await deliver(message, job, undefined);
     } catch (error) {
       if (job.parked && verdictOf(error).kind === 'dead_letter')
         await forget(job).catch((again) =>
-          log.error({ error: again, ...namedJob(job) }, 'could not forget a parked delivery'),
+          log.error({ error: again, ...jobFields(job) }, 'could not forget a parked delivery'),
         );
       throw error;
     }
@@ -108,10 +108,10 @@ export function makeInbox(parts: InboxParts): Inbox {
     log,
     async decide(message) {
       const found = await findJob(parts, message);
-      return 'job' in found ? deliverSurely(found.message, found.job) : found;
+      return 'job' in found ? deliverOrForget(found.message, found.job) : found;
     },
     onSettled() {
-      parts.moved.jobs += 1;
+      parts.workCounts.jobs += 1;
     },
   });
   return {
@@ -155,9 +155,9 @@ async function findJob({ jobKeys, persist, pool }: InboxParts, message: Incoming
 }
 
 /** Resolves with the job once its account's limit lets it be sent, or with how to park it. */
-function makeTurn(parts: InboxParts, stopped: AbortSignal) {
+function makeAwaitAdmission(parts: InboxParts, stopped: AbortSignal) {
   /** Resolves when the job's time has come. */
-  const moment = async (job: DeliveryJob) => {
+  const waitUntilDue = async (job: DeliveryJob) => {
     const waitMs = Math.min(holdMaxMs, (job.notBeforeMs ?? 0) - Date.now());
     if (waitMs > 0)
       await wait(waitMs, undefined, { signal: stopped }).catch(() => {
@@ -165,7 +165,7 @@ function makeTurn(parts: InboxParts, stopped: AbortSignal) {
       });
   };
   /** Asks the account's limit for a job whose publisher has not. */
-  const admitted = async (job: DeliveryJob): Promise<{ job: DeliveryJob } | { parking: Parking }> => {
+  const askLimit = async (job: DeliveryJob): Promise<{ job: DeliveryJob } | { parking: Parking }> => {
     const account = await parts.persist('look up an account', () => parts.accounts.ofId(job.accountId), job);
     if (!account) return { job }; // to be cancelled
     const isBehind = await parts.persist('look for a backlog', () => hasBacklog(parts.pool, account.id), job);
@@ -173,15 +173,15 @@ function makeTurn(parts: InboxParts, stopped: AbortSignal) {
     return later[0] ? { parking: later[0] } : { job: now[0]! };
   };
   return async (asked: DeliveryJob): Promise<{ job: DeliveryJob } | { parking: Parking }> => {
-    const decided = asked.admitted ? { job: asked } : await admitted(asked);
+    const decided = asked.admitted ? { job: asked } : await askLimit(asked);
     if ('parking' in decided) return decided;
-    await moment(decided.job);
+    await waitUntilDue(decided.job);
     return isTooLate(decided.job) ? { parking: slowed(decided.job, parts.metrics) } : decided;
   };
 }
 
 /** The dispatcher that RabbitMQ hands the message to next makes the attempt: we must not. */
-function checkOurs(message: Incoming): void {
+function checkNotLost(message: Incoming): void {
   if (message.isLost()) throw new GivenUp('lost the connection that brought a job', 'connection_lost');
 }
 
@@ -190,14 +190,14 @@ const holdMaxMs = 1_000;
 
 const parkedAtOnce = 200;
 
-function makeParking({ pool, persist, moved, metrics }: InboxParts) {
+function makeParking({ pool, persist, workCounts, metrics }: InboxParts) {
   return makeBatches<Parking, Verdict>({
     maxItems: parkedAtOnce,
     maxBytes: Number.POSITIVE_INFINITY,
     bytesOf: () => 0,
     async work(some) {
       await persist('park deliveries', () => parkAgain(pool, some));
-      moved.parked += some.length;
+      workCounts.parked += some.length;
       for (const one of some) metrics.deliveryWaits(one);
       return some.map(() => ack('parked'));
     },

@@ -4,14 +4,14 @@
  * hook's own headers: nobody may say something by means of secrets he does not know.
  */
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
-import { ownSource } from '@gatepost/webhook-db/asked';
 import type { Pool } from '@gatepost/webhook-db/pool';
+import { ownSource } from '@gatepost/webhook-db/requested';
 import type { Hook } from '../accounts.ts';
 
 type Signed = Pick<Hook, 'keys' | 'previousKeys' | 'headers' | 'authorization' | 'changedAtMs'>;
 
 /** The hook to build the request from: without its secrets if they may differ from those the caller knew. */
-export async function asWhoeverAskedKnew<H extends Signed>(
+export async function withoutLaterSecrets<H extends Signed>(
   pool: Pool,
   { event, sequence, eventKey, eventOn, occurredAt }: DeliveryJob,
   hook: H,

@@ -37,7 +37,7 @@ export function makePayloads(pool: Pool, largeEvents: Pick<LargeEvents, 'load'>,
   const load = async (shared: Shared, { eventKey, eventOn }: EventOf) => {
     const size = await persist('look how large a payload is', () => payloadBytes(pool, eventKey, eventOn));
     if (size === undefined) return undefined;
-    if (!budget.fits(size)) for (const letGo of [...kept.values()]) letGo();
+    if (!budget.fits(size)) for (const drop of [...kept.values()]) drop();
     await budget.wait(size);
     shared.size = size;
     return persist('load a payload', () =>
@@ -50,7 +50,7 @@ export function makePayloads(pool: Pool, largeEvents: Pick<LargeEvents, 'load'>,
     inUse.set(key, shared);
     return shared;
   };
-  const leave = (key: string, shared: Shared) => {
+  const release = (key: string, shared: Shared) => {
     shared.users -= 1;
     if (shared.users > 0) return;
     inUse.delete(key);
@@ -64,7 +64,7 @@ export function makePayloads(pool: Pool, largeEvents: Pick<LargeEvents, 'load'>,
       try {
         return await work(await shared.payload);
       } finally {
-        leave(key, shared);
+        release(key, shared);
       }
     },
     keep(event, payload) {
@@ -73,13 +73,13 @@ export function makePayloads(pool: Pool, largeEvents: Pick<LargeEvents, 'load'>,
       const shared: Shared = { users: 1, size: payload.length, payload: Promise.resolve(payload) };
       inUse.set(key, shared);
       budget.take(shared.size);
-      const letGo = () => {
+      const drop = () => {
         clearTimeout(timer);
         kept.delete(shared);
-        leave(key, shared);
+        release(key, shared);
       };
-      const timer = setTimeout(letGo, keptMs).unref();
-      kept.set(shared, letGo);
+      const timer = setTimeout(drop, keptMs).unref();
+      kept.set(shared, drop);
     },
   };
 }
@@ -93,7 +93,7 @@ function makeBudget() {
     bytes += size;
     holds(size);
   };
-  const letBegin = () => {
+  const startWaiting = () => {
     for (let next = queue[0]; next && fits(next.size); next = queue[0]) {
       queue.shift();
       take(next.size);
@@ -107,12 +107,12 @@ function makeBudget() {
     wait: (size: number) =>
       new Promise<void>((begin) => {
         queue.push({ size, begin });
-        letBegin();
+        startWaiting();
       }),
     release(size: number) {
       bytes -= size;
       released(size);
-      letBegin();
+      startWaiting();
     },
   };
 }

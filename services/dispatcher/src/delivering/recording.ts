@@ -1,9 +1,9 @@
 /** Writes outcomes into the delivery log, in batches; a job is acked once its row is committed. */
-import { namedJob } from '@gatepost/contracts/delivery-job';
+import { jobFields } from '@gatepost/contracts/delivery-job';
 import type { Log } from '@gatepost/runtime/log';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { ensurePartitions, isMissingPartition } from '../partitions.ts';
-import type { Moved } from '../progress.ts';
+import type { WorkCounts } from '../progress.ts';
 import { makeBatches } from '../settling/batch.ts';
 import { isGivenUp, type Persist } from '../settling/persist.ts';
 import { ack, type Verdict } from '../settling/settle.ts';
@@ -17,11 +17,11 @@ export type Recording = {
 
 const batchMaxRows = 200;
 /** How long a replay's outcome waits for a fresh one to be written with. */
-const lastMs = 100;
+const deferMaxMs = 100;
 const batchMaxBytes = 4 * 1024 * 1024;
 
-export function makeRecording(parts: { pool: Pool; persist: Persist; moved: Moved; log: Log }): Recording {
-  const { pool, persist, moved, log } = parts;
+export function makeRecording(parts: { pool: Pool; persist: Persist; workCounts: WorkCounts; log: Log }): Recording {
+  const { pool, persist, workCounts, log } = parts;
   const insert = async (ended: readonly Ended[]) => {
     try {
       await insertDeliveries(pool, ended);
@@ -37,19 +37,19 @@ export function makeRecording(parts: { pool: Pool; persist: Persist; moved: Move
     bytesOf: ({ attempt }) => 2_000 + (attempt.kind === 'response' ? attempt.body.length * 2 : 0),
     async work(some) {
       await persist('record deliveries', () => insert(some));
-      moved.recorded += some.length;
+      workCounts.recorded += some.length;
       return some.map(() => ack('recorded'));
     },
   });
-  const addLast = makeAddLast(batches.add);
+  const addOrDefer = makeDeferReplays(batches.add);
   return {
     async record(ended) {
       try {
-        return await addLast(ended);
+        return await addOrDefer(ended);
       } catch (error) {
         if (isGivenUp(error)) throw error;
         // The receiver's response contains something that PostgreSQL does not accept.
-        log.error({ error, ...namedJob(ended.job) }, 'could not record a response, recording it without');
+        log.error({ error, ...jobFields(ended.job) }, 'could not record a response, recording it without');
         return batches.add(withoutResponse(ended));
       }
     },
@@ -61,21 +61,21 @@ export function makeRecording(parts: { pool: Pool; persist: Persist; moved: Move
  * Records a replay's outcomes along with the next fresh outcome, so that they cost no disk write of their own; if none comes for a
  * moment, they are recorded together.
  */
-function makeAddLast(add: (ended: Ended) => Promise<Verdict>): (ended: Ended) => Promise<Verdict> {
-  const last: (() => void)[] = [];
+function makeDeferReplays(add: (ended: Ended) => Promise<Verdict>): (ended: Ended) => Promise<Verdict> {
+  const deferred: (() => void)[] = [];
   let timer: NodeJS.Timeout | undefined;
-  const addAll = () => {
+  const addDeferred = () => {
     clearTimeout(timer);
-    for (const begin of last.splice(0)) begin();
+    for (const begin of deferred.splice(0)) begin();
   };
   return async (ended) => {
     if (ended.job.replayId === undefined) {
       const recorded = add(ended);
-      addAll();
+      addDeferred();
       return recorded;
     }
-    if (last.length === 0) timer = setTimeout(addAll, lastMs);
-    await new Promise<void>((begin) => last.push(begin));
+    if (deferred.length === 0) timer = setTimeout(addDeferred, deferMaxMs);
+    await new Promise<void>((begin) => deferred.push(begin));
     return add(ended);
   };
 }

@@ -5,11 +5,11 @@
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Incoming } from '@gatepost/amqp/consumer';
-import { type DeliveryJob, namedJob } from '@gatepost/contracts/delivery-job';
+import { type DeliveryJob, jobFields } from '@gatepost/contracts/delivery-job';
 import type { Log } from '@gatepost/runtime/log';
 import { type NewEvent, releaseTaken, setRouted, type TakenEvent } from '@gatepost/webhook-db/events';
 import type { Pool } from '@gatepost/webhook-db/pool';
-import type { Moved } from '../progress.ts';
+import type { WorkCounts } from '../progress.ts';
 import type { Outgoing } from '../routing/enqueue.ts';
 import type { Persist } from '../settling/persist.ts';
 import { type Verdict, verdictOf } from '../settling/settle.ts';
@@ -47,7 +47,7 @@ export function makeTaken(parts: {
   concurrency: number;
   pool: Pool;
   persist: Persist;
-  moved: Moved;
+  workCounts: WorkCounts;
   log: Log;
   heldBy: () => number | undefined;
   deliver: (message: Incoming, job: DeliveryJob, event: TakenEvent) => Promise<Verdict>;
@@ -57,7 +57,7 @@ export function makeTaken(parts: {
   const route = (event: TakenEvent, job: DeliveryJob) =>
     persist('mark an event as routed', () => setRouted(pool, [event]), job);
   /** Gives up the claim in the event's row, which would otherwise tell other dispatchers for ever that we are making the delivery. */
-  const leave = async (taken: TakenEvent, job: DeliveryJob, error: unknown) => {
+  const releaseClaim = async (taken: TakenEvent, job: DeliveryJob, error: unknown) => {
     const { event, receivedOn } = taken;
     try {
       if (verdictOf(error).kind === 'give_back')
@@ -65,7 +65,7 @@ export function makeTaken(parts: {
       // The message becomes a dead letter. The rescue finds the delivery, like any other without an outcome.
       else await route(taken, job);
     } catch (again) {
-      log.error({ error: again, ...namedJob(job) }, 'could not leave an event to others before the process ends');
+      log.error({ error: again, ...jobFields(job) }, 'could not leave an event to others before the process ends');
     }
   };
 
@@ -82,10 +82,10 @@ export function makeTaken(parts: {
         // The message brought the event, not this delivery: its redelivery says nothing about the delivery.
         return await parts.deliver({ ...message, body: payload, redelivered: false }, job, taken);
       } catch (error) {
-        await leave(taken, job, error);
+        await releaseClaim(taken, job, error);
         throw error;
       } finally {
-        parts.moved.jobs += 1;
+        parts.workCounts.jobs += 1;
         free(job.eventKey);
       }
     },

@@ -10,28 +10,28 @@ export type Backpressure = {
   lifted(): Promise<void>;
 };
 
-const momentMs = 100;
+const windowMs = 100;
 /** Events per moment. Anything slower can be routed at once. */
-const muchOfAFlood = 100;
+const floodEventsMin = 100;
 const waitMaxMs = 400;
 
 export function makeBackpressure(now: () => number = Date.now): Backpressure {
   let count = 0;
-  let momentStart = Number.NEGATIVE_INFINITY;
+  let windowStart = Number.NEGATIVE_INFINITY;
   let floodedAt = Number.NEGATIVE_INFINITY;
-  const isLifted = () => now() - floodedAt >= momentMs;
+  const isLifted = () => now() - floodedAt >= windowMs;
   return {
     flooded() {
-      if (now() - momentStart >= momentMs) {
-        momentStart = now();
+      if (now() - windowStart >= windowMs) {
+        windowStart = now();
         count = 0;
       }
       count += 1;
-      if (count >= muchOfAFlood) floodedAt = now();
+      if (count >= floodEventsMin) floodedAt = now();
     },
     isLifted,
     async lifted() {
-      for (const until = now() + waitMaxMs; now() < until && !isLifted(); ) await wait(momentMs / 4);
+      for (const until = now() + waitMaxMs; now() < until && !isLifted(); ) await wait(windowMs / 4);
     },
   };
 }

@@ -57,33 +57,33 @@ export async function openReadAhead(options: {
 }): Promise<ReadAhead> {
   const { route, ahead, backpressure, log } = options;
   const floods = watchFloods(options.producers, options.overMs);
-  const own = makeHeld();
+  const heldEvents = makeHeld();
   let changing: Promise<void> | undefined;
   let paused = false;
-  showHeld(options.registry, own.count);
+  showHeld(options.registry, heldEvents.count);
 
   /** Takes an event from any consumer while we read ahead. */
   const takeAhead = (message: Incoming) => {
     const { account, floods: isFlood } = floods.count(message);
     // An account whose flood is over may still have many events waiting here: new ones must not overtake them.
-    if (!isFlood && !own.isAbout(account)) {
-      if (account !== undefined && route.isAbout(account)) route.take(message);
+    if (!isFlood && !heldEvents.hasAccount(account)) {
+      if (account !== undefined && route.hasAccount(account)) route.take(message);
       else if (hasRoom(ahead)) ahead.take(message);
-      else own.hold(message);
+      else heldEvents.hold(message);
       return;
     }
     if (!message.redelivered) backpressure.flooded();
     // A redelivered event has most likely been held and given back: it has waited longest, and it is its turn. If it was redelivered for
     // another reason, only the order within the flood changes.
-    const isNext = message.redelivered || own.count() === 0;
+    const isNext = message.redelivered || heldEvents.count() === 0;
     if (isNext && hasRoom(route)) route.take(message);
-    else own.add(message);
+    else heldEvents.add(message);
   };
   const readers = await openReaders(options.broker, takeAhead);
 
   const extend = async () => {
     const prefetch = await readers.extend(floods.meanBytes());
-    log.info({ 'amqp.prefetch': prefetch, held: own.held() }, 'an account floods: reading ahead for the others');
+    log.info({ 'amqp.prefetch': prefetch, held: heldEvents.held() }, 'an account floods: reading ahead for the others');
   };
   const end = async () => {
     log.info('the flood is over');
@@ -96,16 +96,16 @@ export async function openReadAhead(options: {
         changing = undefined;
       });
   };
-  const tend = async () => {
+  const adjust = async () => {
     if (readers.count() === 0 || changing) return;
-    if (own.count() > readers.capacity() * 0.5 && readers.count() < readersMax) return change(extend);
-    if (own.kept.length > 0) own.routeKept(route);
-    else if (own.held() > 0) {
+    if (heldEvents.count() > readers.capacity() * 0.5 && readers.count() < readersMax) return change(extend);
+    if (heldEvents.kept.length > 0) heldEvents.routeKept(route);
+    else if (heldEvents.held() > 0) {
       if (!backpressure.isLifted() || route.waiting() >= giveBackMax || !hasRoom(route)) return;
       // Events given back may go to any dispatcher, ahead of all that waits there. When we can take no more, no other account's events get in either.
-      const isFull = own.held() > readers.capacity() * 0.8;
+      const isFull = heldEvents.held() > readers.capacity() * 0.8;
       if ((isFull || (await options.eventsWaiting()) < giveBackMax) && !paused)
-        for (const tag of own.takeHeld(floods.many(giveBackMax)))
+        for (const tag of heldEvents.takeHeld(floods.many(giveBackMax)))
           void options.settle(tag, { kind: 'give_back', why: 'held' });
     } else if (floods.isOver() && route.routing() === 0 && ahead.routing() === 0) {
       // Only when everything received through the readers is routed: closing a channel gives back unsettled messages. Deliveries under way (there
@@ -117,7 +117,7 @@ export async function openReadAhead(options: {
     while (!paused) {
       let pauseMs = readers.count() === 0 ? idleMs : everyMs;
       try {
-        await tend();
+        await adjust();
       } catch (error) {
         log.warn({ error }, 'could not give events back, trying again');
         pauseMs = failedMs;
@@ -133,7 +133,7 @@ export async function openReadAhead(options: {
       const { account, floods: isFlood } = floods.count(message);
       // Lets events ahead that came before the flood was noticed, and later those that had to wait for an earlier event of their account.
       if (wasOver && isFlood) route.letAhead((waiting) => !floods.isOver() && !floods.includes(waiting));
-      if (isFlood || floods.isOver() || account === undefined || route.isAbout(account) || !hasRoom(ahead))
+      if (isFlood || floods.isOver() || account === undefined || route.hasAccount(account) || !hasRoom(ahead))
         route.take(message);
       else ahead.take(message);
       const isBehind = isFlood && route.waiting() >= backlogMin && floods.hasOthers(account);
@@ -165,7 +165,7 @@ function makeHeld() {
   /** How many events of each account wait. */
   const counts = new Map<string, number>();
   const nameOf = (message: Incoming) => accountOf(message) ?? '';
-  const leaves = (account: string) => {
+  const countDown = (account: string) => {
     const left = counts.get(account)! - 1;
     if (left > 0) counts.set(account, left);
     else counts.delete(account);
@@ -173,7 +173,7 @@ function makeHeld() {
   return {
     kept,
     count: () => kept.length + held.length,
-    isAbout: (account: string | undefined) => account !== undefined && counts.has(account),
+    hasAccount: (account: string | undefined) => account !== undefined && counts.has(account),
     /** Events of which only the delivery tag is here. */
     held: () => held.length,
     hold: (message: Incoming) => void held.push({ tag: tagOf(message) }),
@@ -190,7 +190,7 @@ function makeHeld() {
       for (; count < kept.length && hasRoom(route); count += 1) {
         const message = kept[count]!;
         keptBytes -= message.body.length;
-        leaves(nameOf(message));
+        countDown(nameOf(message));
         if (!message.isLost()) route.take(message);
       }
       kept.splice(0, count);
@@ -198,7 +198,7 @@ function makeHeld() {
     /** Takes the first of those of which only the tags are here. */
     takeHeld(most: number): Tag[] {
       return held.splice(0, most).map(({ tag, account }) => {
-        if (account !== undefined) leaves(account);
+        if (account !== undefined) countDown(account);
         return tag;
       });
     },

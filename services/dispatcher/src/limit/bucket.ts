@@ -33,20 +33,20 @@ export function momentsOf({ rate, burst }: Limit, level: number, count: number, 
   return Array.from({ length: count }, (_, index) => {
     const left = most - level - index - 1;
     const waitMs = Math.max(0, marginMs - (left / rate) * 1000);
-    return left < Math.min(rate * muchLate, lateTogether) ? { waitMs, forMs: lateness(rate, most) } : { waitMs };
+    return left < Math.min(rate * slackSeconds, slackMax) ? { waitMs, forMs: lateWindowMs(rate, most) } : { waitMs };
   });
 }
 
 /** With room left for this many seconds of deliveries, nobody notices that one was late. */
-const muchLate = 2;
+const slackSeconds = 2;
 /** At most this many are late together: as many as a few dispatchers have in hand. */
-const lateTogether = 4_096;
+const slackMax = 4_096;
 
 /**
  * A late delivery is sent alongside those that are in time. That stays within the limit as long as all of them together are no more than
  * one burst, which an account waiting for its limit does not use otherwise.
  */
-function lateness(rate: number, burst: number): number {
-  return Math.min(muchLate * 1000, Math.max(leastLateMs, (burst / rate) * 1000));
+function lateWindowMs(rate: number, burst: number): number {
+  return Math.min(slackSeconds * 1000, Math.max(lateWindowMinMs, (burst / rate) * 1000));
 }
-const leastLateMs = 100;
+const lateWindowMinMs = 100;

@@ -5,12 +5,12 @@ import { type DeliveryJob, jobHeader } from '@gatepost/contracts/delivery-job';
 import type { Log } from '@gatepost/runtime/log';
 import { troubleOf } from '@gatepost/runtime/store-errors';
 import { inTransaction } from '@gatepost/runtime/transaction';
-import { isTimed, unpark, waits } from '@gatepost/webhook-db/parked';
+import { hasDueTime, unpark, waits } from '@gatepost/webhook-db/parked';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { PoolClient } from 'pg';
 import { granted } from '../limit/admit.ts';
 import type { Metrics } from '../metrics.ts';
-import type { Moved } from '../progress.ts';
+import type { WorkCounts } from '../progress.ts';
 import type { Enqueue, Outgoing } from '../routing/enqueue.ts';
 import { publishDeadLetter } from '../settling/dead-letter.ts';
 import { deadReasonOf } from '../settling/trouble.ts';
@@ -45,7 +45,7 @@ export function openPump(
     jobsWaiting: () => Promise<number>;
     isBehind: () => boolean;
     hasRoom: () => boolean;
-    moved: Moved;
+    workCounts: WorkCounts;
     log: Log;
   },
 ): AsyncDisposable {
@@ -65,7 +65,7 @@ export function openPump(
       let pauseMs = failedMs;
       try {
         pauseMs = await pumpOnce();
-        options.moved.pumped += 1;
+        options.workCounts.pumped += 1;
       } catch (error) {
         options.log.warn({ error }, 'could not bring parked deliveries back, trying again');
       }
@@ -87,7 +87,7 @@ export function openPump(
 const look = {
   name: 'look for parked',
   text: `SELECT EXISTS (SELECT FROM parked WHERE ${waits}) AS some_wait,
-                EXISTS (SELECT FROM parked WHERE ${isTimed} AND due_at <= now()) AS some_are_due`,
+                EXISTS (SELECT FROM parked WHERE ${hasDueTime} AND due_at <= now()) AS some_are_due`,
 };
 
 /** Releases and publishes a batch, and answers whether more may go at once. */

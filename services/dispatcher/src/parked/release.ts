@@ -3,7 +3,7 @@ import { type DeliveryJob, jobBodyMaxBytes } from '@gatepost/contracts/delivery-
 import { inTransaction } from '@gatepost/runtime/transaction';
 import { claimDue, type Row } from '@gatepost/webhook-db/parked';
 import type { Pool } from '@gatepost/webhook-db/pool';
-import { claimWaiting, letWait, lockWaiting } from '@gatepost/webhook-db/waiting';
+import { claimWaiting, lockWaiting, returnToWaiting } from '@gatepost/webhook-db/waiting';
 import type { PoolClient } from 'pg';
 import type { Account } from '../accounts.ts';
 import { slowed } from '../limit/admit.ts';
@@ -53,7 +53,7 @@ export function makeReleaseWaiting({ pool, throttle, limitOf }: Parts): Release 
     const isEnd = waiting.length < accountsMax && !isCut;
     afterId = isCut ? ready.at(-1)!.id : isEnd ? 0 : waiting.at(-1)!.id;
     const isShort = ready.some(({ id, room }) => room > share && claimed.get(id)?.length === share);
-    await letWait(
+    await returnToWaiting(
       client,
       released.flatMap(({ refused }) => refused),
     );
@@ -80,7 +80,7 @@ export function makeReleaseDue({ throttle, limitOf, metrics }: Parts): Release {
         return [];
       }),
     );
-    await letWait(client, toWait);
+    await returnToWaiting(client, toWait);
     return { rows: [...released.flatMap((one) => one.rows), ...unreadable], isMoreLeft: rows.length === most };
   };
 }

@@ -2,11 +2,11 @@ import { expect, test } from '@jest/globals';
 import { makePace } from './replay-pace.ts';
 
 test('a replay slows down while new events arrive, and speeds up when none has come for a second', () => {
-  const moved = { events: 7 };
+  const workCounts = { events: 7 };
   let now = 0;
-  const { pace } = makePace(moved, () => now);
+  const { pace } = makePace(workCounts, () => now);
   expect(pace()).toEqual({ most: 15, roundMs: 50 });
-  moved.events += 1;
+  workCounts.events += 1;
   expect(pace()).toEqual({ most: 3, roundMs: 100 });
   now = 999;
   expect(pace().most).toBe(3);

@@ -20,12 +20,12 @@ import {
   type Replay,
   type Replayed,
 } from '@gatepost/webhook-db/replays';
-import { hasWaiting, letWait } from '@gatepost/webhook-db/waiting';
+import { hasWaiting, returnToWaiting } from '@gatepost/webhook-db/waiting';
 import type { PoolClient } from 'pg';
 import type { Account, Accounts } from '../accounts.ts';
 import type { Limit } from '../limit/bucket.ts';
 import type { Throttle } from '../limit/throttle.ts';
-import type { Moved } from '../progress.ts';
+import type { WorkCounts } from '../progress.ts';
 import { type Enqueue, Unconfirmed } from '../routing/enqueue.ts';
 import { toOutgoing } from './pump.ts';
 import { forReplays, type ReleasedRow, release } from './release.ts';
@@ -54,11 +54,13 @@ type Parts = {
 
 /**
  * Runs until disposed. Any number of dispatchers may run this: each step locks the row of its replay. `isBusy`: nothing is to be replayed
- * now; `moved` tells whether there are fresh deliveries.
+ * now; `workCounts` tells whether there are fresh deliveries.
  */
-export function openReplays(options: Parts & { isBusy: () => boolean; moved: Pick<Moved, 'events'> }): AsyncDisposable {
+export function openReplays(
+  options: Parts & { isBusy: () => boolean; workCounts: Pick<WorkCounts, 'events'> },
+): AsyncDisposable {
   const stop = new AbortController();
-  const { pace, began } = makePace(options.moved);
+  const { pace, began } = makePace(options.workCounts);
   let afterId = '0';
   let forgottenAt = 0;
   /** Answers how long to wait before looking again. */
@@ -139,7 +141,7 @@ async function publish({ pool, enqueue }: Parts, released: ReleasedRow[]): Promi
   } catch (error) {
     const failed = error instanceof Unconfirmed ? error.jobs.map(({ job }) => job.deliveryId) : undefined;
     const rows = released.map(({ row }) => row);
-    await letWait(pool, failed ? rows.filter((row) => failed.includes(Number(row.delivery_id))) : rows);
+    await returnToWaiting(pool, failed ? rows.filter((row) => failed.includes(Number(row.delivery_id))) : rows);
     throw error;
   }
 }
@@ -169,7 +171,7 @@ async function handOver(
   const jobs = found.map((row) => toJob(replay, row, unnumbered.includes(row) ? next++ : row.sequence));
   const rows = await handOverNext(client, replay, jobs, to, jobBodyMaxBytes);
   const { rows: released, refused } = await release(parts.throttle, forReplays(limit), replay.account_id, rows);
-  await letWait(client, refused);
+  await returnToWaiting(client, refused);
   return { released };
 }
 

@@ -4,16 +4,16 @@
  * outcome is sent twice; the pump does the rest. Also releases deliveries that are held although nothing is paused.
  */
 import { setTimeout as wait } from 'node:timers/promises';
-import { jobHeader, namedJob } from '@gatepost/contracts/delivery-job';
+import { jobFields, jobHeader } from '@gatepost/contracts/delivery-job';
 import { inHalves } from '@gatepost/runtime/halve';
 import type { Log } from '@gatepost/runtime/log';
 import { troubleOf } from '@gatepost/runtime/store-errors';
 import { inTransaction } from '@gatepost/runtime/transaction';
 import { parkUnsettled } from '@gatepost/webhook-db/parked';
-import { findResting, letGo } from '@gatepost/webhook-db/paused';
+import { findAccountsWithHeld, releaseHeld } from '@gatepost/webhook-db/paused';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { PoolClient } from 'pg';
-import { namedMessage } from '../named.ts';
+import { messageFields } from '../log-fields.ts';
 import { type Parking, park } from './park.ts';
 
 /** With more jobs than this in the queue, a missing outcome means late, not lost. */
@@ -77,7 +77,7 @@ export function openRescue(options: {
   const timer = setInterval(() => {
     running = running
       .then(() => rescue({ ...options, stop: stop.signal }))
-      .then(() => letForgottenGo({ ...options, stop: stop.signal }))
+      .then(() => releaseForgotten({ ...options, stop: stop.signal }))
       .catch((error) => options.log.warn({ error }, 'could not look for lost deliveries, trying again later'));
   }, options.afterMs / 10);
   timer.unref();
@@ -106,21 +106,21 @@ async function rescue(options: Rescuing): Promise<void> {
 /** Answers whether more is left. */
 function rescuePiece({ pool, afterMs, log }: Rescuing): Promise<boolean> {
   return inTransaction(pool, async (client) => {
-    if (!(await isMine(client))) return false;
+    if (!(await isOnlyRescuer(client))) return false;
     const { from, until, isCut } = await nextPiece(client, afterMs);
     if (until > from) {
       const { rows } = await client.query<Lost>(lostDeliveries, [from, until]);
       if (rows.length > 0)
         log.warn({ deliveries: rows.length }, 'found deliveries without an outcome, sending them again');
       const found = rows.map(toParking);
-      for (const { job } of found) log.debug(namedJob(job), 'a delivery has no outcome, sending it again');
+      for (const { job } of found) log.debug(jobFields(job), 'a delivery has no outcome, sending it again');
       await parkAll(client, found, log);
       await client.query('UPDATE sweeps SET swept_until = $1', [until]);
     }
     const unsettled = await parkUnsettled(client, afterMs, rowsMax);
     for (const { delivery_id, job } of unsettled)
       log.debug(
-        namedMessage({ messageId: delivery_id, headers: { [jobHeader]: job } }),
+        messageFields({ messageId: delivery_id, headers: { [jobHeader]: job } }),
         'a parked delivery has no outcome, sending it again',
       );
     if (unsettled.length > 0)
@@ -133,10 +133,12 @@ function rescuePiece({ pool, afterMs, log }: Rescuing): Promise<boolean> {
  * Releases deliveries that were parked just as their account or hook was resumed, or whose account or hook was deleted. An account may have so
  * much held for another hook that PostgreSQL times out: that must not hold up anything else.
  */
-async function letForgottenGo({ pool, log, stop }: Rescuing): Promise<void> {
-  for (const accountId of await findResting(pool)) {
+async function releaseForgotten({ pool, log, stop }: Rescuing): Promise<void> {
+  for (const accountId of await findAccountsWithHeld(pool)) {
     const step = () =>
-      inTransaction(pool, async (client) => ((await isMine(client)) ? letGo(client, accountId, rowsMax) : 0));
+      inTransaction(pool, async (client) =>
+        (await isOnlyRescuer(client)) ? releaseHeld(client, accountId, rowsMax) : 0,
+      );
     try {
       for (let count = rowsMax; count === rowsMax && !stop.aborted; ) count = await step();
     } catch (error) {
@@ -146,7 +148,7 @@ async function letForgottenGo({ pool, log, stop }: Rescuing): Promise<void> {
 }
 
 /** Whether this dispatcher is the only one looking, until the transaction ends. */
-async function isMine(client: PoolClient): Promise<boolean> {
+async function isOnlyRescuer(client: PoolClient): Promise<boolean> {
   const { rows } = await client.query<{ mine: boolean }>(
     "SELECT pg_try_advisory_xact_lock(hashtextextended('gatepost sweep', 0)) AS mine",
   );
@@ -188,7 +190,7 @@ async function parkAll(client: PoolClient, parkings: Parking[], log: Log): Promi
           throw error;
         }
       },
-      alone: async ({ job }, error) => log.error({ error, ...namedJob(job) }, 'could not send a lost delivery again'),
+      alone: async ({ job }, error) => log.error({ error, ...jobFields(job) }, 'could not send a lost delivery again'),
       isNobodysFault: (error) => troubleOf(error) === 'away',
     });
   }

@@ -19,12 +19,12 @@ import { accountOf } from '../fairness/noisy-neighbours.ts';
 import type { Admit } from '../limit/admit.ts';
 import type { EventResult, Metrics } from '../metrics.ts';
 import { ensurePartitions, isMissingPartition } from '../partitions.ts';
-import type { Moved } from '../progress.ts';
+import type { WorkCounts } from '../progress.ts';
 import { makeBatches } from '../settling/batch.ts';
 import { GivenUp, type Persist } from '../settling/persist.ts';
 import { ack, deadLetter, type Settle, type Verdict } from '../settling/settle.ts';
 import { makeTake, type Take } from '../settling/take.ts';
-import { whatEachBrings } from './brings.ts';
+import { classifyMessages } from './classify-messages.ts';
 import type { Enqueue } from './enqueue.ts';
 import { admitAll, type Delivery, handOver } from './hand-over.ts';
 import { type LargeEvents, largeBytes } from './large-events.ts';
@@ -42,7 +42,7 @@ export type RouteParts = {
   admit: Admit;
   settle: Settle;
   persist: Persist;
-  moved: Moved;
+  workCounts: WorkCounts;
   metrics: Metrics;
   log: Log;
   /** The deliveries this dispatcher makes itself, and its number among the dispatchers that do so. */
@@ -67,7 +67,7 @@ export type Route = Pick<Take, 'take'> & {
   /** Answers the decision on a message once it is routed. */
   add(message: Incoming): Promise<Decided>;
   /** Whether an event of this account waits here or is being routed. */
-  isAbout(account: string): boolean;
+  hasAccount(account: string): boolean;
   /** Lets waiting messages that match `which` go ahead: now, and before each batch from now on. */
   letAhead(which: (message: Incoming) => boolean): void;
   /** How many wait to be routed. */
@@ -95,9 +95,9 @@ export function makeRoute(
   let delivering = 0;
   let bytes = 0;
   const batches = makeAllBatches(parts, options);
-  const about = makeTally<string | undefined>();
+  const accountsInHand = makeTally<string | undefined>();
   const add = async (message: Incoming): Promise<Decided> => {
-    const decided = await about.during(accountOf(message), () => batches.add(message));
+    const decided = await accountsInHand.during(accountOf(message), () => batches.add(message));
     return decided === ahead ? options.ahead!.add(message) : decided;
   };
   const taking = makeTake({
@@ -131,7 +131,7 @@ export function makeRoute(
       taking.take(message);
     },
     add,
-    isAbout: about.has,
+    hasAccount: accountsInHand.has,
     letAhead(which) {
       if (options.ahead) batches.letAhead(which);
     },
@@ -231,7 +231,7 @@ async function routeBatch(parts: BatchParts, messages: readonly Incoming[]): Pro
     verdicts.set(message, own ?? (result === 'unknown' ? result : ack(result === 'duplicate' ? result : 'routed')));
   }
   const all = messages.map((message) => verdicts.get(message)!);
-  parts.moved.events += all.filter((verdict) => verdict !== 'unknown').length; // messages that cannot be stored never get here
+  parts.workCounts.events += all.filter((verdict) => verdict !== 'unknown').length; // messages that cannot be stored never get here
   return all;
 }
 
@@ -262,9 +262,9 @@ async function routeEvents(parts: BatchParts, incoming: { message: Incoming; eve
         if (isTaken) taken.push(row);
         unrouted.set(row.key, { row, deliveries: deliveriesOf(routed[index]!, row), isTaken });
       }
-    const { jobs, handed } = await deal(parts, placed, [...unrouted.values()]);
-    const results = whatEachBrings(stored, { handed, taken: jobs }).map((brings, index): Result => {
-      if (brings !== 'event') return { result: brings };
+    const { jobs, handed } = await assignDeliveries(parts, placed, [...unrouted.values()]);
+    const results = classifyMessages(stored, { handed, taken: jobs }).map((kind, index): Result => {
+      if (kind !== 'event') return { result: kind };
       const found = routed[index]!.match;
       if (found.kind === 'unmatched') parts.metrics.eventUnmatched(found.reason);
       const own = jobs.get(stored[index]!.key);
@@ -273,7 +273,7 @@ async function routeEvents(parts: BatchParts, incoming: { message: Incoming; eve
     for (const key of jobs.keys()) placed.delete(key); // they keep their place until they are made
     return results;
   } catch (error) {
-    await leave(parts, taken);
+    await releaseClaims(parts, taken);
     throw error;
   } finally {
     for (const key of placed) parts.taken.free(key);
@@ -287,7 +287,7 @@ type Unrouted = { row: StoredEvent; deliveries: Delivery[]; isTaken: boolean };
  * Sorts out the deliveries of events: those taken and allowed by their limit we make ourselves; all others give up their place and are handed
  * over. Answers our own jobs by event key, and the keys of the events handed over.
  */
-async function deal(parts: RouteParts, placed: Set<string>, unrouted: readonly Unrouted[]) {
+async function assignDeliveries(parts: RouteParts, placed: Set<string>, unrouted: readonly Unrouted[]) {
   const taken = unrouted.filter(({ isTaken }) => isTaken).flatMap(({ deliveries }) => deliveries);
   const { now, later } = await parts.persist('ask the limit', () => admitAll(parts.admit, taken));
   const jobs = new Map(now.map((one) => [one.job.eventKey, one]));
@@ -305,7 +305,7 @@ async function deal(parts: RouteParts, placed: Set<string>, unrouted: readonly U
 }
 
 /** Gives up the claims of a failed batch, whose rows would otherwise tell other dispatchers until we end that we are making the deliveries. */
-async function leave({ pool, log }: RouteParts, taken: readonly StoredEvent[]): Promise<void> {
+async function releaseClaims({ pool, log }: RouteParts, taken: readonly StoredEvent[]): Promise<void> {
   try {
     for (const event of taken) await releaseTaken(pool, event);
   } catch (error) {

@@ -3,7 +3,7 @@
  * would repeat for ever and hold up everything behind them: after a few tries they are thrown, and the caller finds the one item at fault.
  */
 import { setTimeout as wait } from 'node:timers/promises';
-import { type DeliveryJob, namedJob } from '@gatepost/contracts/delivery-job';
+import { type DeliveryJob, jobFields } from '@gatepost/contracts/delivery-job';
 import type { Log } from '@gatepost/runtime/log';
 import type { Trouble } from '@gatepost/runtime/store-errors';
 
@@ -49,7 +49,7 @@ export function makePersist(options: {
         const trouble = options.troubleOf(error);
         if (trouble === 'other') others += 1;
         if (trouble === 'values' || others >= otherTriesMax) throw error;
-        options.log.warn({ error, tries: tries + 1, ...(job && namedJob(job)) }, `could not ${what}, trying again`);
+        options.log.warn({ error, tries: tries + 1, ...(job && jobFields(job)) }, `could not ${what}, trying again`);
       }
       const waitMs = Math.min(maxWaitMs, firstWaitMs * 2 ** tries) * (0.75 + Math.random() / 2);
       await pause(waitMs, undefined, { signal: options.giveUp }).catch(() => {

@@ -7,8 +7,8 @@ import type { Incoming } from '@gatepost/amqp/consumer';
 import type { Publisher } from '@gatepost/amqp/publisher';
 import type { DeadReason } from '@gatepost/contracts/dead-reason';
 import type { Log } from '@gatepost/runtime/log';
+import { messageFields } from '../log-fields.ts';
 import type { Metrics } from '../metrics.ts';
-import { namedMessage } from '../named.ts';
 import { publishDeadLetter } from './dead-letter.ts';
 import { isGivenUp, type Persist } from './persist.ts';
 import { deadReasonOf } from './trouble.ts';
@@ -75,7 +75,7 @@ export function makeSettle(parts: {
       return verdict;
     } catch (error) {
       if (isGivenUp(error)) return { kind: 'give_back', why: error.why };
-      log.error({ error, ...namedMessage(message) }, 'could not publish a dead letter');
+      log.error({ error, ...messageFields(message) }, 'could not publish a dead letter');
       await pause(notBuriedPauseMs, undefined, { signal: giveUp }).catch(() => {}); // stopping: it goes back at once
       return { kind: 'give_back', why: 'not_buried' };
     }

@@ -3,7 +3,7 @@ import type { Incoming } from '@gatepost/amqp/consumer';
 import { traceparentOf } from '@gatepost/contracts/event';
 import type { Log } from '@gatepost/runtime/log';
 import { type Span, type Tracing, tracing } from '@gatepost/runtime/tracing';
-import { namedMessage, spanAttributes } from '../named.ts';
+import { messageFields, spanAttributes } from '../log-fields.ts';
 import { type Settle, type Verdict, verdictOf } from './settle.ts';
 
 export type Take = {
@@ -38,7 +38,7 @@ export function makeTake(options: {
     } catch (error) {
       verdict = verdictOf(error);
       if (verdict.kind === 'dead_letter')
-        log.error({ error, ...namedMessage(message) }, 'could not deal with a message');
+        log.error({ error, ...messageFields(message) }, 'could not deal with a message');
     }
     await settle(message, verdict);
     span?.end(
@@ -65,7 +65,7 @@ export function makeTake(options: {
 /** Begins the span that everything following from the message belongs to. */
 function beginSpan(tracing: Tracing, name: string, message: Incoming): Span {
   const parent = traceparentOf(message);
-  const attributes = { 'messaging.system': 'rabbitmq', ...spanAttributes(namedMessage(message)) };
+  const attributes = { 'messaging.system': 'rabbitmq', ...spanAttributes(messageFields(message)) };
   const span = tracing.begin(name, { kind: 'consumer', parent, attributes });
   message.traceparent = span.traceparent;
   return span;

@@ -3,7 +3,7 @@ import { type DeliveryJob, jobHeader } from '@gatepost/contracts/delivery-job';
 import { deliveriesQueue } from '@gatepost/contracts/topology';
 import { openReceiver, type Receiver } from '@gatepost/testkit/receiver';
 import { until } from '@gatepost/testkit/until';
-import { ownSource, storeRouted } from '@gatepost/webhook-db/asked';
+import { ownSource, storeRouted } from '@gatepost/webhook-db/requested';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { type DeadLetters, openDeadLetters } from '../dead-letters.ts';
 import { type Dispatcher, openWorld, type World } from '../world.ts';

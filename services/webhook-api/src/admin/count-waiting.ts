@@ -1,5 +1,5 @@
 /** How many of an account's deliveries wait, why and since when: from indexes that hold its rows together, however many there are. */
-import { isTimed, waits } from '@gatepost/webhook-db/parked';
+import { hasDueTime, waits } from '@gatepost/webhook-db/parked';
 import { isHeld } from '@gatepost/webhook-db/paused';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { z } from 'zod';
@@ -26,25 +26,25 @@ type Row = Counted & { more: boolean };
  * assume that everything waiting belongs to this account, and read through all of it.
  */
 const ofAccount = 'account_id BETWEEN $1 AND $1';
-const some = `LIMIT ${countedMax} + 1`;
+const limitClause = `LIMIT ${countedMax} + 1`;
 
 /** Few deliveries are handed over. For an account the indexes suffice; for one hook ($2) each row's job is examined. */
 function countText(ofHook: boolean): string {
   const job = ofHook ? ', job' : '';
   // Matches the job's text, our own JSON, in which nothing else can look like this.
-  const isMeant = ofHook
+  const isOfHook = ofHook
     ? `job LIKE '%"hookId":' || $2::integer || ',%' OR job LIKE '%"hookId":' || $2::integer || '}%'`
     : 'true';
   return `
   SELECT reason, least(count(*) FILTER (WHERE is_meant), ${countedMax})::integer AS deliveries, count(*) > ${countedMax} AS more,
          min(delivery_id) FILTER (WHERE is_meant) AS first, min(due_at) FILTER (WHERE is_meant) AS next_at
-    FROM (SELECT reason, delivery_id, due_at, ${isMeant} AS is_meant FROM (
+    FROM (SELECT reason, delivery_id, due_at, ${isOfHook} AS is_meant FROM (
       (SELECT 'limit' AS reason, delivery_id, NULL::timestamptz AS due_at${job} FROM parked WHERE ${ofAccount} AND ${waits}
-        ORDER BY account_id, parked.reason DESC, delivery_id ${some})
-      UNION ALL (SELECT CASE reason WHEN 'again' THEN 'busy' ELSE reason END, delivery_id, due_at${job} FROM parked WHERE ${ofAccount} AND ${isTimed}
-                 ORDER BY account_id, delivery_id ${some})
-      UNION ALL (SELECT 'paused', delivery_id, NULL${job} FROM parked WHERE ${ofAccount} AND ${isHeld} ORDER BY account_id, delivery_id ${some})
-      UNION ALL (SELECT 'handed_over', delivery_id, NULL${job} FROM parked WHERE ${ofAccount} AND ${isHandedOver} ${some})) p OFFSET 0) w
+        ORDER BY account_id, parked.reason DESC, delivery_id ${limitClause})
+      UNION ALL (SELECT CASE reason WHEN 'again' THEN 'busy' ELSE reason END, delivery_id, due_at${job} FROM parked WHERE ${ofAccount} AND ${hasDueTime}
+                 ORDER BY account_id, delivery_id ${limitClause})
+      UNION ALL (SELECT 'paused', delivery_id, NULL${job} FROM parked WHERE ${ofAccount} AND ${isHeld} ORDER BY account_id, delivery_id ${limitClause})
+      UNION ALL (SELECT 'handed_over', delivery_id, NULL${job} FROM parked WHERE ${ofAccount} AND ${isHandedOver} ${limitClause})) p OFFSET 0) w
    GROUP BY reason HAVING count(*) FILTER (WHERE is_meant) > 0`;
 }
 

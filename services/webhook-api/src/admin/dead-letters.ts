@@ -188,7 +188,7 @@ async function publishPart(parts: Parts, wanted: Wanted, done: Set<string>) {
       return undefined;
     },
     async (picked) => {
-      const chosen = once(picked, wanted);
+      const chosen = firstIfSingleId(picked, wanted);
       for (const { item, take } of chosen) {
         await parts.publisher.publish(item.outgoing);
         take();
@@ -204,7 +204,7 @@ async function drop(parts: Parts, wanted: Wanted): Promise<number> {
     parts,
     (message) => (isWanted(message, wanted) ? idOf(message) : undefined),
     async (picked) => {
-      const chosen = once(picked, wanted);
+      const chosen = firstIfSingleId(picked, wanted);
       for (const { take } of chosen) take();
       return chosen.length;
     },
@@ -212,7 +212,7 @@ async function drop(parts: Parts, wanted: Wanted): Promise<number> {
 }
 
 /** An id means only the first of equal letters. */
-function once<T>(picked: T[], { ids }: Wanted): T[] {
+function firstIfSingleId<T>(picked: T[], { ids }: Wanted): T[] {
   return ids?.length === 1 ? picked.slice(0, 1) : picked;
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { inTransaction } from '@gatepost/runtime/transaction';
-import { hold, letGo } from '@gatepost/webhook-db/paused';
+import { holdDeliveries, releaseHeld } from '@gatepost/webhook-db/paused';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { z } from 'zod';
 import { hookId } from '../hooks/hook-id.ts';
@@ -84,7 +84,7 @@ async function pause(pool: Pool, table: 'accounts' | 'hooks', id: number, paused
     [id],
   );
   if (!rows[0]) throw notFound();
-  const deliveries = await inSteps(0, () => hold(pool, paused, most));
+  const deliveries = await inSteps(0, () => holdDeliveries(pool, paused, most));
   return { status: 200, body: { paused_at: seconds(rows[0].at), deliveries } };
 }
 
@@ -92,9 +92,9 @@ async function pause(pool: Pool, table: 'accounts' | 'hooks', id: number, paused
 async function resume(pool: Pool, table: 'accounts' | 'hooks', id: number, accountId: number) {
   const first = await inTransaction(pool, async (client) => {
     await client.query(`UPDATE ${table} SET paused_at = NULL WHERE id = $1`, [id]);
-    return letGo(client, accountId, most);
+    return releaseHeld(client, accountId, most);
   });
-  const deliveries = await inSteps(first, () => letGo(pool, accountId, most));
+  const deliveries = await inSteps(first, () => releaseHeld(pool, accountId, most));
   return { status: 200, body: { paused_at: null, deliveries } };
 }
 

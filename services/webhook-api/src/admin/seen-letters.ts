@@ -9,7 +9,7 @@ import { deadEventsQueue } from '@gatepost/contracts/topology';
 import { inTransaction } from '@gatepost/runtime/transaction';
 import type { Parts } from '../parts.ts';
 import { guidsOf, idOf, type Letter, presentLetter, presentWhole, type WholeLetter } from './letter.ts';
-import { makeRecent } from './recent.ts';
+import { makeSharedAnswer } from './shared-answer.ts';
 
 /** How far a request looks: a longer queue is worked off from its head. */
 export const lookedMax = 2_000;
@@ -96,7 +96,7 @@ const recent = new WeakMap<Parts, () => Promise<SeenLetter[]>>();
 
 /** All letters as seen a moment ago: however many ask, the queue is looked through by one at a time, with pauses in between. */
 export function recentLetters(parts: Parts): Promise<SeenLetter[]> {
-  const ask = recent.get(parts) ?? makeRecent(() => seenLetters(parts), recentMs);
+  const ask = recent.get(parts) ?? makeSharedAnswer(() => seenLetters(parts), recentMs);
   recent.set(parts, ask);
   return ask();
 }

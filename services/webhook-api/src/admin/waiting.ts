@@ -7,7 +7,7 @@ import { findShards } from '@gatepost/amqp/find-shards';
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import { type Shards, topologyOf } from '@gatepost/contracts/shards';
 import { topology } from '@gatepost/contracts/topology';
-import { isLater, isTimed, waits } from '@gatepost/webhook-db/parked';
+import { hasDueTime, isFollowUp, waits } from '@gatepost/webhook-db/parked';
 import { isHeld } from '@gatepost/webhook-db/paused';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { z } from 'zod';
@@ -93,7 +93,7 @@ const countText = `
       FROM parked WHERE ${waits} GROUP BY 1
     UNION ALL
     SELECT account_id, CASE reason WHEN 'again' THEN 'busy' ELSE reason END, count(*)::integer, min(delivery_id), min(due_at)
-      FROM parked WHERE ${isTimed} GROUP BY 1, 2
+      FROM parked WHERE ${hasDueTime} GROUP BY 1, 2
     UNION ALL
     SELECT account_id, 'paused', count(*)::integer, min(delivery_id), NULL FROM parked WHERE ${isHeld} GROUP BY 1
     UNION ALL
@@ -203,11 +203,11 @@ const firstOf = (condition: string) =>
 const pageText = `
   SELECT ${waitingColumns} FROM parked p WHERE delivery_id IN (
     ${['throttle', 'retry', 'busy', 'again'].map((reason) => firstOf(`${waits} AND reason = '${reason}'`)).join(' UNION ALL ')}
-    UNION ALL ${firstOf(isTimed)} UNION ALL ${firstOf(isHeld)}
+    UNION ALL ${firstOf(hasDueTime)} UNION ALL ${firstOf(isHeld)}
     UNION ALL (SELECT delivery_id FROM parked WHERE ${isHandedOver} AND account_id = $1 AND delivery_id >= $2))
    ORDER BY delivery_id LIMIT $3::integer + 1`;
 
-/** Up to `most` waiting deliveries: first attempts by the ids that their events name, later ones (`isLater`) by the event keys. */
+/** Up to `most` waiting deliveries: first attempts by the ids that their events name, later ones (`isFollowUp`) by the event keys. */
 export async function findWaiting(
   db: Pick<Pool, 'query'>,
   ids: readonly (string | number)[],
@@ -218,7 +218,7 @@ export async function findWaiting(
     name: 'waiting of events',
     text: `SELECT ${waitingColumns} FROM parked p WHERE delivery_id = ANY ($1::bigint[])
             UNION
-           SELECT ${waitingColumns} FROM parked p WHERE event_key = ANY ($2::uuid[]) AND ${isLater}
+           SELECT ${waitingColumns} FROM parked p WHERE event_key = ANY ($2::uuid[]) AND ${isFollowUp}
             ORDER BY delivery_id LIMIT $3`,
     values: [ids, eventKeys, most],
   });

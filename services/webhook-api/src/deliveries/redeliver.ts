@@ -1,6 +1,7 @@
 /** `POST …/deliveries/{delivery_id}/attempts`: the same event to the same hook, as a new delivery. */
-import { ownSource } from '@gatepost/webhook-db/asked';
+
 import type { Pool } from '@gatepost/webhook-db/pool';
+import { ownSource } from '@gatepost/webhook-db/requested';
 import { z } from 'zod';
 import { githubDocs } from '../hooks/documentation.ts';
 import { hookId } from '../hooks/hook-id.ts';

@@ -28,8 +28,8 @@ export const explainDelivery = enteringOperation({
     const { guid, eventKey, eventOn } = asked;
     const [event] = await findEvents(parts.reads, { key: eventKey, receivedOn: eventOn, account }, 1);
     const delivery = { id, eventKey, eventOn };
-    const isMeant = ({ job }: SeenLetter) => job?.hookId === hook.id;
-    const [known] = await gather(parts, { account, guid, event, hooks: [hook], delivery, isMeant });
+    const isRelevant = ({ job }: SeenLetter) => job?.hookId === hook.id;
+    const [known] = await gather(parts, { account, guid, event, hooks: [hook], delivery, isRelevant });
     return { status: 200, body: explain(known!) };
   },
 });
@@ -51,7 +51,7 @@ export const explainAtHook = enteringOperation({
     const guid = query.guid.toLowerCase();
     const { hook, account } = await findAskedHook(parts.reads, { wanted, token, hookId: hookId(params) });
     const found = await findEvents(parts.reads, { guid, account }, eventsMax);
-    const event = choose(
+    const event = chooseEvent(
       found.filter((one) => !wanted.publicOnly || one.visibility === 'public'),
       hook,
     );
@@ -64,14 +64,14 @@ export const explainAtHook = enteringOperation({
       guid,
       event,
       hooks: [hook],
-      isMeant: ({ job, letter }) => (job ? job.hookId === hook.id : isIn(place, letter.subject)),
+      isRelevant: ({ job, letter }) => (job ? job.hookId === hook.id : isIn(place, letter.subject)),
     });
     return { status: 200, body: explain(known!) };
   },
 });
 
 /** Of several events with one guid, picks the one that went to the hook, else the one of its place, else the newest. */
-function choose(events: EventRow[], hook: HookSettings): EventRow | undefined {
+function chooseEvent(events: EventRow[], hook: HookSettings): EventRow | undefined {
   const isOfPlace = ({ repository_id }: EventRow) => !hook.isGone && hook.repositoryId === repository_id;
   return events.findLast(({ hook_ids }) => hook_ids.includes(hook.id)) ?? events.findLast(isOfPlace) ?? events.at(-1);
 }

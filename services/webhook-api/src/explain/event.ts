@@ -21,7 +21,7 @@ const eventsMax = 10;
 const hooksMax = 100;
 
 type ExplainedEvent = EventExplanation['events'][number];
-type Said = Pick<ExplainedEvent, 'state' | 'sentence' | 'next' | 'causes'>;
+type Summary = Pick<ExplainedEvent, 'state' | 'sentence' | 'next' | 'causes'>;
 
 export const explainEvent = tokenOperation({
   id: 'explain-event',
@@ -41,7 +41,7 @@ export const explainEvent = tokenOperation({
     const events = await Promise.all(rows.map((row) => explainRow(parts, asked, row, isOurs)));
     const body =
       events.length > 0
-        ? { guid, ...leastFar(events), events, dead_letters: [] }
+        ? { guid, ...summarizeDeliveries(events), events, dead_letters: [] }
         : await explainUnstored(parts, account, guid, isOurs);
     return { status: 200, body };
   },
@@ -57,21 +57,21 @@ async function explainUnstored(
   const isOfAccount = ({ subject }: { subject: string | null }) =>
     subject?.toLowerCase().split('/')[0] === account.login.toLowerCase();
   const [letters, queued] = await Promise.all([
-    findLetters(parts, { guid, isMeant: isOurs }),
+    findLetters(parts, { guid, isRelevant: isOurs }),
     findQueued(parts, guid).catch(() => []), // RabbitMQ is away, which the search for letters reports
   ]);
   const [waiting] = queued.filter(isOfAccount);
-  const said = waiting
-    ? sayQueued(waiting.queue)
+  const summary = waiting
+    ? summarizeQueued(waiting.queue)
     : neverMade(
         letters && letters.length > 0
           ? letters.map(({ letter }) => refused(letter.reason as Cause['reason']))
           : [notReceived({ letters, account, keptSince: await findKeptSince(parts) })],
       );
-  return { guid, ...said, events: [], dead_letters: (letters ?? []).map(({ letter }) => letter) };
+  return { guid, ...summary, events: [], dead_letters: (letters ?? []).map(({ letter }) => letter) };
 }
 
-const sayQueued = (queue: string): Said => ({
+const summarizeQueued = (queue: string): Summary => ({
   state: 'queued',
   sentence: `It waits in \`${queue}\` to be taken by a dispatcher.`,
   next: 'Nothing need be done, unless no dispatcher is at work (GET /admin/status).',
@@ -85,7 +85,7 @@ async function explainRow(
   isOurs: (seen: SeenLetter) => boolean,
 ): Promise<ExplainedEvent> {
   const hooks = await findHooksOf(parts.reads, { ...event, account_id: account.id }, hooksMax);
-  const known = await gather(parts, { account, guid: event.guid, event, hooks, isMeant: isOurs });
+  const known = await gather(parts, { account, guid: event.guid, event, hooks, isRelevant: isOurs });
   const deliveries = known.map(explain);
   return {
     source: event.source,
@@ -95,15 +95,15 @@ async function explainRow(
     place: placeOf(event),
     occurred_at: event.occurred_at.toISOString(),
     received_at: event.received_at.toISOString(),
-    ...sayOfEvent(event, deliveries),
+    ...summarizeEvent(event, deliveries),
     steps: stepsOfEvent(event, `It is for ${event.hook_ids.length} hooks.`),
     deliveries,
   };
 }
 
-function sayOfEvent(event: EventRow, deliveries: Explanation[]): Said {
+function summarizeEvent(event: EventRow, deliveries: Explanation[]): Summary {
   const made = deliveries.filter(({ hook_id }) => event.hook_ids.includes(hook_id));
-  if (made.length > 0) return leastFar(made);
+  if (made.length > 0) return summarizeDeliveries(made);
   const none = cause(
     'no_hook',
     false,
@@ -113,7 +113,7 @@ function sayOfEvent(event: EventRow, deliveries: Explanation[]): Said {
   return neverMade(causesOfEvent(event) ?? (deliveries.length > 0 ? deliveries[0]!.causes : [none]));
 }
 
-const neverMade = (causes: Cause[]): Said => ({
+const neverMade = (causes: Cause[]): Summary => ({
   state: 'never_made',
   sentence: `No delivery was made. ${causes[0]!.sentence}`,
   next: causes[0]!.next,
@@ -121,7 +121,7 @@ const neverMade = (causes: Cause[]): Said => ({
 });
 
 /** The one to tell of several: pending before done, and failed before successful. */
-function leastFar(all: Said[]): Said {
+function summarizeDeliveries(all: Summary[]): Summary {
   const order: State[] = [
     'queued',
     'paused',

@@ -1,6 +1,6 @@
 /** Tells for one event and one hook where the delivery stands, since when, until when and why, and what has happened. Pure. */
 import { deliveryStatus } from '@gatepost/contracts/delivery';
-import { ownSource } from '@gatepost/webhook-db/asked';
+import { ownSource } from '@gatepost/webhook-db/requested';
 import { readJob, type WaitingRow } from '../admin/waiting.ts';
 import { causesOf, duplicatesUntil } from './causes.ts';
 import { endedAt, firstDeliveryId, isDelivered, type Known, placeOf, resultOf, waitingOf } from './known.ts';
@@ -9,11 +9,13 @@ import type { Cause, Explanation } from './schema.ts';
 import { stepsOf } from './steps.ts';
 import type { State } from './words.ts';
 
-type Said = Pick<Explanation, 'delivery_id' | 'state' | 'since' | 'until' | 'sentence' | 'next'> & { causes?: Cause[] };
+type Summary = Pick<Explanation, 'delivery_id' | 'state' | 'since' | 'until' | 'sentence' | 'next'> & {
+  causes?: Cause[];
+};
 
 export function explain(known: Known): Explanation {
   const { event, guid, hook } = known;
-  const { causes = [], ...said } = say(known);
+  const { causes = [], ...summary } = summarize(known);
   const attempt = known.attempts.at(-1);
   const job = waitingOf(known) && readJob(waitingOf(known)!.job);
   return {
@@ -22,10 +24,10 @@ export function explain(known: Known): Explanation {
     action: event?.action ?? attempt?.action ?? job?.action ?? null,
     place: placeOf(event),
     hook_id: hook.id,
-    ...said,
+    ...summary,
     causes,
     duplicates_until: event ? duplicatesUntil(event).toISOString() : null,
-    steps: stepsOf(known, said.state),
+    steps: stepsOf(known, summary.state),
   };
 }
 
@@ -33,24 +35,27 @@ export function explain(known: Known): Explanation {
  * A successful delivery is done, whatever was asked for later. Otherwise a waiting delivery tells more than a failed one, and the newest
  * attempt more than earlier ones.
  */
-function say(known: Known): Said {
+function summarize(known: Known): Summary {
   const asked = known.attempts.find(({ id }) => Number(id) === known.asked);
-  if (asked && isDelivered(asked)) return sayDone(known, asked);
+  if (asked && isDelivered(asked)) return summarizeDone(known, asked);
   const waiting = waitingOf(known);
-  if (waiting) return warned(known, sayWaiting(known, waiting));
+  if (waiting) return withInactiveNote(known, summarizeWaiting(known, waiting));
   const last = known.attempts.at(-1);
-  if (last) return sayDone(known, last);
+  if (last) return summarizeDone(known, last);
   const causes = causesOf(known);
-  return causes ? sayNeverMade(causes) : sayHandedOver(known);
+  return causes ? summarizeNeverMade(causes) : summarizeHandedOver(known);
 }
 
 /** Whether a hook may get deliveries is checked only when its turn comes. */
-function warned({ hook }: Known, said: Said): Said {
-  if (hook.isGone || (hook.active && !hook.restricted)) return said;
-  return { ...said, sentence: `${said.sentence} The hook is not active: unless it is by then, no attempt is made.` };
+function withInactiveNote({ hook }: Known, summary: Summary): Summary {
+  if (hook.isGone || (hook.active && !hook.restricted)) return summary;
+  return {
+    ...summary,
+    sentence: `${summary.sentence} The hook is not active: unless it is by then, no attempt is made.`,
+  };
 }
 
-function sayNeverMade(causes: Cause[]): Said {
+function summarizeNeverMade(causes: Cause[]): Summary {
   const [first] = causes;
   return {
     delivery_id: null,
@@ -63,7 +68,7 @@ function sayNeverMade(causes: Cause[]): Said {
   };
 }
 
-function sayDone(known: Known, attempt: AttemptRow): Said {
+function summarizeDone(known: Known, attempt: AttemptRow): Summary {
   const done = { delivery_id: Number(attempt.id), since: endedAt(attempt).toISOString(), until: null };
   const which = attempt.redelivery ? 'a redelivery' : `attempt ${attempt.attempt}`;
   if (isDelivered(attempt)) {
@@ -115,9 +120,15 @@ function pathOf({ hook }: Known, delivery: string | number): string {
   return `${hook.isGone ? `…/hooks/${hook.id}` : hook.path}/deliveries/${delivery}`;
 }
 
-function sayWaiting(known: Known, row: WaitingRow): Said {
+function summarizeWaiting(known: Known, row: WaitingRow): Summary {
   const job = readJob(row.job);
-  const said = (state: State, since: Date | string, until: Said['until'], sentence: string, next: string | null) => ({
+  const summaryOf = (
+    state: State,
+    since: Date | string,
+    until: Summary['until'],
+    sentence: string,
+    next: string | null,
+  ) => ({
     delivery_id: Number(row.delivery_id),
     state,
     since: new Date(since).toISOString(),
@@ -129,7 +140,7 @@ function sayWaiting(known: Known, row: WaitingRow): Said {
   const before = known.attempts.findLast((attempt) => !isDelivered(attempt));
   switch (row.reason) {
     case 'limit':
-      return said(
+      return summaryOf(
         'throttled',
         job.throttledAt ?? row.parked_at,
         untilItsTurn(known),
@@ -137,7 +148,7 @@ function sayWaiting(known: Known, row: WaitingRow): Said {
         `Nothing need be done. With a larger limit (PUT /accounts/${known.account.login}/throttle, by an administrator of the installation) it goes sooner.`,
       );
     case 'retry':
-      return said(
+      return summaryOf(
         'retry',
         row.parked_at,
         timed(due, 'The next attempt is due then.'),
@@ -147,7 +158,7 @@ function sayWaiting(known: Known, row: WaitingRow): Said {
         before ? `${adviceOn(before, known.deliveryTimeoutMs)} If it is not to wait: ${again(known, before)}.` : null,
       );
     case 'busy':
-      return said(
+      return summaryOf(
         'receiver_busy',
         row.parked_at,
         timed(due, 'It is tried again then, and waits on while the receiver has no room.'),
@@ -155,25 +166,25 @@ function sayWaiting(known: Known, row: WaitingRow): Said {
         'Let the receiver answer 2xx at once, and work after that.',
       );
     case 'paused':
-      return sayPaused(known, row, said);
+      return summarizePaused(known, row, summaryOf);
     case 'handed_over':
       return {
-        ...sayInFlight(known, row.published_at instanceof Date ? row.published_at : row.parked_at),
+        ...summarizeInFlight(known, row.published_at instanceof Date ? row.published_at : row.parked_at),
         delivery_id: Number(row.delivery_id),
       };
   }
 }
 
-function sayPaused(
+function summarizePaused(
   { hook, account }: Known,
   row: WaitingRow,
-  said: (state: State, since: Date, until: Said['until'], sentence: string, next: string) => Said,
-): Said {
+  summaryOf: (state: State, since: Date, until: Summary['until'], sentence: string, next: string) => Summary,
+): Summary {
   const paused = hook.isGone ? undefined : hook.paused;
   const since = paused && paused.at > row.parked_at ? paused.at : row.parked_at;
   const who = paused?.what === 'organization' ? `those of all of ${account.login}` : 'those of this hook';
   const path = paused?.what === 'organization' ? `organizations/${account.login}` : `hooks/${hook.id}`;
-  return said(
+  return summaryOf(
     'paused',
     since,
     untilThat(`It rests until an administrator resumes ${who}.`),
@@ -185,15 +196,15 @@ function sayPaused(
 }
 
 /** Its event was routed, or is being routed, and nothing else is stored. */
-function sayHandedOver(known: Known): Said {
+function summarizeHandedOver(known: Known): Summary {
   const event = known.event!;
   return {
-    ...sayInFlight(known, event.routed_at ?? event.received_at),
+    ...summarizeInFlight(known, event.routed_at ?? event.received_at),
     delivery_id: firstDeliveryId(known) ?? null,
   };
 }
 
-function sayInFlight({ now, deliveryTimeoutMs }: Known, since: Date): Omit<Said, 'delivery_id'> {
+function summarizeInFlight({ now, deliveryTimeoutMs }: Known, since: Date): Omit<Summary, 'delivery_id'> {
   const at = new Date(since.getTime() + deliveryTimeoutMs);
   const reason = `An attempt takes ${deliveryTimeoutMs / 1000} s at most (DELIVERY_TIMEOUT_MS).`;
   const isOverdue = at < now;
@@ -211,12 +222,12 @@ function sayInFlight({ now, deliveryTimeoutMs }: Known, since: Date): Omit<Said,
 }
 
 const untilThat = (reason: string) => ({ at: null, reason, place: null, rate: null });
-const timed = (due: Date | undefined, reason: string): Said['until'] => ({
+const timed = (due: Date | undefined, reason: string): Summary['until'] => ({
   ...untilThat(reason),
   at: due?.toISOString() ?? null,
 });
 
-function untilItsTurn({ now, account, queue }: Known): Said['until'] {
+function untilItsTurn({ now, account, queue }: Known): Summary['until'] {
   if (!queue) return untilThat("When the account's limit lets it go.");
   const { before, isCounted, rate } = queue;
   const place = before + 1;

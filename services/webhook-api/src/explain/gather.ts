@@ -21,7 +21,7 @@ export type Asked = {
   /** One delivery, and where its event's row is or was. */
   delivery?: { id: number; eventKey: string; eventOn: string };
   /** Which of the dead letters that may be disclosed are about this. */
-  isMeant: (seen: SeenLetter) => boolean;
+  isRelevant: (seen: SeenLetter) => boolean;
 };
 
 /** Everything known about an event and each of some hooks. */
@@ -97,12 +97,15 @@ async function findQueue(
 }
 
 /** Undefined when RabbitMQ is away or slow. */
-export async function findLetters(parts: Parts, { guid, isMeant }: Pick<Asked, 'guid' | 'isMeant'>): Promise<Letters> {
+export async function findLetters(
+  parts: Parts,
+  { guid, isRelevant }: Pick<Asked, 'guid' | 'isRelevant'>,
+): Promise<Letters> {
   const seen = await Promise.race([
     recentLetters(parts).catch(() => undefined),
     wait(parts.storeTimeoutMs / 2, undefined, { ref: false }),
   ]);
-  return seen?.filter((one) => one.guids.includes(guid) && isMeant(one));
+  return seen?.filter((one) => one.guids.includes(guid) && isRelevant(one));
 }
 
 /** `YYYY-MM-DD`, from the oldest daily table of events. */

@@ -27,7 +27,7 @@ const stepSchema = z.object({
   sentence: z.string(),
 });
 
-const said = {
+const summaryFields = {
   state: wordsOf<State>(states),
   sentence: z.string().meta({ description: 'The same in plain words' }),
   next: z.string().nullable().meta({ description: 'What to do next; null: nothing' }),
@@ -48,7 +48,7 @@ export const explanationSchema = z
     place,
     hook_id: z.int(),
     delivery_id: z.int().nullable().meta({ description: 'The delivery that the state is about' }),
-    ...said,
+    ...summaryFields,
     since: time.nullable().meta({ description: 'Since when it is in that state; null: that is not known' }),
     until: z
       .object({
@@ -73,7 +73,7 @@ export const explanationSchema = z
 export const eventExplanationSchema = z
   .object({
     guid: z.string(),
-    ...said,
+    ...summaryFields,
     events: z.array(
       z.object({
         source: z.string(),
@@ -83,7 +83,7 @@ export const eventExplanationSchema = z
         place,
         occurred_at: time,
         received_at: time,
-        ...said,
+        ...summaryFields,
         steps: z.array(stepSchema),
         deliveries: z.array(explanationSchema).meta({
           description: 'For the hooks of its place, up to 100: first those that it went to, then the others',

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import { eventKey } from '@gatepost/contracts/event';
-import { ownSource, storeRouted } from '@gatepost/webhook-db/asked';
+import { ownSource, storeRouted } from '@gatepost/webhook-db/requested';
 import type { Place } from '../access/place.ts';
 import { parkDelivery } from '../publish.ts';
 import type { Queryable } from './rows.ts';

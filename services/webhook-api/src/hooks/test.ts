@@ -1,7 +1,7 @@
 /** `POST …/hooks/{hook_id}/tests`: the repository's latest push, to this hook alone. */
 import { randomUUID } from 'node:crypto';
-import { ownSource } from '@gatepost/webhook-db/asked';
 import type { Pool } from '@gatepost/webhook-db/pool';
+import { ownSource } from '@gatepost/webhook-db/requested';
 import { notFound } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
 import { checkConnected, parkDelivery, publishDelivery } from '../publish.ts';

@@ -35,7 +35,7 @@ export function serve(route: AnyRoute, { routes, parts, limits, baseOf }: Shared
     const admitted = await limits.admit(operation.uncounted ? undefined : token, response);
     try {
       const answer = await withDeadline(parts.storeTimeoutMs, async (): Promise<Answer> => {
-        const wanted = token && want(access, request, token);
+        const wanted = token && wantedPlace(access, request, token);
         if (token && operation.creates) await limits.admitCreation(token);
         const call = {
           parts,
@@ -75,16 +75,16 @@ export function serve(route: AnyRoute, { routes, parts, limits, baseOf }: Shared
   }
 }
 
-function want(access: Access, request: Request, token: Token): Wanted | undefined {
+function wantedPlace(access: Access, request: Request, token: Token): Wanted | undefined {
   if (access.kind === 'open') return undefined;
   const isSufficient = sufficient(token.scopes, access.scopes);
-  const says = access.kind === 'place' ? access.refusal : undefined;
+  const refusal = access.kind === 'place' ? access.refusal : undefined;
   // Without the scope, the client must not learn whether the thing exists.
-  if (!isSufficient && !says) throw notFound();
+  if (!isSufficient && !refusal) throw notFound();
   if (access.kind === 'token') return undefined;
   const { owner, org, repo } = request.params as Record<string, string>;
   const publicOnly = isSufficient && isForPublicOnly(token.scopes, access.scopes);
-  return { login: owner ?? org ?? '', repository: repo, role: says ? 'member' : access.role, publicOnly };
+  return { login: owner ?? org ?? '', repository: repo, role: refusal ? 'member' : access.role, publicOnly };
 }
 
 function askedUpgrade(request: Request, response: Response): AskedUpgrade | undefined {

@@ -28,7 +28,7 @@ export function makeBindings(options: Parameters<typeof openResponder>[0]) {
       await to.bind(String(hookId));
     },
     /** Stops deliveries from coming here, unless a newer session of the hook is here. */
-    async letGo(hookId: number, session: string): Promise<void> {
+    async release(hookId: number, session: string): Promise<void> {
       if (newest.get(hookId) !== session) return;
       newest.delete(hookId);
       await (await connected()).unbind(String(hookId));

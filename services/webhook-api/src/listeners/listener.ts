@@ -47,8 +47,8 @@ type Item = {
 };
 
 const concurrentMax = 32;
-const lineMaxItems = 256;
-const lineMaxBytes = 32 * 1024 * 1024;
+const queueMaxItems = 256;
+const queueMaxBytes = 32 * 1024 * 1024;
 /** With this much unread it gets nothing more; that includes deliveries that have timed out. */
 const unreadMaxBytes = 64 * 1024 * 1024;
 const unreadMaxMs = 30_000;
@@ -60,8 +60,8 @@ const silentAtWorkMaxMs = 600_000;
 export function makeListener(socket: WebSocket, options: { onEnd(end: End): void; now?: () => number }): Listener {
   const now = options.now ?? (() => performance.now());
   const isConcurrent = socket.protocol === ownProtocol;
-  const line = makeLine();
-  const signs = makeSigns(socket, now);
+  const queue = makeQueue();
+  const signsOfLife = watchSignsOfLife(socket, now);
   const sent = new Map<string, Item>();
   let sentBytes = 0;
   let sequence = 0;
@@ -72,7 +72,7 @@ export function makeListener(socket: WebSocket, options: { onEnd(end: End): void
 
   const next = () => {
     while (isOpen && owed === undefined && sent.size < (isConcurrent ? concurrentMax : 1)) {
-      const item = line.shift();
+      const item = queue.shift();
       if (!item) return;
       send(item);
     }
@@ -83,7 +83,7 @@ export function makeListener(socket: WebSocket, options: { onEnd(end: End): void
     sent.set(item.id, item);
     sentBytes += item.request.body.length;
     const frame = encodeFrame(item.request, isConcurrent ? item.id : undefined);
-    signs.wrote(frame.length);
+    signsOfLife.wrote(frame.length);
     socket.send(frame);
     if (!isConcurrent) socket.ping(item.id);
   };
@@ -99,12 +99,12 @@ export function makeListener(socket: WebSocket, options: { onEnd(end: End): void
     settle(item, { kind: 'timeout' });
   };
   const turnAway = (item: Item) => {
-    if (line.leave(item)) item.settle({ kind: 'busy' });
+    if (queue.leave(item)) item.settle({ kind: 'busy' });
   };
   const end = (how: End) => {
     if (!isOpen) return;
     isOpen = false;
-    for (const item of [...line.empty(), ...sent.values()]) {
+    for (const item of [...queue.empty(), ...sent.values()]) {
       clearTimeout(item.timer);
       // An unreadable answer is an answer all the same.
       item.settle(gone(how.code === ends.badMessage.code && !isConcurrent));
@@ -117,7 +117,7 @@ export function makeListener(socket: WebSocket, options: { onEnd(end: End): void
     options.onEnd(how);
   };
   const onMessage = (data: RawData) => {
-    signs.shown();
+    signsOfLife.shown();
     const parsed = parseAnswer(String(data));
     if (!parsed) return end(ends.badMessage);
     if (owed !== undefined) {
@@ -129,7 +129,7 @@ export function makeListener(socket: WebSocket, options: { onEnd(end: End): void
     if (item) settle(item, parsed.answer);
   };
   const onPong = (data: Buffer) => {
-    signs.shown();
+    signsOfLife.shown();
     const id = String(data);
     if (id === '') return;
     passed = id;
@@ -147,20 +147,20 @@ export function makeListener(socket: WebSocket, options: { onEnd(end: End): void
 
   return {
     underWay: () => sent.size,
-    bytes: () => (isOpen ? line.bytes() + Math.max(sentBytes, socket.bufferedAmount) : 0),
+    bytes: () => (isOpen ? queue.bytes() + Math.max(sentBytes, socket.bufferedAmount) : 0),
     deliver(request) {
       if (!isOpen) return Promise.resolve(gone(false));
-      if (!line.hasRoom(request.body.length) || socket.bufferedAmount > unreadMaxBytes)
+      if (!queue.hasRoom(request.body.length) || socket.bufferedAmount > unreadMaxBytes)
         return Promise.resolve({ kind: 'busy' });
       return new Promise((resolve) => {
         const timer = setTimeout(() => turnAway(item), Math.min(lineMaxMs, request.timeoutMs));
         const item: Item = { id: String(++sequence), request, timer, settle: resolve };
-        line.join(item);
+        queue.join(item);
         next();
       });
     },
     look() {
-      if (!signs.areGood(sent.size > 0 || owed !== undefined)) return end(ends.doesNotRead);
+      if (!signsOfLife.areGood(sent.size > 0 || owed !== undefined)) return end(ends.doesNotRead);
       socket.ping('');
     },
     end,
@@ -169,12 +169,12 @@ export function makeListener(socket: WebSocket, options: { onEnd(end: End): void
 }
 
 /** Deliveries waiting for their turn. */
-function makeLine() {
+function makeQueue() {
   const items: Item[] = [];
   let bytes = 0;
   return {
     bytes: () => bytes,
-    hasRoom: (length: number) => items.length < lineMaxItems && (bytes === 0 || bytes + length <= lineMaxBytes),
+    hasRoom: (length: number) => items.length < queueMaxItems && (bytes === 0 || bytes + length <= queueMaxBytes),
     join(item: Item) {
       items.push(item);
       bytes += item.request.body.length;
@@ -200,7 +200,7 @@ function makeLine() {
 }
 
 /** Signs of life: that it reads what it gets, and says something now and then. */
-function makeSigns(socket: WebSocket, now: () => number) {
+function watchSignsOfLife(socket: WebSocket, now: () => number) {
   let shownAt = now();
   let written = 0;
   /** The bytes that have left us, and when that number last grew. */

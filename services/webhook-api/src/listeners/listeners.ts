@@ -17,10 +17,10 @@ import { makeBindings } from './bindings.ts';
 import { ownProtocol } from './frames.ts';
 import { type End, ends, type Listener, makeListener } from './listener.ts';
 import { hasRoom } from './room.ts';
-import { activateFirst, deleteForsaken, endSession, openSession, releaseSessions, renewSessions } from './rows.ts';
+import { activateFirst, deleteAbandoned, endSession, openSession, releaseSessions, renewSessions } from './rows.ts';
 
 /** Who wants to listen to which hook. `standing`: checks again later whether it still may. */
-export type Wish = {
+export type ListenerRequest = {
   upgrade: Upgrade;
   hookId: number;
   token: Token;
@@ -29,7 +29,7 @@ export type Wish = {
 
 export type Listeners = AsyncDisposable & {
   /** Turns the connection into a WebSocket. @throws ApiError 404, 429 or 503; nothing has been written to it then. */
-  accept(wish: Wish): Promise<void>;
+  accept(asked: ListenerRequest): Promise<void>;
 };
 
 const answerMaxBytes = 4 * 1024 * 1024;
@@ -49,7 +49,7 @@ const serverOptions: ServerOptions = {
   handleProtocols: (asked) => (asked.has(ownProtocol) ? ownProtocol : false),
 };
 
-type Open = Wish & { session: string; listener: Listener; lookAt: number; expiry: NodeJS.Timeout };
+type Open = ListenerRequest & { session: string; listener: Listener; lookAt: number; expiry: NodeJS.Timeout };
 
 export function openListeners(options: {
   pool: Pool;
@@ -95,31 +95,31 @@ export function openListeners(options: {
     if (isClosing) return; // all at once
     const closed = { hookIds: [hookId], sessions: [session] };
     const ended = Promise.all([
-      bindings.letGo(hookId, session),
+      bindings.release(hookId, session),
       end.keepsHook ? releaseSessions(pool, closed) : endSession(pool, hookId, session),
     ]);
     ended.catch((error) => log.warn({ 'hook.id': hookId, error }, 'a listener that has left is cleared up later'));
   };
-  const begin = (wish: Wish, session: string) =>
-    server.handleUpgrade(wish.upgrade.request, wish.upgrade.socket, wish.upgrade.head, (socket) => {
-      wish.upgrade.socket.setKeepAlive(true, lookEveryMs);
+  const begin = (asked: ListenerRequest, session: string) =>
+    server.handleUpgrade(asked.upgrade.request, asked.upgrade.socket, asked.upgrade.head, (socket) => {
+      asked.upgrade.socket.setKeepAlive(true, lookEveryMs);
       const listener = makeListener(socket, { onEnd: (end) => onEnd(held, end) });
       socket.once('close', () => leaving.delete(listener));
-      const expiresInMs = Math.max(0, Math.min(wish.token.expiresMs - Date.now(), timerMaxMs));
+      const expiresInMs = Math.max(0, Math.min(asked.token.expiresMs - Date.now(), timerMaxMs));
       const expiry = setTimeout(() => listener.end(ends.expired), expiresInMs).unref();
-      const held: Open = { ...wish, session, listener, expiry, lookAt: performance.now() + lookEveryMs };
-      const before = open.get(wish.hookId);
-      open.set(wish.hookId, held);
+      const held: Open = { ...asked, session, listener, expiry, lookAt: performance.now() + lookEveryMs };
+      const before = open.get(asked.hookId);
+      open.set(asked.hookId, held);
       before?.listener.end(ends.takenOver);
-      log.info({ 'hook.id': wish.hookId, 'client.id': wish.token.clientId }, 'a listener has come');
+      log.info({ 'hook.id': asked.hookId, 'client.id': asked.token.clientId }, 'a listener has come');
     });
 
-  const tending = tend(open, pool, log);
+  const checks = startChecks(open, pool, log);
 
   return {
-    async accept(wish) {
-      const { hookId, upgrade } = wish;
-      const key = keyOf(wish.token);
+    async accept(asked) {
+      const { hookId, upgrade } = asked;
+      const key = keyOf(asked.token);
       if (isClosing || open.size >= options.most) throw unavailable();
       if (callers.of(key) >= options.perCaller) throw tooMany(options.perCaller);
       callers.add(key, 1);
@@ -133,14 +133,14 @@ export function openListeners(options: {
         if (isClosing || !upgrade.take()) throw unavailable();
       } catch (error) {
         callers.add(key, -1);
-        bindings.letGo(hookId, session).catch(() => {}); // without a connection nothing is bound
+        bindings.release(hookId, session).catch(() => {}); // without a connection nothing is bound
         throw error;
       }
-      begin(wish, session);
+      begin(asked, session);
     },
     async [Symbol.asyncDispose]() {
       isClosing = true;
-      tending[Symbol.dispose]();
+      checks[Symbol.dispose]();
       const to = await bindings.opened();
       const all = [...open.values()];
       await Promise.all(all.map(({ hookId }) => to?.unbind(String(hookId))));
@@ -166,7 +166,7 @@ function countOpen(open: ReadonlyMap<number, Open>, registry: Registry): void {
 }
 
 /** Looks after open listeners, and reports in PostgreSQL that they are there. */
-function tend(open: ReadonlyMap<number, Open>, pool: Pool, log: Log): Disposable {
+function startChecks(open: ReadonlyMap<number, Open>, pool: Pool, log: Log): Disposable {
   const look = async (held: Open) => {
     held.listener.look();
     const standing = await held.standing();
@@ -186,7 +186,7 @@ function tend(open: ReadonlyMap<number, Open>, pool: Pool, log: Log): Disposable
       if (open.size > 0) await renewSessions(pool, sessionsOf(open.values()));
       renewedTimes += 1;
       // While PostgreSQL was away nobody could renew: by now everybody else has had the time to.
-      if (renewedTimes > 1) await deleteForsaken(pool);
+      if (renewedTimes > 1) await deleteAbandoned(pool);
     } catch (error) {
       renewedTimes = 0;
       if (open.size > 0) log.warn({ error }, 'could not say that listeners are there');

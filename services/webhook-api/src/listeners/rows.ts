@@ -2,15 +2,15 @@
 import type { Queryable } from '../hooks/rows.ts';
 
 /** How long a hook waits for a listener if its socket has not been opened yet, or was closed by its server. */
-const firstWait = "interval '2 minutes'";
-const comeBack = "interval '30 seconds'";
+const firstConnectTime = "interval '2 minutes'";
+const reconnectTime = "interval '30 seconds'";
 /** How long a process may be silent before its sockets count as gone. */
 const lease = "interval '20 seconds'";
 
 /** Added along with a new hook. `url`: where its socket is. */
 export async function addListener(db: Queryable, hookId: number, url: string, activates: boolean): Promise<void> {
   await db.query('UPDATE hooks SET url = $2 WHERE id = $1', [hookId, url]);
-  await db.query(`INSERT INTO listeners (hook_id, until, activates) VALUES ($1, now() + ${firstWait}, $2)`, [
+  await db.query(`INSERT INTO listeners (hook_id, until, activates) VALUES ($1, now() + ${firstConnectTime}, $2)`, [
     hookId,
     activates,
   ]);
@@ -68,7 +68,7 @@ export async function renewSessions(db: Queryable, open: { hookIds: number[]; se
 /** These sockets are closed; their hooks stay for a while, in case the listeners come back. */
 export async function releaseSessions(db: Queryable, closed: { hookIds: number[]; sessions: string[] }): Promise<void> {
   await db.query(
-    `UPDATE listeners SET session = NULL, until = now() + ${comeBack} WHERE hook_id = ANY ($1) AND session = ANY ($2)`,
+    `UPDATE listeners SET session = NULL, until = now() + ${reconnectTime} WHERE hook_id = ANY ($1) AND session = ANY ($2)`,
     [closed.hookIds, closed.sessions],
   );
 }
@@ -82,7 +82,7 @@ export async function endSession(db: Queryable, hookId: number, session: string)
 }
 
 /** Deletes hooks without a listener: their process died, or nobody came. */
-export async function deleteForsaken(db: Queryable): Promise<number> {
+export async function deleteAbandoned(db: Queryable): Promise<number> {
   const { rowCount } = await db.query({
     name: 'hooks without a listener',
     text: `DELETE FROM hooks WHERE id IN (

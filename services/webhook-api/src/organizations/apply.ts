@@ -13,26 +13,26 @@ const loginPattern = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?$/;
  * An account that already existed is never taken over: its name then belongs to another. The account's people are exactly the members, machines
  * are left as they are, and when the organization ends, only the people leave the account.
  */
-export async function applyOrganization(pool: Pool, said: OrganizationStatement): Promise<Applied> {
+export async function applyOrganization(pool: Pool, statement: OrganizationStatement): Promise<Applied> {
   return inTransaction(pool, async (client) => {
-    await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`gate organization ${said.id}`]);
+    await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`gate organization ${statement.id}`]);
     const { rows } = await client.query<{ account_id: number | null; version: string }>(
       'SELECT account_id, version FROM gate_organizations WHERE id = $1',
-      [said.id],
+      [statement.id],
     );
     const known = rows[0];
-    if (known && Number(known.version) >= said.version) return 'late';
+    if (known && Number(known.version) >= statement.version) return 'late';
     const before = known?.account_id ?? undefined;
-    const accountId = before ?? (said.is_account ? await makeAccount(client, said) : undefined);
+    const accountId = before ?? (statement.is_account ? await makeAccount(client, statement) : undefined);
     // Recorded even if it is no account: an older statement arriving later must not make it one.
     await client.query(
       `INSERT INTO gate_organizations (id, account_id, version) VALUES ($1, $2, $3)
        ON CONFLICT (id) DO UPDATE SET account_id = excluded.account_id, version = excluded.version`,
-      [said.id, accountId, said.version],
+      [statement.id, accountId, statement.version],
     );
-    if (accountId === undefined) return said.is_account ? 'taken' : 'ignored';
-    if (before !== undefined && said.is_account) await rename(client, accountId, said.name);
-    await setPeople(client, accountId, said.is_account ? said.members : []);
+    if (accountId === undefined) return statement.is_account ? 'taken' : 'ignored';
+    if (before !== undefined && statement.is_account) await rename(client, accountId, statement.name);
+    await setPeople(client, accountId, statement.is_account ? statement.members : []);
     return 'applied';
   });
 }

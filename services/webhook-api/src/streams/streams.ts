@@ -13,7 +13,7 @@ import { type Attempted, findLatest, loadShown, loadSince, type Shown } from './
 import { makeStream, type Stream } from './stream.ts';
 
 /** Who wants to watch which hook. `ageMs`: how long ago the client's last known delivery began; `standing`: checks again whether it may. */
-export type Wish = {
+export type StreamRequest = {
   hookId: number;
   token: Token;
   ageMs: number | 'unknown' | undefined;
@@ -25,7 +25,7 @@ export type Streams = AsyncDisposable & {
    * Watches from now on, and answers how to begin writing. Deliveries that appear in the log later are either included or will be sent.
    * @throws ApiError 429 or 503.
    */
-  open(wish: Wish): Promise<(response: Response) => void>;
+  open(asked: StreamRequest): Promise<(response: Response) => void>;
 };
 
 /** An attempt is recorded when it has ended: how much later than its start that may be. */
@@ -44,7 +44,7 @@ const unreadMaxBytes = 64 * 1024 * 1024;
 const unreadMuchBytes = 64 * 1024;
 const timerMaxMs = 2 ** 31 - 1;
 
-type Open = Wish & { stream: Stream; beatAt: number; standingAt: number };
+type Open = StreamRequest & { stream: Stream; beatAt: number; standingAt: number };
 /** `seen`: recent deliveries that existed at the start or have been sent. */
 type Watched = { open: Set<Open>; seen: Set<string> | undefined; ready: Promise<void> };
 
@@ -67,8 +67,8 @@ export function openStreams(options: {
   countOpen(all, options.registry);
 
   return {
-    async open(wish) {
-      const { hookId, token } = wish;
+    async open(asked) {
+      const { hookId, token } = asked;
       const key = `${token.clientId} ${token.subject}`;
       if (isClosing || all.size >= options.most) throw unavailable();
       if (callers.of(key) >= options.perCaller) throw tooMany(options.perCaller);
@@ -82,7 +82,7 @@ export function openStreams(options: {
         callers.add(key, -1);
       });
       const nowMs = performance.now();
-      const held: Open = { ...wish, stream, beatAt: nowMs + beatEveryMs, standingAt: nowMs + standingEveryMs };
+      const held: Open = { ...asked, stream, beatAt: nowMs + beatEveryMs, standingAt: nowMs + standingEveryMs };
       all.add(held);
       hook.open.add(held);
       const expiresInMs = Math.max(0, Math.min(token.expiresMs - Date.now(), timerMaxMs));
@@ -99,7 +99,7 @@ export function openStreams(options: {
       }
       return (response) => {
         clearTimeout(unbegun);
-        stream.begin(response, past(pool, wish, options.lagMs)).catch((error) => {
+        stream.begin(response, missedDeliveries(pool, asked, options.lagMs)).catch((error) => {
           log.warn({ 'hook.id': hookId, error }, 'could not read what a stream is to begin with');
           stream.cut();
         });
@@ -125,7 +125,7 @@ function makeRounds(all: ReadonlySet<Open>, watching: ReturnType<typeof makeWatc
       log.warn({ error }, 'could not look for deliveries of the hooks that are watched');
     }
     const nowMs = performance.now();
-    for (const held of all) lookAfter(held, nowMs, log);
+    for (const held of all) keepAlive(held, nowMs, log);
     const unread = [...all].reduce((sum, { stream }) => sum + stream.unread(), 0);
     if (unread > unreadMaxBytes) for (const { stream } of all) if (stream.unread() > unreadMuchBytes) stream.cut();
     timer = all.size > 0 && !isStopped ? setTimeout(go, lookEveryMs).unref() : undefined;
@@ -155,7 +155,7 @@ function countOpen(open: ReadonlySet<Open>, registry: Registry): void {
 }
 
 /** Shows its client that it is there, and checks whether the client may still see the deliveries. */
-function lookAfter(held: Open, nowMs: number, log: Log): void {
+function keepAlive(held: Open, nowMs: number, log: Log): void {
   if (held.beatAt <= nowMs) {
     held.beatAt = nowMs + beatEveryMs;
     held.stream.beat();
@@ -238,7 +238,7 @@ function makeWatching(pool: Pool) {
  * The beginning of a stream: everything after the client's last known delivery, plus what may have been recorded later than that; for a client
  * that knows none, whatever a list read now may lack.
  */
-async function* past(pool: Pool, { hookId, ageMs }: Wish, lagMs: number): AsyncGenerator<Buffer> {
+async function* missedDeliveries(pool: Pool, { hookId, ageMs }: StreamRequest, lagMs: number): AsyncGenerator<Buffer> {
   if (ageMs === 'unknown') yield gap('unknown');
   const withinMs = typeof ageMs === 'number' ? Math.max(0, ageMs) + lateMs : recentMs + lagMs;
   let sent = 0;

@@ -1,13 +1,13 @@
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import { expect, test } from '@jest/globals';
-import { makeFailing } from './failing.ts';
+import { makeFailingHooks } from './failing-hooks.ts';
 
 let nowMs = Date.parse('2026-01-01T00:00:00Z');
 const target = new URL('https://receiver.example/hooks/a-secret-in-the-path');
 const outcome = { kind: 'failed', reason: 'response', status: 'Invalid HTTP response', statusCode: 500, error: null };
 
 test('the hooks that failed most in the last ten to twenty minutes are reported, without the paths of their URLs', () => {
-  const failing = makeFailing(() => nowMs);
+  const failing = makeFailingHooks(() => nowMs);
   const fail = (hookId: number) =>
     failing.note({ hookId, accountId: 7 } as DeliveryJob, { target }, outcome as Parameters<typeof failing.note>[2]);
   const counts = () => failing.top().hooks.map(({ hook, failures }) => [hook, failures]);

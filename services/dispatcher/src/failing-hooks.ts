@@ -17,7 +17,7 @@ export type FailingHook = {
   at: string;
 };
 
-export type Failing = {
+export type FailingHooks = {
   note(job: DeliveryJob, hook: Pick<Hook, 'target'>, outcome: Failed): void;
   /** The hooks with the most failures at this dispatcher since then, ten to twenty minutes ago. */
   top(): { since: string; hooks: FailingHook[] };
@@ -28,7 +28,7 @@ const hooksMax = 10_000;
 const shownMax = 20;
 
 /** Beyond 10,000 hooks failing within ten minutes, further ones are not counted. */
-export function makeFailing(now: () => number = Date.now): Failing {
+export function makeFailingHooks(now: () => number = Date.now): FailingHooks {
   let current = { beganAt: now(), hooks: new Map<number, FailingHook>() };
   let before = current;
   const turn = () => {

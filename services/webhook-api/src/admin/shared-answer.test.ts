@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
-import { makeRecent } from './recent.ts';
+import { makeSharedAnswer } from './shared-answer.ts';
 
 function open() {
   const clock = { ms: 0 };
   const asked: PromiseWithResolvers<number>[] = [];
-  const recent = makeRecent(
+  const recent = makeSharedAnswer(
     () => {
       asked.push(Promise.withResolvers());
       return asked.at(-1)!.promise;

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { type Brings, whatEachBrings } from './brings.ts';
+import { classifyMessages, type MessageKind } from './classify-messages.ts';
 
-const one = (more: Partial<Parameters<typeof whatEachBrings>[0][number]> = {}) => ({
+const one = (more: Partial<Parameters<typeof classifyMessages>[0][number]> = {}) => ({
   key: 'a',
   isNew: false,
   isRouted: false,
@@ -9,7 +9,7 @@ const one = (more: Partial<Parameters<typeof whatEachBrings>[0][number]> = {}) =
 });
 const other = one({ key: 'b', isNew: true, isRouted: true });
 
-test.each<[what: string, batch: ReturnType<typeof one>[], handed: string[], brings: Brings[], taken?: string[]]>([
+test.each<[what: string, batch: ReturnType<typeof one>[], handed: string[], kinds: MessageKind[], taken?: string[]]>([
   ['a new event that we claimed is ours', [one({ isNew: true })], ['a'], ['event']],
   ['a new event without deliveries is ours', [other], [], ['event']],
   [
@@ -54,6 +54,6 @@ test.each<[what: string, batch: ReturnType<typeof one>[], handed: string[], brin
     ['event', 'unknown'],
     ['a'],
   ],
-])('%s', (_what, batch, handed, brings, taken = []) => {
-  expect(whatEachBrings(batch, { handed: new Set(handed), taken: new Set(taken) })).toEqual(brings);
+])('%s', (_what, batch, handed, kinds, taken = []) => {
+  expect(classifyMessages(batch, { handed: new Set(handed), taken: new Set(taken) })).toEqual(kinds);
 });

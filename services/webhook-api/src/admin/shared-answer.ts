@@ -2,7 +2,11 @@
  * Shares the answer to a costly question among all callers: only one asks at a time, and the answer is kept for `keptMs`, or for as long as it
  * took. So even constant asking takes up half the time at most. A failure is not kept.
  */
-export function makeRecent<T>(ask: () => Promise<T>, keptMs: number, now = () => performance.now()): () => Promise<T> {
+export function makeSharedAnswer<T>(
+  ask: () => Promise<T>,
+  keptMs: number,
+  now = () => performance.now(),
+): () => Promise<T> {
   let known: { answer: Promise<T>; untilMs: number } | undefined;
   return () => {
     if (known && now() < known.untilMs) return known.answer;

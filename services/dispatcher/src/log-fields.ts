@@ -1,15 +1,15 @@
-/** Names a message's content in log lines by the same fields as a delivery (`namedJob`), so that it is found by guid or delivery id. */
+/** Names a message's content in log lines by the same fields as a delivery (`jobFields`), so that it is found by guid or delivery id. */
 import type { Incoming } from '@gatepost/amqp/consumer';
 import { type DeliveryJob, jobHeader } from '@gatepost/contracts/delivery-job';
 import { attributesInHeaders, eventGuid } from '@gatepost/contracts/event';
 import type { Attributes } from '@gatepost/runtime/tracing';
 
 /** For an untrusted message: what it says about itself, as far as that can be read. */
-export function namedMessage(message: Pick<Incoming, 'headers' | 'messageId'>): Record<string, unknown> {
-  return { 'message.id': message.messageId, ...saidBy(message) };
+export function messageFields(message: Pick<Incoming, 'headers' | 'messageId'>): Record<string, unknown> {
+  return { 'message.id': message.messageId, ...contentFields(message) };
 }
 
-function saidBy({ headers }: Pick<Incoming, 'headers'>): Record<string, unknown> {
+function contentFields({ headers }: Pick<Incoming, 'headers'>): Record<string, unknown> {
   const job = headers[jobHeader];
   if (typeof job === 'string') {
     try {
@@ -24,7 +24,7 @@ function saidBy({ headers }: Pick<Incoming, 'headers'>): Record<string, unknown>
 }
 
 /** The same names as span attributes, under a prefix: OpenTelemetry defines none for these. */
-export function spanAttributes(named: Record<string, unknown>): Attributes {
-  const given = Object.entries(named).filter(([name, value]) => value !== undefined && name !== 'trace_id');
+export function spanAttributes(fields: Record<string, unknown>): Attributes {
+  const given = Object.entries(fields).filter(([name, value]) => value !== undefined && name !== 'trace_id');
   return Object.fromEntries(given.map(([name, value]) => [`gatepost.${name}`, value])) as Attributes;
 }

@@ -1,4 +1,4 @@
-/** What each message of a batch brings. Pure. */
+/** Tells events, duplicates and undecided messages of a batch apart. Pure. */
 import type { StoredEvent } from '@gatepost/webhook-db/events';
 
 /**
@@ -6,7 +6,7 @@ import type { StoredEvent } from '@gatepost/webhook-db/events';
  * - `duplicate`: an event that is already routed, or that another message of the batch brings.
  * - `unknown`: an event that another message brings, here or at another dispatcher; whether it will be routed is not known yet.
  */
-export type Brings = 'event' | 'duplicate' | 'unknown';
+export type MessageKind = 'event' | 'duplicate' | 'unknown';
 
 type Row = Pick<StoredEvent, 'key' | 'isNew' | 'isRouted'>;
 
@@ -16,10 +16,10 @@ type Row = Pick<StoredEvent, 'key' | 'isNew' | 'isRouted'>;
  * `redelivered` says nothing here: the message may have been held back, memory may have been short, or its dispatcher may have died before
  * or after storing the event. The event's row tells.
  */
-export function whatEachBrings(
+export function classifyMessages(
   batch: readonly Row[],
   { handed, taken }: { handed: ReadonlySet<string>; taken: Pick<ReadonlySet<string>, 'has'> },
-): Brings[] {
+): MessageKind[] {
   const seen = new Set<string>();
   return batch.map(({ key, isNew, isRouted }) => {
     const isFirst = !seen.has(key);

@@ -6,7 +6,7 @@ export const ownSource = 'urn:gatepost:webhook-api';
 
 type Queryable = Pick<Pool, 'query'>;
 
-export type AskedEvent = {
+export type RequestedEvent = {
   key: string;
   guid: string;
   source: string;
@@ -21,7 +21,7 @@ export type AskedEvent = {
 /** Stores an event that has just occurred and goes to one hook. It counts as routed, since the caller publishes its delivery. */
 export async function storeRouted(
   db: Queryable,
-  { key, guid, source, type, action, accountId, repositoryId, payload, hookId }: AskedEvent,
+  { key, guid, source, type, action, accountId, repositoryId, payload, hookId }: RequestedEvent,
 ): Promise<{ receivedOn: string; deliveryId: number; occurredAt: Date }> {
   const { rows } = await db.query<{ received_on: string; delivery_id: string; occurred_at: Date }>(
     `INSERT INTO events (key, guid, source, event_id, type, account_id, repository_id, occurred_at, payload, hook_ids,
@@ -34,10 +34,10 @@ export async function storeRouted(
   return { receivedOn: received_on, deliveryId: Number(delivery_id), occurredAt: occurred_at };
 }
 
-export type AskedDelivery = { deliveryId?: number; accountId: number; eventKey: string; eventOn: string };
+export type RequestedDelivery = { deliveryId?: number; accountId: number; eventKey: string; eventOn: string };
 
 /** Parks a delivery as already published to RabbitMQ; without an id it gets the next one. @returns its id */
-export async function parkPublished(db: Queryable, job: AskedDelivery): Promise<number> {
+export async function parkPublished(db: Queryable, job: RequestedDelivery): Promise<number> {
   const { rows } = await db.query<{ delivery_id: string }>({
     name: 'park a delivery',
     text: `INSERT INTO parked (delivery_id, account_id, reason, due_at, published_at, event_key, event_on, job)
