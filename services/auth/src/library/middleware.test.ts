@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, expect, jest, test } from '@jest/globals';
 import Provider from 'oidc-provider';
-import { wrapRequests, changeAnswers } from './middleware.ts';
+import { changeAnswers, wrapRequests } from './middleware.ts';
 
 const quiet = jest.spyOn(console, 'warn').mockReturnValue(); // its own keys and pages are for development only
 const provider = new Provider('http://gate.example');
