@@ -26,21 +26,18 @@ case "$*" in *install*) exit ${installStatus} ;; esac
     { mode: 0o755 },
   );
   writeFileSync(join(root, 'bin/dpkg'), `#!/bin/sh\necho "dpkg $*" >> ${calls}\n`, { mode: 0o755 });
-  const halfInstalled = () => {
-    mkdirSync(join(root, 'var/lib/dpkg/updates'), { recursive: true });
-    writeFileSync(join(root, 'var/lib/dpkg/updates/0001'), '');
-  };
   const run = (...args: string[]) =>
     runToEnd('/bin/sh', [script, ...args], {
       env: { PATH: `${join(root, 'bin')}:/usr/bin:/bin`, GATEPOST_INSTALL_ROOT: root },
     });
-  return { policy, cluster, halfInstalled, run, calls: () => readFileSync(calls, 'utf8').trim().split('\n') };
+  return { policy, cluster, run, calls: () => readFileSync(calls, 'utf8').trim().split('\n') };
 }
 
-test('installs packages while the distribution may start no server and make no cluster, then leaves no trace', async () => {
+test('lets a dpkg that was stopped half way go on; then installs while the distribution may start no server and make no cluster, and leaves no trace', async () => {
   const debian = fakeDebian();
   expect((await debian.run('redis-server', 'postgresql')).code).toBe(0);
   expect(debian.calls()).toEqual([
+    'dpkg --configure --pending',
     expect.stringMatching(/^policy 101, create_main_cluster = false, .*update$/),
     expect.stringMatching(/^policy 101, create_main_cluster = false, .*install redis-server postgresql$/),
   ]);
@@ -50,7 +47,7 @@ test('installs packages while the distribution may start no server and make no c
 test('leaves no trace when the installation fails either', async () => {
   const debian = fakeDebian(100);
   expect((await debian.run('postgresql')).code).toBe(100);
-  expect(debian.calls()).toHaveLength(2);
+  expect(debian.calls()).toHaveLength(3);
   expect([existsSync(debian.policy), existsSync(debian.cluster)]).toEqual([false, false]);
 });
 
@@ -58,18 +55,6 @@ test("keeps an administrator's own policy", async () => {
   const debian = fakeDebian();
   writeFileSync(debian.policy, '#!/bin/sh\nexit 104\n');
   await debian.run('redis-server');
-  expect(debian.calls()).toEqual([expect.stringMatching(/^policy 104/), expect.stringMatching(/^policy 104/)]);
+  expect(debian.calls().filter((call) => call.startsWith('policy 104'))).toHaveLength(2);
   expect(readFileSync(debian.policy, 'utf8')).toContain('exit 104');
-});
-
-// The machine's own dpkg may be at work, or stopped half way, while these tests run: only what lies under the test's tree counts.
-test('lets a dpkg that was stopped half way go on first', async () => {
-  const debian = fakeDebian();
-  debian.halfInstalled();
-  expect((await debian.run('redis-server')).code).toBe(0);
-  expect(debian.calls()).toEqual([
-    'dpkg --configure --pending',
-    expect.stringMatching(/update$/),
-    expect.stringMatching(/install redis-server$/),
-  ]);
 });
