@@ -12,42 +12,33 @@ import { writePrivate } from './home.ts';
 /** By which programs are told of the bundle: Node, Python (one of two, by its library) and Go, curl. */
 export const trustVariables = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE'];
 
-const dayMs = 86_400_000;
-/** Apple's systems take no certificate that is good for longer than 825 days, whoever signed it. */
-const goodForMs = 820 * dayMs;
-const renewBeforeMs = 30 * dayMs;
+const renewBeforeMs = 30 * 86_400_000;
 
 /**
  * The chain and the key, for the services; the root to trust, and a bundle of it and all that Node trusts here, for programs that trust
- * what one file holds and nothing else. Made at the first call, and again when they end within 30 days, are missing or damaged.
+ * what one file holds and nothing else. Good for a year; made at the first call, and again when they end within 30 days.
  */
 export async function keepCertificates(home: string, now = Date.now()) {
   const path = (name: string) => join(home, 'tls', name);
-  const files = { cert: path('localhost.pem'), key: path('localhost.key'), root: path('root.pem') };
-  const bundle = path('bundle.pem');
-  if (!isGood(files, now) || !existsSync(bundle)) {
-    const { key, cert, root } = await makeCertificates(now);
-    writePrivate(files.key, key);
-    writePrivate(files.cert, cert + root);
-    writePrivate(files.root, root);
-    writePrivate(bundle, [root, ...getCACertificates().map((pem) => `${pem.trim()}\n`)].join(''));
-  }
-  return { ...files, bundle };
+  const files = {
+    key: path('localhost.key'),
+    root: path('root.pem'),
+    bundle: path('bundle.pem'),
+    cert: path('localhost.pem'),
+  };
+  const validTo = existsSync(files.cert) ? new X509Certificate(readFileSync(files.cert)).validToDate.getTime() : 0;
+  if (validTo - now > renewBeforeMs) return files;
+  const { key, cert, root } = await makeCertificates();
+  writePrivate(files.key, key);
+  writePrivate(files.root, root);
+  writePrivate(files.bundle, [root, ...getCACertificates().map((pem) => `${pem.trim()}\n`)].join(''));
+  writePrivate(files.cert, cert + root); // the last: where it is, the others are
+  return files;
 }
 
 export type CertificateFiles = Awaited<ReturnType<typeof keepCertificates>>;
 
-function isGood(files: Omit<CertificateFiles, 'bundle'>, now: number): boolean {
-  try {
-    const certificate = new X509Certificate(readFileSync(files.cert));
-    const isSigned = certificate.verify(new X509Certificate(readFileSync(files.root)).publicKey);
-    return existsSync(files.key) && isSigned && Date.parse(certificate.validTo) - now > renewBeforeMs;
-  } catch {
-    return false;
-  }
-}
-
-async function makeCertificates(now: number): Promise<Record<'root' | 'cert' | 'key', string>> {
+async function makeCertificates(): Promise<Record<'root' | 'cert' | 'key', string>> {
   await import('reflect-metadata'); // the next one wants it
   const x509 = await import('@peculiar/x509');
   // The same to it as the browser's.
@@ -59,16 +50,8 @@ async function makeCertificates(now: number): Promise<Record<'root' | 'cert' | '
   const sign = async (subject: string, publicKey: webcrypto.CryptoKey, ...extensions: Extension[]) => {
     const subjectKey = await x509.SubjectKeyIdentifierExtension.create(publicKey);
     const authorityKey = await x509.AuthorityKeyIdentifierExtension.create(rootKeys.publicKey);
-    const certificate = await x509.X509CertificateGenerator.create({
-      subject,
-      issuer,
-      publicKey,
-      signingKey: rootKeys.privateKey,
-      signingAlgorithm: algorithm,
-      notBefore: new Date(now - dayMs), // a clock that is a little behind, in a container say, should take it too
-      notAfter: new Date(now + goodForMs),
-      extensions: [...extensions, subjectKey, authorityKey],
-    });
+    const signed = { subject, issuer, publicKey, extensions: [...extensions, subjectKey, authorityKey] };
+    const certificate = await x509.X509CertificateGenerator.create({ ...signed, signingKey: rootKeys.privateKey });
     return `${certificate.toString('pem')}\n`;
   };
   const isAuthority = new x509.BasicConstraintsExtension(true, 0, true);
