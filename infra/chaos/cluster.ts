@@ -13,8 +13,7 @@ import { findProgram } from '../local/processes/programs.ts';
 import { Trouble } from '../local/processes/trouble.ts';
 import { waitFor } from '../local/processes/wait.ts';
 import { makePassword, type PrivateOptions } from '../local/stores/private.ts';
-import { rabbitmq } from '../local/stores/rabbitmq.ts';
-import { type Node, nameServiceArgs, prepareNode } from '../local/stores/rabbitmq-node.ts';
+import { type Node, nameServiceArgs, prepareNode, rabbitmq } from '../local/stores/rabbitmq.ts';
 
 export type ClusterNode = {
   name: string;

@@ -64,8 +64,8 @@ export type Located = {
 
 export type PrivateStore = Located & Required<Pick<Located, 'launch'>>;
 
-/** What stays from start to start, `epmdPort` of RabbitMQ's name service included. */
-export type Instance = Record<'port' | 'epmdPort', number> & Record<'password' | 'producerPassword', string>;
+/** What stays from start to start. */
+type Instance = Record<'password' | 'producerPassword', string> & { port: number };
 
 /** What is remembered of an instance, or made at its first start; and its folder. */
 export async function recallInstance(
@@ -75,10 +75,10 @@ export async function recallInstance(
   const folder = join(home, service);
   const file = join(folder, 'instance.json');
   const known = readJson<Instance>(file);
-  const [port = 0, epmdPort = 0] = known ? [known.port, known.epmdPort] : await freePorts(2);
-  for (const one of [port, epmdPort]) await released(one, signal);
+  const [port = 0] = known ? [known.port] : await freePorts(1);
+  await released(port, signal);
   if (fresh) rmSync(folder, { recursive: true, force: true });
-  const instance = { password: makePassword(), producerPassword: makePassword(), ...known, port, epmdPort };
+  const instance = { password: makePassword(), producerPassword: makePassword(), ...known, port };
   writePrivate(file, JSON.stringify(instance, undefined, 2));
   return { ...instance, folder: makeFolder(folder) };
 }

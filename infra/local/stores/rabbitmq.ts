@@ -1,9 +1,21 @@
-/** RabbitMQ: on its default port, or a private instance of one node. */
+/** RabbitMQ: on its default port, or a private instance of one node. What a node needs, those of a cluster do, too (infra/chaos). */
+import { globSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { shardsMax, topologyOf } from '@gatepost/contracts/shards';
+import { deadLettersPolicy, eventsPolicy, producerPermissions } from '@gatepost/contracts/topology';
+import { freePorts } from '@gatepost/testkit/system';
 import { type ChannelModel, connect } from 'amqplib';
+import { endsWithUs } from '../processes/child.ts';
+import { makeFolder, writePrivate } from '../processes/home.ts';
 import { launcher } from '../processes/launch.ts';
-import { recallInstance, type StoreKind } from './private.ts';
-import { nameServiceArgs, prepareNode, vhostName } from './rabbitmq-node.ts';
+import { type PrivateOptions, recallInstance, type StoreKind } from './private.ts';
+
+const vhostName = 'gatepost';
+const shardsPlugin = 'rabbitmq_consistent_hash_exchange';
+const producerName = 'producer';
+const userName = 'gatepost';
+const everything = { configure: '.*', write: '.*', read: '.*' };
+const onLoopback = '-kernel inet_dist_use_interface {127,0,0,1}';
 
 export const rabbitmq: StoreKind = {
   name: 'RabbitMQ',
@@ -18,15 +30,14 @@ export const rabbitmq: StoreKind = {
   letsIn,
   async prepare(program, options) {
     const instance = await recallInstance(options, 'rabbitmq');
-    const { env, managementUrl, ...urls } = await prepareNode(
-      { name: 'gatepost@localhost', program, ...instance },
-      options,
-    );
+    const [epmdPort = 0] = await freePorts(1);
+    const node = { name: 'gatepost@localhost', program, epmdPort, ...instance };
+    const { env, managementUrl, ...urls } = await prepareNode(node, options);
     const launch = launcher(options, {
       name: 'RabbitMQ',
       // Beside its name service, which ends with it: one that a node starts for itself would outlive it.
       command: '/bin/sh',
-      args: ['-c', '"$@" & exec "$0"', program, ...nameServiceArgs(instance.epmdPort)],
+      args: ['-c', '"$@" & exec "$0"', program, ...nameServiceArgs(epmdPort)],
       env,
       cwd: instance.folder,
       log: 'rabbitmq',
@@ -58,4 +69,110 @@ async function withConnection<T>(url: string, work: (connection: ChannelModel) =
   } finally {
     await connection.close();
   }
+}
+
+export type Node = {
+  /** Erlang's, such as `gatepost@localhost`. */
+  name: string;
+  folder: string;
+  /** The server's. */
+  program: string;
+  port: number;
+  epmdPort: number;
+  password: string;
+  producerPassword: string;
+  /** Of a cluster. */
+  further?: { config: string[]; cookie: string };
+};
+
+/** Writes what the server reads at its start. Answers where it is reached then, and what its environment is. */
+export async function prepareNode(node: Node, { management }: Pick<PrivateOptions, 'management'>) {
+  const [managementPort, distPort] = await freePorts(2);
+  const { folder, port, password, producerPassword, further } = node;
+  const file = (name: string, lines: string[]) => writePrivate(join(folder, name), `${lines.join('\n')}\n`);
+  const plugins = [shardsPlugin];
+  const config = [
+    `listeners.tcp.1 = 127.0.0.1:${port}`,
+    // Read at every start: what an earlier version made gets what it lacks.
+    `load_definitions = ${join(folder, 'definitions.json')}`,
+    'max_message_size = 134217728', // an event may be 25 MB; RabbitMQ 4 takes 16 MiB by default
+    'log.console = true',
+    'log.console.level = warning',
+    'log.file = false',
+  ];
+  if (management) {
+    plugins.push('rabbitmq_management', 'rabbitmq_amqp1_0');
+    config.push('management.tcp.ip = 127.0.0.1', `management.tcp.port = ${managementPort}`);
+    config.push('collect_statistics_interval = 1000');
+  }
+  file('rabbitmq.conf', [...config, ...(further?.config ?? [])]);
+  file('definitions.json', [JSON.stringify(definitionsOf(node, management), undefined, 2)]);
+  file('enabled_plugins', [`[${plugins.join()}].`]);
+  if (further) writePrivate(join(folder, '.erlang.cookie'), further.cookie);
+  const at = `127.0.0.1:${port}/${vhostName}`;
+  return {
+    url: `amqp://${userName}:${password}@${at}`,
+    producerUrl: `amqp://${producerName}:${producerPassword}@${at}`,
+    managementUrl: `http://${userName}:${password}@127.0.0.1:${managementPort}`,
+    env: { ...environmentOf(node, String(distPort)), ...(management ? {} : pluginsAlone(node)) },
+  };
+}
+
+/**
+ * A folder of the one plugin that it runs: RabbitMQ looks for each of its modules in every plugin's folder first, which takes a second of
+ * each start. Where plugins lie elsewhere than in Debian's and RabbitMQ's own packages nothing changes.
+ */
+function pluginsAlone({ folder, program }: Node): NodeJS.ProcessEnv {
+  const installed = globSync(join(dirname(realpathSync(program)), '../plugins', `{rabbit,${shardsPlugin}}-*`));
+  const alone = join(folder, 'plugins');
+  rmSync(alone, { recursive: true, force: true });
+  for (const plugin of installed) symlinkSync(plugin, join(makeFolder(alone), basename(plugin)));
+  return installed.length === 2 ? { RABBITMQ_PLUGINS_DIR: alone } : {};
+}
+
+/** Users, their permissions and policies, as RabbitMQ imports them. */
+function definitionsOf({ password, producerPassword }: Node, isAdministrator: boolean): object {
+  const vhost = vhostName;
+  return {
+    vhosts: [{ name: vhost }],
+    users: [
+      { name: userName, password, tags: isAdministrator ? 'administrator' : '' },
+      { name: producerName, password: producerPassword, tags: '' },
+    ],
+    permissions: [
+      { user: userName, vhost, ...everything },
+      { user: producerName, vhost, ...producerPermissions },
+    ],
+    policies: [deadLettersPolicy, eventsPolicy].map((policy) => ({ vhost, ...policy })),
+  };
+}
+
+/** Nothing of our own environment, and every place that the server would look at by default is replaced by one of ours. */
+function environmentOf({ name, folder, epmdPort }: Node, distPort: string): NodeJS.ProcessEnv {
+  return {
+    PATH: process.env.PATH,
+    HOME: folder, // its cookie
+    LANG: 'C.UTF-8',
+    ERL_EPMD_PORT: String(epmdPort),
+    // For every Erlang that the server starts, the one that only looks for the name service included.
+    ERL_ZFLAGS: '-start_epmd false',
+    RABBITMQ_NODENAME: name,
+    RABBITMQ_CONFIG_FILE: join(folder, 'rabbitmq.conf'),
+    RABBITMQ_CONFIG_FILES: join(folder, 'conf.d', '*.conf'),
+    RABBITMQ_ADVANCED_CONFIG_FILE: join(folder, 'advanced.config'),
+    RABBITMQ_CONF_ENV_FILE: '/dev/null',
+    RABBITMQ_ENABLED_PLUGINS_FILE: join(folder, 'enabled_plugins'),
+    RABBITMQ_MNESIA_BASE: join(folder, 'data'),
+    RABBITMQ_LOG_BASE: join(folder, 'log'),
+    RABBITMQ_DIST_PORT: distPort,
+    RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: onLoopback,
+    RABBITMQ_CTL_ERL_ARGS: onLoopback,
+    // The script then becomes the server instead of waiting for it, and a signal reaches the server itself.
+    RUNNING_UNDER_SYSTEMD: 'true',
+  };
+}
+
+/** What starts Erlang's name service. It ends with its parent. */
+export function nameServiceArgs(port: number): string[] {
+  return [...endsWithUs('TERM'), 'epmd', '-address', '127.0.0.1', '-port', String(port)];
 }
