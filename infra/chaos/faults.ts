@@ -45,9 +45,9 @@ export function makeFaults(stores: Store[], nodes: ClusterNode[], fleet: Fleet, 
     const cutOff = { name: `${node.name} cut off`, hasOthers: true, down: downMs, strike: node.cutOff };
     return [...faults, { ...cutOff, repair: () => comeBack(node.rejoin) }];
   });
-  const ofStores = stores.flatMap(({ name, child, launch }) => {
-    if (!child || !launch) throw new Error(`${name} is not ours to kill`);
-    return faultsOf({ name, ready: Promise.resolve(child), launch }, false, options).faults;
+  const ofStores = stores.flatMap(({ name, server }) => {
+    if (!server) throw new Error(`${name} is not ours to kill`);
+    return faultsOf({ ...server, ready: Promise.resolve(server.child) }, false, options).faults;
   });
   const ofDispatchers = Array.from({ length: fleet.size }, (_, index): Fault => {
     return {

@@ -28,9 +28,7 @@ export async function openOwnStores(
   const home = join(within, name);
   rmSync(join(home, 'logs'), { recursive: true, force: true });
   const own = stack.use(new AsyncDisposableStack());
-  const isTest = name === 'test';
-  const modes = { fresh: true, durable: !isTest, transient: isTest, management: isTest };
-  const options = { home, ...modes, signal, stack: own, say };
+  const options = { home, fresh: true, forTests: name === 'test', signal, stack: own, say };
   const [stores] = await Promise.all([openStores(env, options, { own: true, kinds }), beside()]);
   const managementUrl = stores.find((store) => store.managementUrl)?.managementUrl;
   return {

@@ -25,7 +25,7 @@ beforeAll(async () => {
   if (!findProgram(rabbitmq.programs())) return; // in a container there is one node
   const earlier = join(home, 'rabbitmq', '1', 'data', 'of-an-earlier-run');
   mkdirSync(earlier, { recursive: true });
-  cluster = await openCluster({ home, durable: true, management: false, signal, stack, say }, process.env.PATH);
+  cluster = await openCluster({ home, signal, stack, say }, process.env.PATH);
   expect(existsSync(earlier)).toBe(false); // with it, a second run would wait for the first one's nodes
 });
 

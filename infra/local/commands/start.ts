@@ -45,8 +45,7 @@ export default async function start({ args, env, home, say, signal, stack }: Con
   const fresh = args.includes('--fresh');
   if (fresh) say.about('fresh', 'our data are dropped');
   for (const name of fresh ? ['outbox', 'secrets-key'] : []) rmSync(join(home, name), { recursive: true, force: true });
-  const options = { home, fresh, durable: true, management: false, signal, stack, say };
-  const stores = await openStores(env, options, { own: args.includes('--private') });
+  const stores = await openStores(env, { home, fresh, signal, stack, say }, { own: args.includes('--private') });
   const values = servicesEnv(home, env, urlsOf(stores), certificates);
   writeEnvFile(servicesEnvFile(home), values);
   const serviceEnv = { ...env, ...values };
@@ -63,9 +62,7 @@ export default async function start({ args, env, home, say, signal, stack }: Con
   const startOne = async (name: string, start: () => Promise<Child>): Promise<Supervised> => {
     return { name, start, child: await say.step(name, 'ready', start) };
   };
-  const kept: Supervised[] = stores.flatMap(({ name, child, launch }) =>
-    child && launch ? [{ name, child, start: launch }] : [],
-  );
+  const kept: Supervised[] = stores.flatMap(({ server }) => (server ? [{ ...server, start: server.launch }] : []));
   kept.push(...(await Promise.all(serviceNames.map((name) => startOne(name, () => startService(name, running))))));
 
   const hasDemo = values.SEED_FILE !== '';

@@ -50,7 +50,7 @@ test('is not found where there is no engine behind the program, or no program', 
 /** Starts a store as `npm start` does. It lets us in once its container is up. */
 async function start(fake: ReturnType<typeof fakeDocker>, service: string, fresh = false, letsIn = fake.isUp) {
   const stack = new AsyncDisposableStack();
-  const options = { home: fake.home, fresh, durable: true, management: false, signal, stack, say: makeSay() };
+  const options = { home: fake.home, fresh, signal, stack, say: makeSay() };
   const compose = await findCompose(options, fake.path);
   const kind = storeKinds.find((one) => one.service === service)!;
   const store = await prepareContainer(compose!, { ...kind, letsIn }, options);

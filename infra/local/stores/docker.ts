@@ -34,9 +34,6 @@ const upAndStop = `trap 'kill $! 2>/dev/null' TERM
 trap '' TERM
 "$@" stop $0`;
 
-/** Its image may have to be brought first. */
-const imageMs = 30 * 60_000;
-
 /** A store in its container, not yet started. Like a server of ours, it ends with us. */
 export async function prepareContainer(
   compose: Compose,
@@ -45,14 +42,6 @@ export async function prepareContainer(
 ): Promise<PrivateStore> {
   const { port, password, producerPassword } = await recallInstance(options, service);
   const [managementPort] = await freePorts(1);
-  const upper = service.toUpperCase();
-  const env = {
-    ...process.env,
-    [`GATEPOST_${upper}_PORT`]: String(port),
-    [`${upper}_PASSWORD`]: password,
-    RABBITMQ_PRODUCER_PASSWORD: producerPassword,
-    GATEPOST_MANAGEMENT_PORT: String(managementPort),
-  };
   const at = `127.0.0.1:${port}`;
   const address: Record<StoreKind['service'], Located> = {
     postgres: { url: `postgres://gatepost:${password}@${at}/gatepost` },
@@ -63,16 +52,22 @@ export async function prepareContainer(
       managementUrl: `http://gatepost:${password}@127.0.0.1:${managementPort}`,
     },
   };
-  const { url } = address[service];
+  const located = address[service];
   const launch = launcher(options, {
     name,
     command: 'sh',
     args: ['-c', upAndStop, service, ...compose],
-    env,
+    env: {
+      ...process.env,
+      [`GATEPOST_${service.toUpperCase()}_PORT`]: String(port),
+      [`${service.toUpperCase()}_PASSWORD`]: password,
+      RABBITMQ_PRODUCER_PASSWORD: producerPassword,
+      GATEPOST_MANAGEMENT_PORT: String(managementPort),
+    },
     cwd: rootFolder,
     log: service,
-    letsIn: () => letsIn(url),
-    readyTimeoutMs: imageMs,
+    letsIn: () => letsIn(located.url),
+    readyTimeoutMs: 30 * 60_000, // its image may have to be brought first
   });
-  return { ...address[service], launch };
+  return { ...located, launch };
 }

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePorts } from '@gatepost/testkit/system';
-import type { Say } from '../commands/say.ts';
+import type { Context } from '../commands/command.ts';
 import type { Child } from '../processes/child.ts';
 import { makeFolder, readJson, writePrivate } from '../processes/home.ts';
 import { answers, holderOf } from '../processes/ports.ts';
@@ -34,22 +34,12 @@ export type StoreKind = {
   drop(url: string, env: NodeJS.ProcessEnv): Promise<void>;
 };
 
-/** How stores that we start shall be run. */
-export type PrivateOptions = {
-  /** Holds a folder for each store, and `logs`. */
-  home: string;
+/** How stores that we start shall be run. `home` holds a folder for each, and `logs`. */
+export type PrivateOptions = Pick<Context, 'home' | 'say' | 'signal' | 'stack'> & {
   /** Their data are dropped first. Ports and passwords stay: producers, and whoever looks into a store, have their URLs. */
   fresh?: boolean;
-  /** False under test: PostgreSQL need not survive a power cut, Redis keeps nothing. */
-  durable: boolean;
-  /** Nobody wants the data after this command: they may lie in memory. */
-  transient?: boolean;
-  /** RabbitMQ's management API: the tests make their vhosts with it. */
-  management: boolean;
-  signal: AbortSignal;
-  /** Closes every server at the end. */
-  stack: AsyncDisposableStack;
-  say: Say;
+  /** Nobody wants the data after this command: they may be lost, or lie in memory. RabbitMQ has its management API, which makes vhosts. */
+  forTests?: boolean;
 };
 
 /** Where a store is reached. */
@@ -58,38 +48,27 @@ export type Located = {
   /** RabbitMQ's for producers, who may write to the exchange and nothing else. */
   producerUrl?: string;
   managementUrl?: string;
-  /** Starts the server, where it is ours, and waits until it lets us in. May be called again when it has died. */
-  launch?(): Promise<Child>;
 };
 
-export type PrivateStore = Located & Required<Pick<Located, 'launch'>>;
-
-/** What stays from start to start. */
-type Instance = Record<'password' | 'producerPassword', string> & { port: number };
+/** `launch` starts the server and waits until it lets us in. May be called again when it has died. */
+export type PrivateStore = Located & { launch(): Promise<Child> };
 
 /** What is remembered of an instance, or made at its first start; and its folder. */
-export async function recallInstance(
-  { home, fresh = false, signal }: PrivateOptions,
-  service: StoreKind['service'],
-): Promise<Instance & { folder: string }> {
+export async function recallInstance({ home, fresh, signal }: PrivateOptions, service: StoreKind['service']) {
   const folder = join(home, service);
   const file = join(folder, 'instance.json');
-  const known = readJson<Instance>(file);
+  const known = readJson<{ port: number; password: string; producerPassword: string }>(file);
   const [port = 0] = known ? [known.port] : await freePorts(1);
-  await released(port, signal);
+  // The server of a command that was killed outright is told so by the kernel, and takes a while to end.
+  if (!(await waitFor(async () => !(await answers(port)) || undefined, 20_000, signal)))
+    throw new Trouble(
+      `Port ${port} of a private store is taken by ${await holderOf(port)}.`,
+      'Stop the command that runs with the same folder, or take another with GATEPOST_HOME.',
+    );
   if (fresh) rmSync(folder, { recursive: true, force: true });
-  const instance = { password: makePassword(), producerPassword: makePassword(), ...known, port };
+  const instance = known ?? { port, password: makePassword(), producerPassword: makePassword() };
   writePrivate(file, JSON.stringify(instance, undefined, 2));
   return { ...instance, folder: makeFolder(folder) };
-}
-
-/** The server of a command that was killed outright is told so by the kernel, and takes a while to end. */
-async function released(port: number, signal: AbortSignal): Promise<void> {
-  if (await waitFor(async () => !(await answers(port)) || undefined, 20_000, signal)) return;
-  throw new Trouble(
-    `Port ${port} of a private store is taken by ${await holderOf(port)}.`,
-    'Stop the command that runs with the same folder, or take another with GATEPOST_HOME.',
-  );
 }
 
 /** Letters and digits only, good in any URL and any configuration file. */

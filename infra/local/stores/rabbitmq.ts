@@ -43,7 +43,7 @@ export const rabbitmq: StoreKind = {
       log: 'rabbitmq',
       letsIn: async () => (await letsIn(urls.url)) && letsIn(urls.producerUrl),
     });
-    return { ...urls, ...(options.management && { managementUrl }), launch };
+    return { ...urls, ...(options.forTests && { managementUrl }), launch };
   },
   drop: (url) =>
     withConnection(url, async (connection) => {
@@ -86,7 +86,7 @@ export type Node = {
 };
 
 /** Writes what the server reads at its start. Answers where it is reached then, and what its environment is. */
-export async function prepareNode(node: Node, { management }: Pick<PrivateOptions, 'management'>) {
+export async function prepareNode(node: Node, { forTests = false }: Pick<PrivateOptions, 'forTests'>) {
   const [managementPort, distPort] = await freePorts(2);
   const { folder, port, password, producerPassword, further } = node;
   const file = (name: string, lines: string[]) => writePrivate(join(folder, name), `${lines.join('\n')}\n`);
@@ -100,13 +100,13 @@ export async function prepareNode(node: Node, { management }: Pick<PrivateOption
     'log.console.level = warning',
     'log.file = false',
   ];
-  if (management) {
+  if (forTests) {
     plugins.push('rabbitmq_management', 'rabbitmq_amqp1_0');
     config.push('management.tcp.ip = 127.0.0.1', `management.tcp.port = ${managementPort}`);
     config.push('collect_statistics_interval = 1000');
   }
   file('rabbitmq.conf', [...config, ...(further?.config ?? [])]);
-  file('definitions.json', [JSON.stringify(definitionsOf(node, management), undefined, 2)]);
+  file('definitions.json', [JSON.stringify(definitionsOf(node, forTests), undefined, 2)]);
   file('enabled_plugins', [`[${plugins.join()}].`]);
   if (further) writePrivate(join(folder, '.erlang.cookie'), further.cookie);
   const at = `127.0.0.1:${port}/${vhostName}`;

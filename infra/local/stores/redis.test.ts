@@ -9,7 +9,7 @@ test('a private Redis is bounded and forgets nobody’s limit, as the one of doc
   await using stack = new AsyncDisposableStack();
   const home = stack.adopt(await mkdtemp(join(tmpdir(), 'home-')), (path) => rm(path, { recursive: true }));
   const { signal } = new AbortController();
-  await redis.prepare('redis-server', { home, stack, durable: false, management: false, signal, say: makeSay() });
+  await redis.prepare('redis-server', { home, stack, forTests: true, signal, say: makeSay() });
   const config = await readFile(join(home, 'redis', 'redis.conf'), 'utf8');
   expect(config).toContain('maxmemory 256mb\nmaxmemory-policy noeviction\n');
   const compose = await readFile(new URL('../../../docker-compose.yml', import.meta.url), 'utf8');

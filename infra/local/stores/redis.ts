@@ -1,4 +1,4 @@
-/** Redis: on its default port, or a private instance. It holds rate state, sessions and short-lived artefacts only. */
+/** Redis: on its default port, or a private instance. */
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { writePrivate } from '../processes/home.ts';
@@ -26,7 +26,7 @@ export const redis: StoreKind = {
       'bind 127.0.0.1',
       `port ${port}`,
       `requirepass ${password}`,
-      options.durable ? 'save 900 1' : 'save ""',
+      options.forTests ? 'save ""' : 'save 900 1',
       'stop-writes-on-bgsave-error no',
       'maxmemory 256mb',
       'maxmemory-policy noeviction',
@@ -38,8 +38,7 @@ export const redis: StoreKind = {
   },
   drop: (url, env) =>
     withClient(url, async (client) => {
-      const prefix = env.REDIS_KEY_PREFIX || redisKeyPrefix;
-      const match = `${prefix.replace(/[\\*?[\]]/g, '\\$&')}*`;
+      const match = `${env.REDIS_KEY_PREFIX || redisKeyPrefix}*`;
       for await (const keys of client.scanStream({ match, count: 1_000 }))
         if (keys.length > 0) await client.unlink(...keys);
     }),
@@ -47,8 +46,7 @@ export const redis: StoreKind = {
 
 /** Can we write there? A replica, or a server that wants a password, cannot be used. */
 async function letsIn(url: string): Promise<boolean> {
-  const write = withClient(url, (client) => client.set(`${redisKeyPrefix}probe`, '1', 'EX', 1));
-  return write.then(Boolean, () => false);
+  return withClient(url, (client) => client.set(`${redisKeyPrefix}probe`, '1', 'EX', 1)).then(Boolean, () => false);
 }
 
 async function withClient<T>(url: string, work: (client: Redis) => Promise<T>): Promise<T> {

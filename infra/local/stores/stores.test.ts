@@ -1,24 +1,28 @@
 import { expect, test } from '@jest/globals';
+import type { Say } from '../commands/say.ts';
 import type { Child } from '../processes/child.ts';
 import type { Installer } from './debian.ts';
 import type { Compose } from './docker.ts';
-import { postgres } from './postgres.ts';
 import type { PrivateOptions, StoreKind } from './private.ts';
 import { redis } from './redis.ts';
-import { findSources, givenUrl, type Machine, storeKinds } from './stores.ts';
+import { findSources, storeKinds } from './stores.ts';
 
 const compose: Compose = ['docker', 'compose'];
 const installer: Installer = async () => {};
 
-/** A machine that offers this, and a store that answers or is installed as told. */
-function machine(offers: { url?: string; compose?: Compose; installer?: Installer }): Machine {
-  return {
-    env: offers.url ? { REDIS_URL: offers.url } : {},
-    say: { step: (_name, _detail, work) => work() },
-    compose: async () => offers.compose,
-    installer: async () => offers.installer,
-  };
+type Offers = { url?: string; compose?: Compose; installer?: Installer };
+
+/** Where these come from on a machine that offers this. */
+function find(offers: Offers, kinds: StoreKind[], own = false) {
+  const env = offers.url ? { REDIS_URL: offers.url } : {};
+  const say: Say = { step: (_name, _detail, work) => work(), line() {}, about() {} };
+  const { signal } = new AbortController();
+  const options = { home: '/nowhere', say, signal, stack: new AsyncDisposableStack() };
+  const machine = { compose: async () => offers.compose, installer: async () => offers.installer };
+  return findSources(env, options, own, kinds, machine);
 }
+
+/** A store that answers or is installed as told. */
 function store(state: { answers?: string[]; installed?: string[] }): StoreKind {
   const { answers = [], installed = [] } = state;
   const letsIn = async (at: string) => at === url || answers.includes(at);
@@ -34,19 +38,17 @@ test.each([
   ['its installed program', { compose, installer }, { installed }, 'a private instance at'],
   ['a Docker engine', { compose, installer }, {}, 'in a container, at'],
 ])('takes the first there is: %s', async (_, offers, state, how) => {
-  const [source] = await findSources(machine(offers), false, [store(state)]);
+  const [source] = await find(offers, [store(state)]);
   expect(source?.how).toBe(how);
 });
 
 test('takes no other store where a URL is given at which nothing lets us in', async () => {
-  const finding = findSources(machine({ url: 'redis://:secret@silent', compose }), false, [
-    store({ answers, installed }),
-  ]);
+  const finding = find({ url: 'redis://:secret@silent', compose }, [store({ answers, installed })]);
   await expect(finding).rejects.toThrow('REDIS_URL is set, but Redis does not let us in at redis://********@silent');
 });
 
 test("takes nobody else's store when it wants one of its own", async () => {
-  const [source] = await findSources(machine({ url }), true, [store({ answers, installed })]);
+  const [source] = await find({ url }, [store({ answers, installed })], true);
   expect(source?.how).toBe('a private instance at');
 });
 
@@ -62,7 +64,7 @@ test('installs the package of a store that is nowhere, and runs what it holds', 
     prepared.push(program);
     return { url, launch: async () => ({}) as Child };
   };
-  const [source] = await findSources(machine({ installer: install }), false, [{ ...store({ installed }), prepare }]);
+  const [source] = await find({ installer: install }, [{ ...store({ installed }), prepare }]);
   expect(source?.how).toBe('a private instance at');
   await source!.prepare({} as PrivateOptions);
   expect(prepared).toEqual(['/bin/sh']);
@@ -71,19 +73,8 @@ test('installs the package of a store that is nowhere, and runs what it holds', 
 
 test('says in two lines what to install, and the variables that would do instead', async () => {
   const bare = storeKinds.map((kind) => ({ ...kind, usual: () => [], programs: () => [] }));
-  const finding = findSources(machine({}), false, bare);
-  await expect(finding).rejects.toMatchObject({
-    lines: [
-      expect.stringMatching(/RabbitMQ, PostgreSQL, Redis.*rabbitmq-server postgresql redis-server/),
-      expect.stringMatching(/AMQP_URL, DATABASE_URL, REDIS_URL/),
-    ],
-  });
-});
-
-test('takes the database URLs of both sides for one that serves both', () => {
-  expect(givenUrl(postgres, { AUTH_DATABASE_URL: 'postgres://a', WEBHOOK_DATABASE_URL: 'postgres://w' })).toBe(
-    'postgres://a',
+  const finding = find({}, bare);
+  await expect(finding).rejects.toThrow(
+    /RabbitMQ, PostgreSQL, Redis.*rabbitmq-server postgresql redis-server.*\n.*AMQP_URL, DATABASE_URL, REDIS_URL/,
   );
-  expect(givenUrl(postgres, { AUTH_DATABASE_URL: 'postgres://a' })).toBeUndefined();
-  expect(givenUrl(postgres, { DATABASE_URL: '' })).toBeUndefined();
 });

@@ -3,12 +3,13 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { deadLettersPolicy, eventsPolicy } from '@gatepost/contracts/topology';
+import { rowsOf } from '@gatepost/testkit/postgres-server';
 import { afterAll, expect, test } from '@jest/globals';
 import { type Channel, connect } from 'amqplib';
 import { Redis } from 'ioredis';
 import { makeSay } from '../commands/say.ts';
 import { findProgram } from '../processes/programs.ts';
-import { dataFolder, postgres, withClient } from '../stores/postgres.ts';
+import { dataFolder, postgres } from '../stores/postgres.ts';
 import type { PrivateOptions, StoreKind } from '../stores/private.ts';
 import { rabbitmq } from '../stores/rabbitmq.ts';
 import { storeKinds } from '../stores/stores.ts';
@@ -24,18 +25,14 @@ afterAll(async () => {
 });
 
 function options(): PrivateOptions {
-  return { home, durable: false, management: false, signal, stack: new AsyncDisposableStack(), say: makeSay() };
+  return { home, signal, stack: new AsyncDisposableStack(), say: makeSay() };
 }
 
 /** What each store is asked to keep from one start to the next, and how it is asked for it. */
 const keeping: Record<StoreKind['name'], { put(url: string): Promise<unknown>; has(url: string): Promise<boolean> }> = {
   PostgreSQL: {
-    put: (url) => withClient(url, (client) => client.query('CREATE SCHEMA kept')),
-    has: (url) =>
-      withClient(url, async (client) => {
-        const { rowCount } = await client.query("SELECT 1 FROM pg_namespace WHERE nspname = 'kept'");
-        return rowCount === 1;
-      }),
+    put: (url) => rowsOf(url, 'CREATE SCHEMA kept'),
+    has: async (url) => (await rowsOf(url, "SELECT 1 FROM pg_namespace WHERE nspname = 'kept'")).length === 1,
   },
   RabbitMQ: {
     put: (url) => onChannel(url, (channel) => channel.assertQueue('kept', { durable: true })),
@@ -48,7 +45,7 @@ const keeping: Record<StoreKind['name'], { put(url: string): Promise<unknown>; h
         },
       ),
   },
-  // Redis under test keeps nothing, and may lose everything anywhere.
+  // Redis may lose everything anywhere.
   Redis: { put: async () => {}, has: async () => true },
 };
 
@@ -72,7 +69,7 @@ test.each(installed.map((kind) => [kind.name, kind] as const))(
 
     // The store of a run that was killed is told to end, and takes a while; the next waits for it, and the data are whole.
     child.process.kill(kind.name === 'PostgreSQL' ? 'SIGINT' : 'SIGTERM');
-    const second = { ...options(), stack: shared, management: true };
+    const second = { ...options(), stack: shared, forTests: kind === rabbitmq };
     const two = await kind.prepare(program, second);
     await child.exited;
     expect(two.url).toBe(one.url);
@@ -129,7 +126,7 @@ test('lets itself in with the login that libpq takes from the environment', asyn
   const server = servers.get(postgres);
   if (!server) return expect(installed).not.toContain(postgres);
   const { username, password, port } = new URL(server.url);
-  await withClient(server.url.replace(/gatepost$/, 'postgres'), (client) => client.query('DROP DATABASE gatepost'));
+  await rowsOf(server.url.replace(/gatepost$/, 'postgres'), 'DROP DATABASE gatepost');
   const env = { PGUSER: username, PGPASSWORD: password };
   expect(postgres.usual(env, Number(port))).toEqual([server.url]);
   expect(await postgres.letsIn(server.url)).toBe(false);
@@ -141,17 +138,11 @@ test('lets itself in with the login that libpq takes from the environment', asyn
 const sharing: Record<StoreKind['name'], { put(url: string): Promise<unknown>; left(url: string): Promise<string[]> }> =
   {
     PostgreSQL: {
-      put: (url) =>
-        withClient(url, (client) =>
-          client.query('CREATE SCHEMA auth CREATE TABLE t (); CREATE SCHEMA webhooks; CREATE SCHEMA others'),
-        ),
-      left: (url) =>
-        withClient(url, async (client) => {
-          const { rows } = await client.query<{ name: string }>(
-            "SELECT nspname AS name FROM pg_namespace WHERE nspname IN ('auth', 'webhooks', 'others')",
-          );
-          return rows.map(({ name }) => name);
-        }),
+      put: (url) => rowsOf(url, 'CREATE SCHEMA auth CREATE TABLE t (); CREATE SCHEMA webhooks; CREATE SCHEMA others'),
+      left: async (url) => {
+        const ours = "SELECT nspname FROM pg_namespace WHERE nspname IN ('auth', 'webhooks', 'others')";
+        return (await rowsOf(url, ours)).map(({ nspname }) => String(nspname));
+      },
     },
     Redis: {
       put: (url) => onRedis(url, (client) => client.mset('gatepost:a', '1', 'gatepost:b', '2', 'others', '3')),

@@ -157,7 +157,7 @@ const ask = async (url: string, sql: string): Promise<true> => (await rowsOf(url
 
 /** Runs one statement on a connection of its own. */
 export async function rowsOf(url: string, sql: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000, query_timeout: 60_000 });
   client.on('error', () => {}); // the rejection says the same
   try {
     await client.connect();
