@@ -5,9 +5,8 @@
 import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { freePorts } from '@gatepost/testkit/system';
-import { type Child, runToEnd, startChild } from '../local/processes/child.ts';
+import { type Child, launcher, runToEnd, startChild } from '../local/processes/child.ts';
 import { logFile } from '../local/processes/home.ts';
-import { launcher } from '../local/processes/launch.ts';
 import { answers } from '../local/processes/ports.ts';
 import { findProgram } from '../local/processes/programs.ts';
 import { Trouble } from '../local/processes/trouble.ts';
@@ -74,7 +73,7 @@ async function startCluster(program: string, options: PrivateOptions): Promise<C
   });
   const clusterNodes = await Promise.all(nodes.map((node, index) => makeNode(node, index, options)));
   const [command = '', ...args] = nameServiceArgs(shared.epmdPort);
-  stack.use(startChild({ name: 'epmd', command, args, log: logFile(home, 'epmd'), cwd: '/' }));
+  stack.use(startChild({ command, args, log: logFile(home, 'epmd'), cwd: '/' }));
   await waitFor(async () => (await answers(shared.epmdPort)) || undefined, 5_000, signal);
   const [first, ...others] = clusterNodes;
   await first!.launch(); // it must be running before the others join it

@@ -63,7 +63,7 @@ export default async function examples({ args, env, home, say, signal, stack }: 
           await runQuickStart(quickStart, { folder, env: { ...env, ...system.trust }, browser, signal });
           return true;
         } catch (error) {
-          troubles.push(...(error instanceof Trouble ? error.lines : [String(error)]));
+          troubles.push(error instanceof Trouble ? error.message : String(error));
           return false;
         }
       },

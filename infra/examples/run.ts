@@ -62,7 +62,7 @@ async function runProgram(name: string, block: Block, copy: string, place: Place
 function startBlock(name: string, { text }: Block, cwd: string, { folder, env }: Place): Child {
   const log = logFile(folder, name);
   rmSync(log, { force: true });
-  return startChild({ name, command: 'bash', args: ['-ec', text], cwd, env, log });
+  return startChild({ command: 'bash', args: ['-ec', text], cwd, env, log });
 }
 
 /** Waits for the program's output or another event. @throws Trouble if the program ends first, or on a timeout. */

@@ -42,7 +42,6 @@ export async function useSystem({
   ];
   return say.step('system', 'a `npm start` of its own', async () => {
     const child = startChild({
-      name: 'start',
       command: process.execPath,
       args,
       cwd: rootFolder,

@@ -8,21 +8,20 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { delimiter, join } from 'node:path';
 
+const [major, minor] = process.versions.node.split('.').map(Number);
+if (major < 20 || (major === 20 && minor < 19))
+  fail(`Gatepost needs Node 20.19 or newer; this is ${process.version} (${process.execPath}).`);
+
 const root = join(import.meta.dirname, '../..');
 const [program = 'infra/local/commands/start.ts', ...args] = process.argv.slice(2);
 const pinnedNode = join(root, 'node_modules/node/bin/node');
 const env = { ...process.env, PATH: [join(root, 'node_modules/.bin'), process.env.PATH].join(delimiter) };
-// Nothing here reports anything to anybody, and nothing asks a question.
-const quiet = { TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1', CHECKPOINT_DISABLE: '1' };
 
 const help = join(root, program.replace(/\.ts$/, '-help.txt'));
 if (/^(--help|-h)$/m.test(args.join('\n')) && existsSync(help)) {
   process.stdout.write(readFileSync(help)); // whoever asks has installed nothing yet
   process.exit();
 }
-const [major, minor] = process.versions.node.split('.').map(Number);
-if (major < 20 || (major === 20 && minor < 19))
-  fail(`Gatepost needs Node 20.19 or newer; this is ${process.version} (${process.execPath}).`);
 installDependencies();
 // Each knows what has changed since.
 step('generated code', 'turbo', 'run', 'generate', 'build', '--output-logs=errors-only', '--no-update-notifier');
@@ -56,7 +55,9 @@ function handOver() {
 /** Runs one program of the preparation, silently; if it fails, the end of its output is shown. */
 function step(label, command, ...commandArgs) {
   console.error(`  … ${label}`); // not among what the command prints
-  const options = { cwd: root, env: { CI: 'true', ...env, ...quiet }, encoding: 'utf8', maxBuffer: Infinity };
+  // Nothing here reports anything to anybody, and nothing asks a question.
+  const quiet = { CI: 'true', ...env, TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1', CHECKPOINT_DISABLE: '1' };
+  const options = { cwd: root, env: quiet, encoding: 'utf8', maxBuffer: Infinity };
   const { status, signal, error, stdout, stderr } = spawnSync(command, commandArgs, options);
   if (status === 0) return;
   const end = `${stdout}${stderr}`.trimEnd().split('\n').slice(-15).join('\n  ');

@@ -29,7 +29,7 @@ export default async function test(context: Context): Promise<number> {
     await runAll(context, only, chosen, rest, counts);
   } catch (error) {
     if (!(error instanceof Trouble)) throw error;
-    for (const line of error.lines) process.stderr.write(`${line}\n`);
+    console.error(error.message);
     counts.push({ name: 'stores', passed: 0, failed: 1 });
   }
   const { passed, failed } = total(counts, chosen.length > 0);

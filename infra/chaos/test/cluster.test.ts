@@ -69,7 +69,7 @@ test('a producer that starts just after a queue lost its leader can publish', as
   const open = async ({ url }: { url: string }) => stack.use(await openProducer({ url, source: 'urn:test' }));
   const producers = await Promise.all([...others, ...others].map(open));
   const server = await leading!.ready;
-  server.process.kill('SIGKILL');
+  process.kill(server.pid, 'SIGKILL');
   await server.exited;
   const confirmed = producers.map((producer) =>
     until('a confirm', () =>

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import type { CertificateFiles } from '../processes/certificates.ts';
 import { rootFolder, typedIn, writePrivate } from '../processes/home.ts';
-import { portOf } from '../processes/services.ts';
+import { portOf } from '../processes/ports.ts';
 import { Trouble } from '../processes/trouble.ts';
 import { redisKeyPrefix } from '../stores/redis.ts';
 import type { urlsOf } from '../stores/stores.ts';
@@ -80,8 +80,7 @@ export function tlsIssuer(env: NodeJS.ProcessEnv): string {
 
 /** Where the webhook API is reached, with a trailing slash; its audience is only a name. */
 export function webhookApiUrl(env: NodeJS.ProcessEnv): string {
-  const given = env.WEBHOOK_API_URL?.replace(/\/*$/, '/');
-  return given || `http://localhost:${portOf(env, 'WEBHOOK_API_PORT')}/`;
+  return env.WEBHOOK_API_URL?.replace(/\/*$/, '/') || `http://localhost:${portOf(env, 'WEBHOOK_API_PORT')}/`;
 }
 
 /**
@@ -90,12 +89,11 @@ export function webhookApiUrl(env: NodeJS.ProcessEnv): string {
  */
 export function seedFiles(given: NodeJS.ProcessEnv): string[] {
   if (given.SEED_FILE?.trim() === '') return [];
-  const own = given.SEED_FILE?.split(',').map((file) => resolve(typedIn(given), file.trim())) ?? [];
-  const missing = own.flatMap((file, index) => (existsSync(file) ? [] : [index + 1]));
-  if (missing.length > 0)
-    throw new Trouble(
-      `SEED_FILE: there is no such file (number ${missing.join(', ')} of ${own.length}), seen from ${typedIn(given)}`,
-    );
+  const folder = typedIn(given);
+  const own = given.SEED_FILE?.split(',').map((file) => resolve(folder, file.trim())) ?? [];
+  const number = own.findIndex((file) => !existsSync(file)) + 1;
+  if (number > 0)
+    throw new Trouble(`SEED_FILE: there is no such file (number ${number} of ${own.length}), seen from ${folder}`);
   return [...new Set([join(rootFolder, 'infra/demo/seed.yaml'), ...own])];
 }
 

@@ -1,10 +1,7 @@
 /** What a command prints: one aligned line a step with its seconds, and before it, where it takes a while, that it has begun. */
 
 export type Say = {
-  /**
-   * Runs `work` as a named step. `detail` is shown behind the name when it ends: a text, or made from the result. The result
-   * `false` marks it as failed.
-   */
+  /** Runs `work` as a named step. `detail` is shown behind the name when it ends. The result `false` marks it as failed. */
   step<T>(name: string, detail: string | ((result: T) => string), work: () => Promise<T>): Promise<T>;
   /** Prints a line as it is. */
   line(text?: string): void;
@@ -15,23 +12,22 @@ export type Say = {
 const longMs = 2_000;
 
 export function makeSay(): Say {
-  const print = (text: string) => process.stdout.write(`${text}\n`);
+  const line = (text = '') => process.stdout.write(`${text}\n`);
   return {
+    line,
+    about: (name, text) => line(`  · ${name.padEnd(16)} ${text}`),
     async step(name, detail, work) {
       const from = performance.now();
-      const show = setTimeout(print, longMs, `  … ${name}`);
+      const show = setTimeout(line, longMs, `  … ${name}`);
       try {
         const result = await work();
         const text = typeof detail === 'string' ? detail : detail(result);
-        const mark = result === false ? '✗' : '✓';
         const seconds = `${((performance.now() - from) / 1000).toFixed(1)} s`;
-        print(`  ${mark} ${name.padEnd(16)} ${text.padEnd(58)} ${seconds.padStart(8)}`);
+        line(`  ${result === false ? '✗' : '✓'} ${name.padEnd(16)} ${text.padEnd(58)} ${seconds.padStart(8)}`);
         return result;
       } finally {
         clearTimeout(show);
       }
     },
-    line: (text = '') => print(text),
-    about: (name, text) => print(`  · ${name.padEnd(16)} ${text}`),
   };
 }

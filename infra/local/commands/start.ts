@@ -7,28 +7,13 @@ import { join } from 'node:path';
 import { keepCertificates } from '../processes/certificates.ts';
 import type { Child } from '../processes/child.ts';
 import { setLogsAside } from '../processes/home.ts';
-import { answers } from '../processes/ports.ts';
-import {
-  checkPorts,
-  checkVariables,
-  demoPort,
-  migrate,
-  serviceNames,
-  startDemoApp,
-  startService,
-} from '../processes/services.ts';
+import { answers, checkPorts } from '../processes/ports.ts';
+import { checkVariables, demoPort, migrate, serviceNames, startDemoApp, startService } from '../processes/services.ts';
 import { type Supervised, supervise } from '../processes/supervise.ts';
 import { Trouble } from '../processes/trouble.ts';
 import { openStores, urlsOf } from '../stores/stores.ts';
 import type { Context } from './command.ts';
-import {
-  producerEnvFile,
-  seedFiles,
-  servicesEnv,
-  servicesEnvFile,
-  webhookApiUrl,
-  writeEnvFile,
-} from './environment.ts';
+import { producerEnvFile, servicesEnv, servicesEnvFile, webhookApiUrl, writeEnvFile } from './environment.ts';
 import { runSmoke } from './smoke.ts';
 import { welcome } from './welcome.ts';
 
@@ -36,10 +21,10 @@ export default async function start({ args, env, home, say, signal, stack }: Con
   const unknown = args.filter((arg) => arg !== '--fresh' && arg !== '--private');
   if (unknown.length > 0)
     throw new Trouble(`npm start does not know ${unknown.join(' ')}; \`npm start -- --help\` says what it takes.`);
-  seedFiles(env); // a name that is mistyped is told before anything starts
-  await checkPorts(env);
   const certificates = await keepCertificates(home);
+  // What is mistyped or taken is told before anything starts.
   await checkVariables({ ...env, ...servicesEnv(home, env, unknownYet, certificates) });
+  await checkPorts(env);
   setLogsAside(home);
 
   const fresh = args.includes('--fresh');
@@ -58,25 +43,25 @@ export default async function start({ args, env, home, say, signal, stack }: Con
   writeEnvFile(producerEnvFile(home), producerEnv);
 
   await say.step('migrations', 'both schemas are up to date', () => migrate(serviceEnv, signal));
-  const running = { env: serviceEnv, home, stack, signal, onNews: (line: string) => say.about('mail', line) };
-  const startOne = async (name: string, start: () => Promise<Child>): Promise<Supervised> => {
-    return { name, start, child: await say.step(name, 'ready', start) };
+  const running = { env: serviceEnv, home, say, signal, stack };
+  const startOne = async (name: string, launch: () => Promise<Child>): Promise<Supervised> => {
+    return { name, launch, child: await say.step(name, 'ready', launch) };
   };
-  const kept: Supervised[] = stores.flatMap(({ server }) => (server ? [{ ...server, start: server.launch }] : []));
-  kept.push(...(await Promise.all(serviceNames.map((name) => startOne(name, () => startService(name, running))))));
+  const starting = serviceNames.map((name) => startOne(name, () => startService(name, running)));
+  const kept: Supervised[] = [...stores.flatMap(({ server }) => server ?? []), ...(await Promise.all(starting))];
 
   const hasDemo = values.SEED_FILE !== '';
   const demoEnv = { ...serviceEnv, ...producerEnv, WEBHOOK_API_URL: webhookApiUrl(serviceEnv) };
   if (hasDemo && (await answers(demoPort, 'localhost'))) say.about('demo', `not started: port ${demoPort} is taken`);
   else if (hasDemo) kept.push(await startOne('demo', () => startDemoApp({ ...running, env: demoEnv })));
 
-  const ended = Promise.race(kept.map((one) => supervise(one, say.about, signal)));
+  const ended = Promise.race(kept.map((one) => supervise(one, say, signal)));
   ended.catch(() => {}); // it is heard below
   say.line();
   if (hasDemo && !(await runSmoke(demoEnv, signal))) say.line(`  The logs are in ${join(home, 'logs')}.`);
   for (const line of welcome(serviceEnv, home, hasDemo, certificates)) say.line(line);
   await ended;
-  throw signal.reason;
+  return 0;
 }
 
 /** In the place of the stores' URLs. */

@@ -1,19 +1,16 @@
 /** What a newcomer reads when everything runs: where things are, who can sign in, what to try. */
 import { join } from 'node:path';
 import { type CertificateFiles, trustVariables } from '../processes/certificates.ts';
-import { demoPort, portOf } from '../processes/services.ts';
+import { portOf } from '../processes/ports.ts';
+import { demoPort } from '../processes/services.ts';
 import { producerEnvFile, quote, tlsIssuer, webhookApiUrl } from './environment.ts';
 
-export function welcome(
-  env: NodeJS.ProcessEnv,
-  home: string,
-  hasDemo: boolean,
-  { root, bundle }: Pick<CertificateFiles, 'root' | 'bundle'>,
-): string[] {
+export function welcome(env: NodeJS.ProcessEnv, home: string, hasDemo: boolean, tls: CertificateFiles): string[] {
   const issuer = (env.ISSUER || 'http://localhost:4400/').replace(/\/?$/, '/');
   const api = webhookApiUrl(env);
   const audience = env.WEBHOOK_API_AUDIENCE || 'http://localhost:4500/';
-  const ops = ['AUTH_OPS_PORT', 'WEBHOOK_API_OPS_PORT', 'DISPATCHER_OPS_PORT'].map((variable) => portOf(env, variable));
+  const variables = ['AUTH_OPS_PORT', 'WEBHOOK_API_OPS_PORT', 'DISPATCHER_OPS_PORT'] as const;
+  const ops = variables.map((variable) => portOf(env, variable));
   const sendsMail = env.MAIL_URL && !env.MAIL_URL.startsWith('file:');
   const mailbox = `  mailbox          http://localhost:${ops[0]}/mailbox   what the gate has sent; each link is shown here too`;
   const places = [
@@ -22,9 +19,9 @@ export function welcome(
     `  gate             ${issuer}`,
     `  webhook API      ${api}`,
     `  by https         ${tlsIssuer(env)}  https://localhost:${portOf(env, 'WEBHOOK_API_TLS_PORT')}/`,
-    `    to trust it    ${root} in a browser; Node, Python, Go and curl by`,
+    `    to trust it    ${tls.root} in a browser; Node, Python, Go and curl by`,
     // Each trusts what its file holds besides, or instead of, what it knows.
-    `                   export ${trustVariables.map((name) => `${name}=${quote(bundle)}`).join(' ')}`,
+    `                   export ${trustVariables.map((name) => `${name}=${quote(tls.bundle)}`).join(' ')}`,
     `  events           exchange gatepost.events at PRODUCER_AMQP_URL in ${producerEnvFile(home)}`,
     ...(sendsMail ? [] : [mailbox]),
     `  metrics          ${ops.map((port) => `http://localhost:${port}/metrics`).join('  ')}`,

@@ -2,10 +2,12 @@
  * The programs that a command starts. Each runs in a process group of its own, so that Ctrl-C reaches only us and we decide the
  * order of the ends; on Linux the kernel also ends a server when we are killed outright.
  */
-import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import { type SpawnOptions, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
-import { rootFolder } from './home.ts';
+import type { Context } from '../commands/command.ts';
+import { logEnd, logFile, rootFolder } from './home.ts';
 import { findProgram } from './programs.ts';
+import { Trouble } from './trouble.ts';
 import { waitFor } from './wait.ts';
 
 export type Exit = { code: number | null; signal: NodeJS.Signals | null };
@@ -14,18 +16,15 @@ export type Exit = { code: number | null; signal: NodeJS.Signals | null };
 type Place = Pick<SpawnOptions, 'env' | 'cwd' | 'uid' | 'gid' | 'signal'>;
 
 export type Child = AsyncDisposable & {
-  name: string;
   pid: number;
   /** Where its output goes. */
   log: string;
-  process: ChildProcess;
   /** Never rejects. */
   exited: Promise<Exit>;
   hasExited(): boolean;
 };
 
 export type ChildOptions = Place & {
-  name: string;
   command: string;
   args: string[];
   /** Output is appended here. */
@@ -37,11 +36,9 @@ export type ChildOptions = Place & {
   stopDeadlineMs?: number;
 };
 
-const alive = new Set<number>();
-
-/** Starts a server. Closing it ends its input and stops it politely, then firmly after `stopDeadlineMs` (10 s). */
+/** Starts a server. Closing it ends its input and stops it politely, then firmly after `stopDeadlineMs`. */
 export function startChild(options: ChildOptions): Child {
-  const { name, command, args, log, onMessage, stopSignal = 'SIGTERM', stopDeadlineMs = 10_000, ...place } = options;
+  const { command, args, log, onMessage, stopSignal = 'SIGTERM', stopDeadlineMs = 20_000, ...place } = options;
   const output = openSync(log, 'a', 0o600);
   // Services notice by their channel that we are gone.
   const { child, exited } = open([...(onMessage ? [] : endsWithUs(stopSignal)), command, ...args], {
@@ -52,10 +49,8 @@ export function startChild(options: ChildOptions): Child {
   closeSync(output);
   const { pid = 0 } = child;
   return {
-    name,
     pid,
     log,
-    process: child,
     exited,
     hasExited: () => child.exitCode !== null || child.signalCode !== null,
     async [Symbol.asyncDispose]() {
@@ -72,6 +67,32 @@ export function startChild(options: ChildOptions): Child {
 export function endsWithUs(signal: string): string[] {
   const setpriv = findProgram(['setpriv']);
   return setpriv ? [setpriv, '--pdeathsig', signal.replace('SIG', ''), '--'] : [];
+}
+
+/** A server that others wait for; the name of its log is enough. */
+type Server = ChildOptions & { name: string; letsIn(): Promise<boolean>; readyTimeoutMs?: number };
+
+/**
+ * Makes the function that starts a server and waits until it lets us in. It throws Trouble with the end of its log; then nothing of the
+ * server is left, and it may be called again.
+ */
+export function launcher(
+  { home, stack, signal }: Pick<Context, 'home' | 'stack' | 'signal'>,
+  { name, letsIn, readyTimeoutMs = 120_000, ...server }: Server,
+) {
+  return async (): Promise<Child> => {
+    signal.throwIfAborted();
+    const child = stack.use(startChild({ ...server, log: logFile(home, server.log) }));
+    const probe = async () =>
+      child.hasExited() ? 'ended while it was starting' : (await letsIn()) ? 'ready' : undefined;
+    const outcome = (await waitFor(probe, readyTimeoutMs, signal)) ?? 'did not start in time';
+    if (outcome === 'ready') return child;
+    await child[Symbol.asyncDispose]();
+    // A service whose environment or seed is wrong (EX_CONFIG) says what to mend in plain lines, behind those of its log.
+    const isToMend = (await child.exited).code === 78;
+    const end = logEnd(child.log).filter((line) => !isToMend || !line.startsWith('  {'));
+    throw new Trouble(`${name} ${outcome}; the end of ${child.log}:`, ...end);
+  };
 }
 
 export type RunOptions = Place & {
@@ -113,6 +134,8 @@ export const sourceFlags = ['--conditions=source', '--disable-warning=Experiment
 export async function runShown(args: string[], options: RunOptions): Promise<boolean> {
   return (await runToEnd(process.execPath, [...sourceFlags, ...args], { ...options, show: true })).code === 0;
 }
+
+const alive = new Set<number>();
 
 /** Ends whatever we still have running, at once: the last resort of a second Ctrl-C. */
 export function killAll(): void {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { afterAll, expect, test } from '@jest/globals';
 import { seedFiles, servicesEnv, writeEnvFile } from '../commands/environment.ts';
-import { homeFolder, writePrivate } from './home.ts';
+import { homeFolder } from './home.ts';
 
 const all = mkdtempSync(join(tmpdir(), 'gatepost-home-'));
 afterAll(() => rmSync(all, { recursive: true }));
@@ -71,12 +71,4 @@ test('a seed of one’s own stands beside the demo’s, as seen from where the c
     `SEED_FILE: there is no such file (number 2 of 2), seen from ${here}`,
   );
   expect(seedFiles({ SEED_FILE: '' })).toEqual([]);
-});
-
-test('a folder that cannot be made is said in two lines, with the variable that names another', () => {
-  const file = join(newHome(), 'a-file');
-  writeFileSync(file, '');
-  expect(() => writePrivate(join(file, 'home', 'services.env'), 'A=1')).toThrow(
-    new RegExp(`^${file}/home cannot be written: E\\w+\\.\\n.*GATEPOST_HOME`),
-  );
 });

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { endOf, Trouble } from './trouble.ts';
+import { endOf } from './trouble.ts';
 
 export const rootFolder = resolve(import.meta.dirname, '../../..');
 
@@ -16,40 +16,23 @@ export function typedIn({ INIT_CWD: folder = process.cwd() }: NodeJS.ProcessEnv)
   return folder;
 }
 
-/** @throws Trouble if it cannot be made: `GATEPOST_HOME` is the user's to choose */
 export function makeFolder(path: string): string {
-  return writing(path, () => {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
-    return path;
-  });
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  return path;
 }
 
 /** Writes a private file as a whole: a reader sees the old text or the new one. */
 export function writePrivate(path: string, text: string): void {
   makeFolder(dirname(path));
   const partial = `${path}.${process.pid}`;
-  writing(path, () => {
-    writeFileSync(partial, text, { mode: 0o600 });
-    renameSync(partial, path);
-  });
-}
-
-function writing<T>(path: string, write: () => T): T {
-  try {
-    return write();
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException; // all that `node:fs` throws
-    throw new Trouble(
-      `${path} cannot be written: ${code === 'ENOSPC' ? 'the disk is full' : code}.`,
-      'Mend that, or name another folder with GATEPOST_HOME.',
-    );
-  }
+  writeFileSync(partial, text, { mode: 0o600 });
+  renameSync(partial, path);
 }
 
 /** The JSON in a file of ours; undefined if there is none or it is damaged. */
 export function readJson<T>(path: string): T | undefined {
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as T; // only ever written by `writePrivate`
+    return JSON.parse(readFileSync(path, 'utf8')) as T; // only ever written by us
   } catch {
     return undefined;
   }

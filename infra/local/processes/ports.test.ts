@@ -2,8 +2,7 @@ import { spawn } from 'node:child_process';
 import { createServer } from 'node:net';
 import { freePorts } from '@gatepost/testkit/system';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { answers, holderOf } from './ports.ts';
-import { checkPorts, servicePorts } from './services.ts';
+import { answers, checkPorts, holderOf, servicePorts } from './ports.ts';
 
 const server = createServer();
 let taken = 0;
@@ -36,12 +35,10 @@ test('names the process that holds a port', async () => {
 });
 
 test('says which variable moves a taken port, and by which process it is taken', async () => {
-  const others = Object.fromEntries(servicePorts.map(({ variable }) => [variable, '0']));
+  const others = Object.fromEntries(Object.keys(servicePorts).map((variable) => [variable, '0']));
   await expect(checkPorts({ ...others, AUTH_PORT: String(taken) })).rejects.toThrow(
     new RegExp(`Port ${taken} is taken by process ${process.pid} .*set AUTH_PORT to a free port`),
   );
   const [free] = await freePorts(1);
-  // What is no port at all the service itself refuses, with the variable's name.
-  for (const port of [String(free), '99999', 'http'])
-    await expect(checkPorts({ ...others, AUTH_PORT: port })).resolves.toBeUndefined();
+  await expect(checkPorts({ ...others, AUTH_PORT: String(free) })).resolves.toBeUndefined();
 });

@@ -1,8 +1,37 @@
-/** TCP ports of this machine: does anything answer there, and who holds one. */
+/** TCP ports of this machine: those of our services, whether anything answers at one, and who holds it. */
 import { once } from 'node:events';
 import { readFile, readlink } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { runToEnd } from './child.ts';
+import { Trouble } from './trouble.ts';
+
+/** Every port that a service listens on, by its variable, and the default. */
+export const servicePorts = {
+  AUTH_PORT: 4400,
+  AUTH_TLS_PORT: 4443,
+  AUTH_OPS_PORT: 4401,
+  WEBHOOK_API_PORT: 4500,
+  WEBHOOK_API_TLS_PORT: 4543,
+  WEBHOOK_API_OPS_PORT: 4501,
+  DISPATCHER_OPS_PORT: 4601,
+};
+
+type Variable = keyof typeof servicePorts;
+
+export function portOf(env: NodeJS.ProcessEnv, variable: Variable): number {
+  return Number(env[variable] || servicePorts[variable]);
+}
+
+/** @throws Trouble naming every taken port with its variable and, where the machine shows it, by what it is taken. */
+export async function checkPorts(env: NodeJS.ProcessEnv): Promise<void> {
+  const taken: string[] = [];
+  for (const variable of Object.keys(servicePorts) as Variable[]) {
+    const port = portOf(env, variable);
+    if (port === 0 || !(await answers(port, env.HOST || undefined))) continue;
+    taken.push(`Port ${port} is taken by ${await holderOf(port)}: stop it, or set ${variable} to a free port.`);
+  }
+  if (taken.length > 0) throw new Trouble(...taken, 'A second Gatepost also needs a folder of its own: GATEPOST_HOME.');
+}
 
 /** Does anything accept connections there? */
 export async function answers(port: number, host = '127.0.0.1'): Promise<boolean> {
@@ -22,9 +51,7 @@ export async function holderOf(port: number): Promise<string> {
   const { output } = await runToEnd('ss', ['-Hltnp', `sport = :${port}`]);
   const pid = /pid=(\d+)/.exec(output)?.[1];
   if (!pid) return 'another process';
-  const words = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0');
-  // What runs, without the options of Node before it; and where, since many a program is `dist/main.js`.
-  const shown = words.filter((word, at) => at === 0 || !/^--\w/.test(word)).slice(0, 3);
-  const folder = await readlink(`/proc/${pid}/cwd`).catch(() => '');
-  return `process ${pid} (${shown.join(' ').trim().slice(0, 80)}${folder && ` in ${folder}`})`;
+  const command = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).replaceAll('\0', ' ');
+  const folder = await readlink(`/proc/${pid}/cwd`).catch(() => 'an unknown folder');
+  return `process ${pid} (${command.slice(0, 80).trim()} in ${folder})`;
 }

@@ -1,66 +1,61 @@
-import { expect, test } from '@jest/globals';
-import type { Exit } from './child.ts';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from '@jest/globals';
+import { type Child, launcher } from './child.ts';
 import { supervise } from './supervise.ts';
 
-const failed: Exit = { code: 1, signal: null };
-const log = '/nowhere.log';
+const home = mkdtempSync(join(tmpdir(), 'gatepost-supervise-'));
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+const { signal } = new AbortController();
 
-/** A program that lives as long as the next of `lives` says (ms on the clock below), then dies. */
-function story(lives: number[]) {
-  let clock = 0;
-  const waits: number[] = [];
+test('a server that lets nobody in is ended before anybody starts it again', async () => {
+  const started: Child[] = [];
+  const stack = new AsyncDisposableStack();
+  const use = stack.use.bind(stack);
+  stack.use = (child) => {
+    started.push(child as unknown as Child);
+    return use(child);
+  };
+  const server = { name: 'store', command: 'sleep', args: ['600'], log: 'store', letsIn: async () => false };
+  const launch = launcher({ home, stack, signal }, { ...server, readyTimeoutMs: 100 });
+  await expect(launch()).rejects.toThrow('store did not start in time');
+  expect(started.map((child) => child.hasExited())).toEqual([true]);
+});
+
+/** A program whose every life ends as told; 'never starts' is what it says of itself. */
+function dying(exits: (number | 'never starts' | 'lives on')[]) {
   const abort = new AbortController();
-  const next = () => {
-    const life = lives.shift();
-    const exited =
-      life === undefined
-        ? new Promise<Exit>((resolve) => {
-            abort.signal.addEventListener('abort', () => resolve({ code: 0, signal: 'SIGTERM' }));
-            setImmediate(() => abort.abort()); // it would live for ever: the story ends here
-          })
-        : Promise.resolve().then(() => {
-            clock += life;
-            return failed;
-          });
-    return { exited, log };
+  const said: string[] = [];
+  const launch = async () => {
+    const code = exits.shift();
+    if (code === 'never starts') throw new Error(code);
+    if (typeof code === 'number') return { log: '/nowhere.log', exited: Promise.resolve({ code, signal: null }) };
+    abort.abort(); // the story ends here
+    return { log: '/nowhere.log', exited: Promise.resolve({ code: 0, signal: null }) };
   };
-  const about = (_name: string, text: string) => {
-    const [, seconds] = /again in ([\d.]+) s/.exec(text) ?? [];
-    if (seconds) waits.push(Number(seconds) * 1_000);
+  const outcome = async () => {
+    const say = { about: (name: string, text: string) => void said.push(`${name} ${text}`) };
+    await supervise({ name: 'it', child: await launch(), launch }, say, abort.signal);
   };
-  const wait = async (ms: number) => {
-    clock += ms;
-  };
-  const one = { name: 'it', child: next(), start: async () => next() };
-  return { outcome: supervise(one, about, abort.signal, { now: () => clock, wait }), waits };
+  return { outcome: outcome(), said };
 }
 
 test('starts a program again after waits that double', async () => {
-  const { outcome, waits } = story([10, 10, 10, 10]);
+  const { outcome, said } = dying([1, 2, 3, 'lives on']);
   await outcome;
-  expect(waits).toEqual([200, 400, 800, 1600]);
+  expect(said).toEqual([
+    'it ended with status 1; starting it again in 0.2 s',
+    'it runs again',
+    'it ended with status 2; starting it again in 0.4 s',
+    'it runs again',
+    'it ended with status 3; starting it again in 0.8 s',
+    'it runs again',
+  ]);
 });
 
-test('gives up at the fifth death in a row, and says how it died', async () => {
-  const { outcome, waits } = story([10, 10, 10, 10, 10]);
-  await expect(outcome).rejects.toThrow('it died five times, the last time it ended with status 1');
-  expect(waits).toHaveLength(4);
-});
-
-test('goes on for ever when deaths are far apart, without waiting longer', async () => {
-  const { outcome, waits } = story(Array.from({ length: 20 }, () => 61_000));
-  await outcome;
-  expect(waits).toEqual(Array.from({ length: 20 }, () => 200));
-});
-
-test('counts a start that fails as a death', async () => {
-  let starts = 0;
-  const start = async () => {
-    starts++;
-    throw new Error('no');
-  };
-  const one = { name: 'it', child: { exited: Promise.resolve(failed), log }, start };
-  const outcome = supervise(one, () => {}, new AbortController().signal, { now: () => 0, wait: async () => {} });
-  await expect(outcome).rejects.toThrow('the last time it could not start');
-  expect(starts).toBe(4);
+test('gives up at the fifth death, says how it died, and counts a start that fails as one', async () => {
+  await expect(dying([1, 1, 1, 1, 7]).outcome).rejects.toThrow('it died five times, at last it ended with status 7');
+  const never = dying([1, 'never starts', 'never starts', 'never starts', 'never starts']);
+  await expect(never.outcome).rejects.toThrow('at last it could not start');
 });

@@ -1,8 +1,7 @@
 /** Stores in containers, where a Docker engine answers: the services of docker-compose.yml with their ports on 127.0.0.1. */
 import { freePorts } from '@gatepost/testkit/system';
-import { runToEnd } from '../processes/child.ts';
+import { launcher, runToEnd } from '../processes/child.ts';
 import { rootFolder, shortHash } from '../processes/home.ts';
-import { launcher } from '../processes/launch.ts';
 import { findProgram } from '../processes/programs.ts';
 import { type Located, type PrivateOptions, type PrivateStore, recallInstance, type StoreKind } from './private.ts';
 

@@ -4,9 +4,8 @@ import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { rowsOf } from '@gatepost/testkit/postgres-server';
 import { serverAccount } from '@gatepost/testkit/server-account';
-import { runToEnd } from '../processes/child.ts';
+import { launcher, runToEnd } from '../processes/child.ts';
 import { makeFolder, shortHash } from '../processes/home.ts';
-import { launcher } from '../processes/launch.ts';
 import { endOf, Trouble } from '../processes/trouble.ts';
 import { type PrivateOptions, type PrivateStore, recallInstance, type StoreKind } from './private.ts';
 

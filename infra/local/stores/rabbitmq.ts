@@ -5,9 +5,8 @@ import { shardsMax, topologyOf } from '@gatepost/contracts/shards';
 import { deadLettersPolicy, eventsPolicy, producerPermissions } from '@gatepost/contracts/topology';
 import { freePorts } from '@gatepost/testkit/system';
 import { type ChannelModel, connect } from 'amqplib';
-import { endsWithUs } from '../processes/child.ts';
+import { endsWithUs, launcher } from '../processes/child.ts';
 import { makeFolder, writePrivate } from '../processes/home.ts';
-import { launcher } from '../processes/launch.ts';
 import { type PrivateOptions, recallInstance, type StoreKind } from './private.ts';
 
 const vhostName = 'gatepost';
@@ -114,7 +113,7 @@ export async function prepareNode(node: Node, { forTests = false }: Pick<Private
     url: `amqp://${userName}:${password}@${at}`,
     producerUrl: `amqp://${producerName}:${producerPassword}@${at}`,
     managementUrl: `http://${userName}:${password}@127.0.0.1:${managementPort}`,
-    env: { ...environmentOf(node, String(distPort)), ...(management ? {} : pluginsAlone(node)) },
+    env: { ...environmentOf(node, String(distPort)), ...(forTests ? {} : pluginsAlone(node)) },
   };
 }
 

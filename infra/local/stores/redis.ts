@@ -1,8 +1,8 @@
 /** Redis: on its default port, or a private instance. */
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
+import { launcher } from '../processes/child.ts';
 import { writePrivate } from '../processes/home.ts';
-import { launcher } from '../processes/launch.ts';
 import { recallInstance, type StoreKind } from './private.ts';
 
 /** Before every key of ours, so that a Redis may be shared. */

@@ -68,7 +68,7 @@ test.each(installed.map((kind) => [kind.name, kind] as const))(
     await keeping[kind.name].put(one.url);
 
     // The store of a run that was killed is told to end, and takes a while; the next waits for it, and the data are whole.
-    child.process.kill(kind.name === 'PostgreSQL' ? 'SIGINT' : 'SIGTERM');
+    process.kill(child.pid, kind.name === 'PostgreSQL' ? 'SIGINT' : 'SIGTERM');
     const second = { ...options(), stack: shared, forTests: kind === rabbitmq };
     const two = await kind.prepare(program, second);
     await child.exited;

@@ -9,7 +9,7 @@ import { freePorts } from '@gatepost/testkit/system';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { cleanEnv } from '../commands/environment.ts';
 import { rootFolder } from '../processes/home.ts';
-import { servicePorts } from '../processes/services.ts';
+import { servicePorts } from '../processes/ports.ts';
 import { waitFor } from '../processes/wait.ts';
 import { dataFolder } from '../stores/postgres.ts';
 
@@ -20,8 +20,9 @@ const started: ChildProcess[] = [];
 beforeEach(async () => {
   home = mkdtempSync(join(tmpdir(), 'gatepost-start-'));
   env = { ...cleanEnv(process.env), GATEPOST_HOME: home };
-  const ports = await freePorts(servicePorts.length);
-  for (const [index, { variable }] of servicePorts.entries()) env[variable] = String(ports[index]);
+  const variables = Object.keys(servicePorts);
+  const ports = await freePorts(variables.length);
+  for (const [index, variable] of variables.entries()) env[variable] = String(ports[index]);
 });
 
 afterEach(async () => {
