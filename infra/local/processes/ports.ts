@@ -51,7 +51,12 @@ export async function holderOf(port: number): Promise<string> {
   const { output } = await runToEnd('ss', ['-Hltnp', `sport = :${port}`]);
   const pid = /pid=(\d+)/.exec(output)?.[1];
   if (!pid) return 'another process';
-  const command = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).replaceAll('\0', ' ');
+  const words = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0');
+  // Without the options of Node, and with the folder: many a program is `dist/main.js`.
+  const program = words
+    .filter((word) => !word.startsWith('--'))
+    .join(' ')
+    .trim();
   const folder = await readlink(`/proc/${pid}/cwd`).catch(() => 'an unknown folder');
-  return `process ${pid} (${command.slice(0, 80).trim()} in ${folder})`;
+  return `process ${pid} (${program.slice(0, 80)} in ${folder})`;
 }
