@@ -105,11 +105,8 @@ export type RunOptions = Place & {
  * Runs a program to its end. Resolves with its status, 127 if it cannot be started, and the end of what it printed. It is stopped when
  * the deadline passes, and when `signal` aborts: the promise rejects then.
  */
-export async function runToEnd(
-  command: string,
-  args: string[],
-  { deadlineMs, show = false, ...place }: RunOptions = {},
-): Promise<Exit & { output: string }> {
+export async function runToEnd(command: string, args: string[], options: RunOptions = {}) {
+  const { deadlineMs, show = false, ...place } = options;
   place.signal?.throwIfAborted();
   const shown = show ? 'inherit' : 'pipe';
   const stdio: SpawnOptions['stdio'] = ['ignore', shown, shown];

@@ -10,6 +10,7 @@ import { rootFolder } from '../processes/home.ts';
 import { Trouble } from '../processes/trouble.ts';
 import { waitFor } from '../processes/wait.ts';
 import { findCompose, prepareContainer } from './docker.ts';
+import type { PrivateOptions } from './private.ts';
 import { storeKinds } from './stores.ts';
 
 const all = mkdtempSync(join(tmpdir(), 'gatepost-docker-'));
@@ -40,27 +41,30 @@ esac
   return { path: `${folder}:/usr/bin:/bin`, home: folder, calls: read, isUp: async () => isUp!() > isStop!() };
 }
 
+function optionsOf({ home }: ReturnType<typeof fakeDocker>): PrivateOptions {
+  return { home, signal, stack: new AsyncDisposableStack(), say: makeSay() };
+}
+
 test('is not found where there is no engine behind the program, or no program', async () => {
   const fake = fakeDocker(1);
-  expect(await findCompose({ home: fake.home, signal }, fake.path)).toBeUndefined();
+  expect(await findCompose(optionsOf(fake), fake.path)).toBeUndefined();
   expect(fake.calls()).toEqual([expect.stringMatching(/^info /)]);
-  expect(await findCompose({ home: fake.home, signal }, '/nonexistent')).toBeUndefined();
+  expect(await findCompose(optionsOf(fake), '/nonexistent')).toBeUndefined();
 });
 
 /** Starts a store as `npm start` does. It lets us in once its container is up. */
 async function start(fake: ReturnType<typeof fakeDocker>, service: string, fresh = false, letsIn = fake.isUp) {
-  const stack = new AsyncDisposableStack();
-  const options = { home: fake.home, fresh, signal, stack, say: makeSay() };
+  const options = { ...optionsOf(fake), fresh };
   const compose = await findCompose(options, fake.path);
   const kind = storeKinds.find((one) => one.service === service)!;
   const store = await prepareContainer(compose!, { ...kind, letsIn }, options);
   await store.launch();
-  return { stack, ...store };
+  return { stack: options.stack, ...store };
 }
 
 test('is not found where `docker` has no compose', async () => {
   const fake = fakeDocker(0, 0, 1);
-  expect(await findCompose({ home: fake.home, signal }, fake.path)).toBeUndefined();
+  expect(await findCompose(optionsOf(fake), fake.path)).toBeUndefined();
 });
 
 test('the container ends with us, also when we are killed outright', async () => {

@@ -3,16 +3,14 @@ import { freePorts } from '@gatepost/testkit/system';
 import { launcher, runToEnd } from '../processes/child.ts';
 import { rootFolder, shortHash } from '../processes/home.ts';
 import { findProgram } from '../processes/programs.ts';
-import { type Located, type PrivateOptions, type PrivateStore, recallInstance, type StoreKind } from './private.ts';
+import { type Located, type PrivateOptions, recallInstance, type StoreKind } from './private.ts';
 
 /** `docker compose` with the files and the project of a home, apart from those of a plain `docker compose up`. */
 export type Compose = string[];
 
 /** If an engine answers and there is `docker compose`, which is a program of its own. */
-export async function findCompose(
-  { home, fresh, signal }: Pick<PrivateOptions, 'home' | 'fresh' | 'signal'>,
-  path?: string,
-): Promise<Compose | undefined> {
+export async function findCompose(options: PrivateOptions, path?: string): Promise<Compose | undefined> {
+  const { home, fresh, signal } = options;
   const program = findProgram(['docker'], path);
   if (!program) return undefined;
   for (const args of [['info'], ['compose', 'version']])
@@ -34,11 +32,8 @@ trap '' TERM
 "$@" stop $0`;
 
 /** A store in its container, not yet started. Like a server of ours, it ends with us. */
-export async function prepareContainer(
-  compose: Compose,
-  { name, service, letsIn }: Pick<StoreKind, 'name' | 'service' | 'letsIn'>,
-  options: PrivateOptions,
-): Promise<PrivateStore> {
+export async function prepareContainer(compose: Compose, kind: StoreKind, options: PrivateOptions) {
+  const { name, service, letsIn } = kind;
   const { port, password, producerPassword } = await recallInstance(options, service);
   const [managementPort] = await freePorts(1);
   const at = `127.0.0.1:${port}`;
