@@ -107,7 +107,7 @@ async function makeNode(node: Node, index: number, options: PrivateOptions): Pro
     url,
     ready: started.promise,
     async launch() {
-      const server = { name, command: program, args: [], env, cwd: node.folder, log: 'rabbitmq', letsIn: isReady };
+      const server = { name, command: program, args: [], env, cwd: node.folder, letsIn: isReady };
       const child = await launcher(options, server)();
       started.resolve(child);
       return child;

@@ -69,8 +69,8 @@ export function endsWithUs(signal: string): string[] {
   return setpriv ? [setpriv, '--pdeathsig', signal.replace('SIG', ''), '--'] : [];
 }
 
-/** A server that others wait for; the name of its log is enough. */
-type Server = ChildOptions & { name: string; letsIn(): Promise<boolean>; readyTimeoutMs?: number };
+/** A server that others wait for; its log has its name. */
+type Server = Omit<ChildOptions, 'log'> & { name: string; letsIn(): Promise<boolean>; readyTimeoutMs?: number };
 
 /**
  * Makes the function that starts a server and waits until it lets us in. It throws Trouble with the end of its log; then nothing of the
@@ -82,7 +82,8 @@ export function launcher(
 ) {
   return async (): Promise<Child> => {
     signal.throwIfAborted();
-    const child = stack.use(startChild({ ...server, log: logFile(home, server.log) }));
+    const log = logFile(home, name.toLowerCase().replace(' ', '-'));
+    const child = stack.use(startChild({ ...server, log }));
     const probe = async () =>
       child.hasExited() ? 'ended while it was starting' : (await letsIn()) ? 'ready' : undefined;
     const outcome = (await waitFor(probe, readyTimeoutMs, signal)) ?? 'did not start in time';
@@ -90,8 +91,8 @@ export function launcher(
     await child[Symbol.asyncDispose]();
     // A service whose environment or seed is wrong (EX_CONFIG) says what to mend in plain lines, behind those of its log.
     const isToMend = (await child.exited).code === 78;
-    const end = logEnd(child.log).filter((line) => !isToMend || !line.startsWith('  {'));
-    throw new Trouble(`${name} ${outcome}; the end of ${child.log}:`, ...end);
+    const end = logEnd(log).filter((line) => !isToMend || !line.startsWith('  {'));
+    throw new Trouble(`${name} ${outcome}; the end of ${log}:`, ...end);
   };
 }
 

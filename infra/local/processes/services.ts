@@ -75,7 +75,6 @@ function startReady(name: string, folder: string, line: string, { env, say, ...r
     env,
     cwd: join(rootFolder, folder),
     signal: running.signal,
-    log: name,
     onMessage,
     letsIn: async () => isReady,
     stopDeadlineMs: serviceStopMs,

@@ -17,7 +17,7 @@ test('a server that lets nobody in is ended before anybody starts it again', asy
     started.push(child as unknown as Child);
     return use(child);
   };
-  const server = { name: 'store', command: 'sleep', args: ['600'], log: 'store', letsIn: async () => false };
+  const server = { name: 'store', command: 'sleep', args: ['600'], letsIn: async () => false };
   const launch = launcher({ home, stack, signal }, { ...server, readyTimeoutMs: 100 });
   await expect(launch()).rejects.toThrow('store did not start in time');
   expect(started.map((child) => child.hasExited())).toEqual([true]);

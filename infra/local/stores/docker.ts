@@ -59,7 +59,6 @@ export async function prepareContainer(compose: Compose, kind: StoreKind, option
       GATEPOST_MANAGEMENT_PORT: String(managementPort),
     },
     cwd: rootFolder,
-    log: service,
     letsIn: () => letsIn(located.url),
     readyTimeoutMs: 30 * 60_000, // its image may have to be brought first
   });

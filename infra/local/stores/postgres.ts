@@ -64,7 +64,6 @@ async function prepare(program: string, options: PrivateOptions): Promise<Privat
     command: program,
     args: ['-D', data, ...values.flatMap((value) => ['-c', value])],
     cwd: data,
-    log: 'postgres',
     stopSignal: 'SIGINT' as const, // the "fast" shutdown: sessions end, data are safe
     letsIn: () => letsIn(url, true),
     ...serverAccount(),

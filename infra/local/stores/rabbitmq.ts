@@ -39,7 +39,6 @@ export const rabbitmq: StoreKind = {
       args: ['-c', '"$@" & exec "$0"', program, ...nameServiceArgs(epmdPort)],
       env,
       cwd: instance.folder,
-      log: 'rabbitmq',
       letsIn: async () => (await letsIn(urls.url)) && letsIn(urls.producerUrl),
     });
     return { ...urls, ...(options.forTests && { managementUrl }), launch };

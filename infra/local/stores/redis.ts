@@ -33,8 +33,8 @@ export const redis: StoreKind = {
       `dir "${folder}"`,
     ];
     writePrivate(file, `${config.join('\n')}\n`);
-    const server = { name: 'Redis', command, args: [file], cwd: folder, log: 'redis', letsIn: () => letsIn(url) };
-    return { url, launch: launcher(options, server) };
+    const launch = launcher(options, { name: 'Redis', command, args: [file], letsIn: () => letsIn(url) });
+    return { url, launch };
   },
   drop: (url, env) =>
     withClient(url, async (client) => {
