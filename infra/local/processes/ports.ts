@@ -53,10 +53,7 @@ export async function holderOf(port: number): Promise<string> {
   if (!pid) return 'another process';
   const words = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0');
   // Without the options of Node, and with the folder: many a program is `dist/main.js`.
-  const program = words
-    .filter((word) => !word.startsWith('--'))
-    .join(' ')
-    .trim();
+  const program = words.filter((word) => word !== '' && !word.startsWith('--')).join(' ');
   const folder = await readlink(`/proc/${pid}/cwd`).catch(() => 'an unknown folder');
   return `process ${pid} (${program.slice(0, 80)} in ${folder})`;
 }
