@@ -30,7 +30,8 @@ export const rabbitmq: StoreKind = {
   async prepare(program, options) {
     const instance = await recallInstance(options, 'rabbitmq');
     const [epmdPort = 0] = await freePorts(1);
-    const node = { name: 'gatepost@localhost', program, epmdPort, ...instance };
+    // An instance of an earlier version remembers a port that nothing listens on now.
+    const node = { name: 'gatepost@localhost', program, ...instance, epmdPort };
     const { env, managementUrl, ...urls } = await prepareNode(node, options);
     const launch = launcher(options, {
       name: 'RabbitMQ',
