@@ -17,14 +17,14 @@ export type SeedKey = {
 
 const head = `# The seed file
 
-Clients, users, APIs, connections, organizations and repositories that are there at the start. \`SEED_FILE\` names YAML files, separated by commas; [infra/demo/seed.yaml](../infra/demo/seed.yaml) is one,
-and [the walk-through](walk-through.md) makes another. Under \`npm start\` yours are added to the demo's; \`SEED_FILE=\` means no seed at all. This page is made by \`npm run docs\` from the schema.
+Clients, users, APIs, connections, organizations and repositories that exist from the start. \`SEED_FILE\` names YAML files, separated by commas; [infra/demo/seed.yaml](../infra/demo/seed.yaml) is one,
+and [the walk-through](walk-through.md) makes another. Under \`npm start\` yours are added to the demo's; \`SEED_FILE=\` means no seed at all. \`npm run docs\` generates this page from the schema.
 
-- It is applied at each start: what it names is made, or gets its values; what it does not name stays as it is. Nothing is ever deleted.
-- A key that is not known is refused with its path (\`clients[0].callback\`), and the service does not start. All faults are named at once. So are a client's grant for an API that there is not
-  or for a scope that its API does not have, and a grant type that nobody serves.
-- Field names are those of Auth0's Management API. The gate applies all but \`organizations\`, which are the webhook API's; its own are \`gate_organizations\`, and roles are named by their name.
-- A default is what a file means that does not name the key. Keys without one may be left out, unless it says *required*.`;
+- It is applied at each start: what it names is created or updated; what it does not name stays as it is. Nothing is ever deleted.
+- An unknown key is refused with its path (\`clients[0].callback\`), and the service does not start. So are a client's grant for an API that does not exist or for a scope that its API does not have,
+  and a grant type that nobody serves. All faults are named at once.
+- Field names are those of Auth0's Management API. The gate applies all but \`organizations\`, which belong to the webhook API; its own are \`gate_organizations\`, and roles are given by name.
+- The default applies when a file leaves a key out. Keys without one are optional unless marked *required*.`;
 
 /** The text of docs/seed.md. */
 export function seedPage(): string {

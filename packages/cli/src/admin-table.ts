@@ -3,14 +3,14 @@ import type { Argument, Command, Option } from './command.ts';
 
 const login: Argument = { name: 'LOGIN', summary: 'an organization' };
 const yes: Option = { name: 'yes', summary: 'do not ask first' };
-const reason: Option = { name: 'reason', value: 'REASON', summary: 'those with this reason' };
+const reason: Option = { name: 'reason', value: 'REASON', summary: 'only those with this reason' };
 const allLetters: Option = { name: 'all', summary: 'all of them, up to 2,000' };
 const letter: Argument = { name: 'ID', summary: 'its id, as `gatepost dead-letters list` shows it' };
 const client: Argument = { name: 'CLIENT-ID', summary: 'the application' };
 const user: Argument = { name: 'USER-ID', summary: 'a person, such as auth0|alice' };
 const needs = { site: { needs: 'site_admin' }, gate: { needs: 'the gate’s management API' } } as const;
 const appOptions: readonly Option[] = [
-  { name: 'callbacks', value: 'URL,…', summary: 'where it may have people sent back to' },
+  { name: 'callbacks', value: 'URL,…', summary: 'where people may be sent back to after signing in' },
   { name: 'logout-urls', value: 'URL,…', summary: 'the same, after signing out' },
   { name: 'web-origins', value: 'URL,…', summary: 'origins whose pages may renew tokens silently' },
   { name: 'grant-types', value: 'GRANT,…', summary: 'how it may get tokens' },
@@ -22,18 +22,18 @@ const gate = () => import('./commands/gate.ts');
 
 /** For the webhook API. */
 const siteCommands: readonly Omit<Command, 'needs'>[] = [
-  { words: ['status'], summary: 'What waits, where and why', load: async () => (await admin()).status },
+  { words: ['status'], summary: 'Show what is waiting, where and why', load: async () => (await admin()).status },
   {
     words: ['waiting'],
-    summary: 'What waits of an organization, and until when',
+    summary: 'Show what is waiting for an organization, and until when',
     args: [login],
     options: [{ name: 'all', summary: 'more than the first 100' }],
     load: async () => (await admin()).waiting,
   },
   {
     words: ['find'],
-    summary: 'Find an event: stored, waiting, in the log, among the dead letters',
-    args: [{ name: 'GUID', summary: 'as X-GitHub-Delivery says it' }],
+    summary: 'Find an event: stored, waiting, in the log or among the dead letters',
+    args: [{ name: 'GUID', summary: 'as in X-GitHub-Delivery' }],
     load: async () => (await admin()).find,
   },
   {
@@ -44,7 +44,7 @@ const siteCommands: readonly Omit<Command, 'needs'>[] = [
   },
   {
     words: ['dead-letters', 'show'],
-    summary: 'Show one with its headers and its body',
+    summary: 'Show one with its headers and body',
     args: [letter],
     load: async () => (await deadLetters()).showLetter,
   },
@@ -64,13 +64,13 @@ const siteCommands: readonly Omit<Command, 'needs'>[] = [
   },
   {
     words: ['throttle', 'get'],
-    summary: 'How fast deliveries of an organization go out',
+    summary: 'Show how fast an organization’s deliveries go out',
     args: [login],
     load: async () => (await admin()).getThrottle,
   },
   {
     words: ['throttle', 'set'],
-    summary: 'Give an organization a limit of its own',
+    summary: 'Give an organization its own limit',
     args: [
       login,
       { name: 'RATE', summary: 'deliveries a second' },
@@ -81,20 +81,20 @@ const siteCommands: readonly Omit<Command, 'needs'>[] = [
   },
   {
     words: ['throttle', 'reset'],
-    summary: 'Put an organization under the default limit',
+    summary: 'Return an organization to the default limit',
     args: [login],
     load: async () => (await admin()).resetThrottle,
   },
   {
     words: ['pause'],
-    summary: 'Deliver nothing of an organization or a hook, and lose nothing',
+    summary: 'Stop the deliveries of an organization or a hook, and lose none',
     args: [{ ...login, optional: true }],
     options: [{ name: 'hook', value: 'HOOK', summary: 'a hook instead' }],
     load: async () => (await admin()).pause,
   },
   {
     words: ['resume'],
-    summary: 'Deliver again; what rested goes out in its order',
+    summary: 'Deliver again; what waited goes out in its order',
     args: [{ ...login, optional: true }],
     options: [{ name: 'hook', value: 'HOOK', summary: 'a hook instead' }],
     load: async () => (await admin()).resume,
@@ -113,16 +113,16 @@ const siteCommands: readonly Omit<Command, 'needs'>[] = [
   },
   {
     words: ['organizations', 'delete'],
-    summary: 'Delete an organization with all that belongs to it',
+    summary: 'Delete an organization and all that belongs to it',
     args: [login],
-    options: [{ name: 'dry-run', summary: 'say what would go' }, yes],
+    options: [{ name: 'dry-run', summary: 'show what would be deleted' }, yes],
     load: async () => (await admin()).deleteOrganization,
   },
   {
     words: ['reseal'],
-    summary: 'Seal what is stored under SECRETS_KEY that SECRETS_KEY_OTHER had sealed',
+    summary: 'Seal under SECRETS_KEY what SECRETS_KEY_OTHER has sealed',
     about:
-      'It takes the scope update:encryption_keys of the gate’s management API too. [Operations](operations.md#another-secrets_key) says when.',
+      'It also needs the scope update:encryption_keys of the gate’s management API. [Operations](operations.md#another-secrets_key) says when to use it.',
     load: async () => (await admin()).reseal,
   },
 ];
@@ -140,7 +140,7 @@ const logLevel: Command = {
       summary: 'error, warn, info or debug, for all or after the name of a module',
     },
   ],
-  about: 'An ops port takes no sign-in; if it has a token, GATEPOST_OPS_TOKEN is it.',
+  about: 'An ops port needs no sign-in; if it has a token, put it into GATEPOST_OPS_TOKEN.',
   example: 'log-level http://localhost:4501 http debug',
   load: async () => (await admin()).logLevel,
 };
@@ -156,7 +156,7 @@ const gateCommands: readonly Omit<Command, 'needs'>[] = [
   },
   {
     words: ['keys', 'revoke'],
-    summary: 'End all tokens that an earlier key has signed',
+    summary: 'End all tokens signed by an earlier key',
     args: [{ name: 'KID', summary: 'as `gatepost keys list` shows it' }],
     options: [yes],
     load: async () => (await gate()).revokeKey,
@@ -166,7 +166,7 @@ const gateCommands: readonly Omit<Command, 'needs'>[] = [
   {
     words: ['apps', 'create'],
     summary: 'Register an application; its secret is shown once',
-    args: [{ name: 'NAME', summary: 'what people read when they sign in' }],
+    args: [{ name: 'NAME', summary: 'the name people see when they sign in' }],
     options: [
       {
         name: 'type',
@@ -181,14 +181,14 @@ const gateCommands: readonly Omit<Command, 'needs'>[] = [
   },
   {
     words: ['apps', 'edit'],
-    summary: 'Change an application; what is not named stays',
+    summary: 'Change an application; what is not given stays as it is',
     args: [client],
-    options: [{ name: 'name', value: 'NAME', summary: 'what people read' }, ...appOptions],
+    options: [{ name: 'name', value: 'NAME', summary: 'the name people see' }, ...appOptions],
     load: async () => (await gate()).editApp,
   },
   {
     words: ['apps', 'grant'],
-    summary: 'Say what a machine may ask an API for',
+    summary: 'Set what a machine may ask an API for',
     args: [client, { name: 'AUDIENCE', summary: 'the API’s identifier' }],
     options: [{ name: 'scopes', value: 'SCOPE,…', summary: 'these, and no others' }],
     load: async () => (await gate()).grantApp,
@@ -218,14 +218,14 @@ const gateCommands: readonly Omit<Command, 'needs'>[] = [
   },
   {
     words: ['users', 'import'],
-    summary: 'Bring people in from a file, with the hashes of their passwords',
-    args: [{ name: 'FILE', summary: 'JSON lines: an export of Auth0, or its schema for imports' }],
+    summary: 'Import people from a file, with the hashes of their passwords',
+    args: [{ name: 'FILE', summary: 'JSON lines: an export from Auth0, or its schema for imports' }],
     options: [
       { name: 'connection', value: 'NAME', summary: 'the database connection they belong to (default the first)' },
-      { name: 'upsert', summary: 'bring those up to date who are there already' },
+      { name: 'upsert', summary: 'update those who exist already' },
     ],
     about:
-      'How far it is stands in `FILE.imported`: broken off, it goes on from there. Whoever is refused is named with the line. [From Auth0](migrating-from-auth0.md#people) says where such a file comes from.',
+      '`FILE.imported` records how far it is; an interrupted import goes on from there. Whoever is refused is named with the line. [From Auth0](migrating-from-auth0.md#people) says where such a file comes from.',
     example: 'users import auth0-export.ndjson',
     load: async () => (await import('./commands/import-users.ts')).importUsers,
   },
@@ -255,7 +255,7 @@ const gateCommands: readonly Omit<Command, 'needs'>[] = [
   },
   {
     words: ['users', 'unlock'],
-    summary: 'Forget wrong passwords that closed a person out',
+    summary: 'Forget the wrong passwords that locked a person out',
     args: [user],
     load: async () => (await gate()).unlockUser,
   },

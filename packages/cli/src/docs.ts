@@ -11,18 +11,18 @@ const sessionFile = new URL('../session.txt', import.meta.url);
 
 const head = `# The command line
 
-\`gatepost\` is for whoever builds, runs and administers receivers of webhooks: hooks, deliveries, events, and the daily tasks of an administrator. It is in [packages/cli](../packages/cli/README.md), speaks the
-[webhook API](reference/webhooks-api.md) and the gate's [management API](reference/management-api.md) alone, and starts in a twentieth of a second. This page is made by \`npm run docs\` from the table of its commands.
+\`gatepost\` is for people who build, run and administer webhook receivers: hooks, deliveries, events, and the daily tasks of an administrator. It is in [packages/cli](../packages/cli/README.md), uses only the
+[webhook API](reference/webhooks-api.md) and the gate's [management API](reference/management-api.md), and starts in a twentieth of a second. \`npm run docs\` generates this page from the table of commands.
 
-- **To have it**: in a clone where \`npm start\` has run it is \`npx gatepost\`. For anywhere else, \`npm pack\` in packages/cli makes \`gatepost-cli-0.1.0.tgz\`, and \`npm install --global ./gatepost-cli-0.1.0.tgz\` installs it, on Node 20.19 or newer. \`gatepost completion bash\` (zsh, fish) prints what a shell needs to complete commands.
-- **To sign in**: \`gatepost login --api http://localhost:4500\` asks the API which gate it trusts, and shows a code to enter in a browser. The application is \`gatepost-cli\`, which the demo's [seed](../infra/demo/seed.yaml) holds; on a system of
-  your own, register a public native application with the grants \`refresh_token\` and \`urn:ietf:params:oauth:grant-type:device_code\`, under that name or another one (\`--client-id\`). It asks for the scopes that a person needs here; what they open is decided by who you are in an organization.
-- **As a machine**, for what takes \`site_admin\` or the gate's management API: \`gatepost login --machine --client-id ID\`, whose secret comes from \`GATEPOST_CLIENT_SECRET\` or standard input.
-- **In a pipeline** nothing need be stored: \`GATEPOST_API\` with \`GATEPOST_TOKEN\`, or with \`GATEPOST_CLIENT_ID\` and \`GATEPOST_CLIENT_SECRET\`.
-- **For programs**: \`--json\` with every command. Results are on standard output, all else on standard error; the exit code says what happened.
-- **Where tokens are**: in the system's keyring by \`secret-tool\` (libsecret) or \`security\` (macOS), else in \`~/.config/gatepost\` (\`GATEPOST_CONFIG_DIR\`), in files of mode 600 that are refused once others may read them. Secrets are never taken from arguments, which everybody
-  on a machine can see. A token is sent to the API and the gate that it was made for: redirects are not followed, and no plain http beyond this machine unless \`GATEPOST_ALLOW_HTTP=1\`.
-- What a terminal would obey is shown as \`\\u001b\`: much of what is shown was written by others. Colours are only on a terminal, and not with \`NO_COLOR\`.`;
+- **Installing**: in a clone where \`npm start\` has run, it is \`npx gatepost\`. For anywhere else, \`npm pack\` in packages/cli makes \`gatepost-cli-0.1.0.tgz\`, and \`npm install --global ./gatepost-cli-0.1.0.tgz\` installs it, on Node 20.19 or newer. \`gatepost completion bash\` (zsh, fish) prints what a shell needs to complete commands.
+- **Signing in**: \`gatepost login --api http://localhost:4500\` asks the API which gate it trusts, and shows a code to enter in a browser. The application is \`gatepost-cli\`, which is in the demo's [seed](../infra/demo/seed.yaml); on your own
+  system, register a public native application with the grants \`refresh_token\` and \`urn:ietf:params:oauth:grant-type:device_code\`, under that name or another one (\`--client-id\`). It asks for the scopes that a person needs here; what they allow depends on your role in an organization.
+- **As a machine**, for what needs \`site_admin\` or the gate's management API: \`gatepost login --machine --client-id ID\`, whose secret comes from \`GATEPOST_CLIENT_SECRET\` or standard input.
+- **In a pipeline** nothing needs to be stored: \`GATEPOST_API\` with \`GATEPOST_TOKEN\`, or with \`GATEPOST_CLIENT_ID\` and \`GATEPOST_CLIENT_SECRET\`.
+- **For programs**: every command takes \`--json\`. Results are on standard output, everything else on standard error; the exit code says what happened.
+- **Where tokens are kept**: in the system's keyring through \`secret-tool\` (libsecret) or \`security\` (macOS), else in \`~/.config/gatepost\` (\`GATEPOST_CONFIG_DIR\`), in files with mode 600 that are refused if others may read them. Secrets are never taken from arguments, which everybody
+  on a machine can see. A token is sent only to the API and the gate it was made for: redirects are not followed, and plain http is not used beyond this machine unless \`GATEPOST_ALLOW_HTTP=1\`.
+- Control characters are shown as \`\\u001b\` and the like, since others wrote much of what is shown. Colours appear only on a terminal, and not with \`NO_COLOR\`.`;
 
 /** The text of docs/cli.md. */
 export function page(): string {
@@ -37,7 +37,7 @@ export function page(): string {
     head,
     ...session,
     '## Exit codes',
-    ['| code | what it means |', '|---|---|', ...codes].join('\n'),
+    ['| code | meaning |', '|---|---|', ...codes].join('\n'),
     '## Environment',
     ['| variable | meaning |', '|---|---|', ...variables].join('\n'),
     '## For every command',
@@ -49,7 +49,7 @@ export function page(): string {
 function section(command: Command): string {
   const { words, summary, about, args = [], options = [], example, needs } = command;
   const rows = args.map(
-    ({ name, summary, optional }) => `| \`${name}\` | ${cell(summary)}${optional ? ' (may be left out)' : ''} |`,
+    ({ name, summary, optional }) => `| \`${name}\` | ${cell(summary)}${optional ? ' (optional)' : ''} |`,
   );
   return [
     `## gatepost ${words.join(' ')}`,

@@ -14,7 +14,7 @@ export function overview(commands: readonly Command[], asked: readonly string[])
     columns(rows),
     `For every command:\n${columns(globalOptions.map(optionRow))}`,
     ...(asked.length > 0 ? [] : [`Exit codes:\n${columns(codes)}`]),
-    '`gatepost COMMAND --help` says more about one.\n',
+    '`gatepost COMMAND --help` says more about a command.\n',
   ].join('\n\n');
 }
 

@@ -15,10 +15,10 @@ export type Exit = keyof typeof exits;
 /** As listed by `gatepost --help` and in docs/cli.md. */
 export const exitMeanings: Record<Exit, string> = {
   ok: 'done',
-  failed: 'it was tried and went wrong',
-  usage: 'the command line is not understood: nothing was asked of anybody',
-  notSignedIn: 'nobody is signed in, or the token is no longer good: `gatepost login`',
-  notFound: 'there is no such thing, or this token may not see or do it',
+  failed: 'it was tried and failed',
+  usage: 'the command line was not understood; no request was made',
+  notSignedIn: 'nobody is signed in, or the token is no longer valid: `gatepost login`',
+  notFound: 'it does not exist, or this token may not see or do it',
   refused: 'the API understood and refused: a limit, a wrong value',
   unreachable: 'the API or the gate does not answer, or asks to come back later',
   interrupted: 'ended by Ctrl-C',

@@ -19,9 +19,9 @@ export const grantTypes = [
 ] as const;
 
 export const client = z.strictObject({
-  client_id: name.meta({ description: 'the name by which it comes', example: 'notes-web' }),
+  client_id: name.meta({ description: 'the id it identifies itself with', example: 'notes-web' }),
   client_secret: z.string().min(1).optional().meta({
-    description: 'kept as a hash. Another one than before becomes live beside it',
+    description: 'kept as a hash. A different one becomes valid in addition to the one before',
     example: 'a-long-random-secret',
   }),
   name: name.optional().meta({ description: 'shown to people; the `client_id` otherwise', example: 'Notes' }),
@@ -34,7 +34,7 @@ export const client = z.strictObject({
     .default(true)
     .meta({ description: 'yours; false: people are asked for consent', example: false }),
   oidc_conformant_claims: z.boolean().optional().meta({
-    description: "false for Auth0's SDKs, which read the person from the ID token; that of `settings` otherwise",
+    description: "false for Auth0's SDKs, which read the person from the ID token; as in `settings` otherwise",
     example: false,
   }),
   jwt_configuration: z
@@ -42,7 +42,7 @@ export const client = z.strictObject({
     .optional()
     .meta({
       description:
-        "what its ID tokens are signed with. RS256 otherwise, the only one that Auth0's SDK for single-page applications takes; ES256 costs a tenth of it",
+        "how its ID tokens are signed; RS256 otherwise, the only one that Auth0's SDK for single-page applications accepts. ES256 costs a tenth of it",
       example: { alg: 'ES256' },
     }),
   organization_usage: z.enum(['deny', 'allow', 'require']).optional().meta({
@@ -55,21 +55,21 @@ export const client = z.strictObject({
     example: 'always',
   }),
   compliance_level: z.enum(['none', 'fapi2_sp_pkj_dpop']).optional().meta({
-    description: 'what is demanded of it ([fapi.md](reference/fapi.md))',
+    description: 'what is required of it ([fapi.md](reference/fapi.md))',
     example: 'none',
   }),
   callbacks: z
     .array(uri)
     .default([])
     .meta({
-      description: 'redirect URIs, compared to the letter; on loopback addresses of a native one any port will do',
+      description: 'redirect URIs, compared literally; at loopback addresses a native application may use any port',
       example: ['http://localhost:3000/callback'],
     }),
   allowed_logout_urls: z
     .array(uri)
     .default([])
     .meta({
-      description: 'where a logout may lead to',
+      description: 'where people may be sent after a logout',
       example: ['http://localhost:3000/'],
     }),
   web_origins: z
@@ -104,7 +104,7 @@ export const client = z.strictObject({
     .optional()
     .meta({
       description:
-        'how it proves who it is; by what it has otherwise: a secret, keys, or neither (then PKCE is demanded)',
+        'how it proves who it is; otherwise by what it has: a secret, keys, or neither (then PKCE is required)',
       example: 'none',
     }),
   jwks: z
@@ -117,26 +117,28 @@ export const client = z.strictObject({
   refresh_token: z
     .strictObject({
       rotation_type: z.enum(['rotating', 'non-rotating']).optional().meta({
-        description: 'public clients rotate unless they say otherwise; of a token used twice all successors end',
+        description: 'public clients rotate unless they say otherwise; using a token twice ends all its successors',
         example: 'rotating',
       }),
       expiration_type: z.enum(['expiring', 'non-expiring']).optional().meta({
-        description: 'whether the lifetimes count',
+        description: 'whether the lifetimes apply',
         example: 'expiring',
       }),
-      token_lifetime: seconds.optional().meta({ description: 'from the sign-in on, in seconds', example: 2_592_000 }),
+      token_lifetime: seconds
+        .optional()
+        .meta({ description: 'counted from the sign-in, in seconds', example: 2_592_000 }),
       idle_token_lifetime: seconds
         .optional()
-        .meta({ description: 'since it was last used, in seconds', example: 1_296_000 }),
+        .meta({ description: 'counted from its last use, in seconds', example: 1_296_000 }),
       leeway: z.number().int().min(0).optional().meta({
-        description: 'for how long a rotated token still counts, in seconds; none otherwise',
+        description: 'how long a rotated token still counts, in seconds; otherwise not at all',
         example: 10,
       }),
       policies: z
         .array(
           z.strictObject({
             audience: name.meta({
-              description: 'an API that there is, `api/v2/` for the management API',
+              description: 'an existing API; `api/v2/` for the management API',
               example: 'http://localhost:3000/',
             }),
             scope: z.array(scopeToken).meta({ description: 'at most these scopes of it', example: ['read:notes'] }),
@@ -145,18 +147,18 @@ export const client = z.strictObject({
         .optional()
         .meta({
           description:
-            'for which other APIs a first-party application gets tokens by its refresh token (`audience`), without another sign-in',
+            'other APIs for which a first-party application gets tokens with its refresh token (`audience`), without another sign-in',
         }),
     })
     .optional()
     .meta({ description: 'its refresh tokens' }),
   resource_server_identifier: z.string().optional().meta({
-    description: 'the API that it serves: it may introspect tokens for that',
+    description: 'the API that it serves: it may introspect tokens for it',
     example: 'http://localhost:3000/',
   }),
   is_token_endpoint_ip_header_trusted: z.boolean().optional().meta({
     description:
-      "the password grant believes its `auth0-forwarded-for`, so that guesses count against a person's address",
+      "the password grant trusts its `auth0-forwarded-for`, so that guesses count against a person's address",
     example: true,
   }),
   oidc_logout: z
@@ -165,24 +167,25 @@ export const client = z.strictObject({
         .array(z.url({ protocol: /^https?$/ }))
         .max(1)
         .meta({
-          description: 'one URL, told of logouts. One inside needs [`OUTBOUND_ALLOWED_NETWORKS`](configuration.md)',
+          description:
+            'one URL, notified of logouts. A private address needs [`OUTBOUND_ALLOWED_NETWORKS`](configuration.md)',
           example: ['https://app.example.com/backchannel-logout'],
         }),
       backchannel_logout_initiators: z
         .strictObject({
           mode: z
             .enum(['all', 'custom'])
-            .meta({ description: 'all logouts, or those that are selected', example: 'custom' }),
+            .meta({ description: 'all logouts, or only selected ones', example: 'custom' }),
           selected_initiators: z
             .array(name)
             .optional()
             .meta({
-              description: "with `custom` only `rp-logout` starts anything; Auth0's others are taken",
+              description: "with `custom` only `rp-logout` has an effect; Auth0's others are accepted",
               example: ['rp-logout'],
             }),
         })
         .optional()
-        .meta({ description: 'which logouts it is told of' }),
+        .meta({ description: 'which logouts it is notified of' }),
     })
     .optional()
     .meta({ description: 'back-channel logout' }),
@@ -190,8 +193,7 @@ export const client = z.strictObject({
     .array(
       z.strictObject({
         audience: name.meta({
-          description:
-            'an API that there is; the management API is `<issuer>api/v2/`, or `api/v2/` whatever the issuer',
+          description: 'an existing API; the management API is `<issuer>api/v2/`, or `api/v2/` whatever the issuer',
           example: 'http://localhost:3000/',
         }),
         scope: z
@@ -201,5 +203,5 @@ export const client = z.strictObject({
       }),
     )
     .default([])
-    .meta({ description: 'what it may get by `client_credentials`, without a person' }),
+    .meta({ description: 'what it may get with `client_credentials`, without a person' }),
 });

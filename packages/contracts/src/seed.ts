@@ -10,11 +10,11 @@ import { name, scopeToken, seconds, signingAlgs, text } from './seed-shapes.ts';
 const settings = z.strictObject({
   identifier_first: z.boolean().default(true).meta({
     description:
-      'the sign-in page asks who, then for the password; also what lets `connection` start a passwordless connection',
+      'the sign-in page asks who is signing in, then for the password; it also lets `connection` start a passwordless connection',
     example: false,
   }),
   default_audience: z.string().nullable().default(null).meta({
-    description: 'the API that tokens are for when a request names none; null: such an access token is opaque',
+    description: 'the API that tokens are for when a request names none; null: that access token is opaque',
     example: 'http://localhost:3000/',
   }),
   mfa_policy: z.enum(['never', 'enrolled', 'always']).optional().meta({
@@ -34,17 +34,18 @@ const settings = z.strictObject({
     .partial()
     .optional()
     .meta({
-      description: 'whether people have `/account`, and may delete their accounts there; both unless it says no',
+      description: 'whether people have `/account`, and may delete their accounts there; both unless set to `false`',
       example: { delete: false },
     }),
   allow_signup: z.boolean().default(true).meta({ description: 'people may sign up by themselves', example: false }),
   default_id_token_alg: z.enum(signingAlgs).default('RS256').meta({
     description:
-      'what the ID tokens of applications are signed with that the management API makes from now on, if they do not say (`jwt_configuration`)',
+      'how ID tokens are signed for applications that the management API creates from now on, unless their `jwt_configuration` says otherwise',
     example: 'ES256',
   }),
   oidc_conformant_claims: z.boolean().default(true).meta({
-    description: 'of clients that do not say: claims of a person by the standard; false: as Auth0, in the ID token too',
+    description:
+      'for clients that do not set it: claims about a person where the standard has them; false: in the ID token too, as at Auth0',
     example: false,
   }),
 });
@@ -55,7 +56,7 @@ const api = z.strictObject({
     example: 'http://localhost:3000/',
   }),
   name: name.optional().meta({ description: 'shown on the consent page; the identifier otherwise', example: 'Notes' }),
-  token_lifetime: seconds.default(86_400).meta({ description: 'of access tokens, in seconds', example: 3600 }),
+  token_lifetime: seconds.default(86_400).meta({ description: 'of its access tokens, in seconds', example: 3600 }),
   allow_offline_access: z.boolean().default(false).meta({
     description: 'clients may get refresh tokens for it (`offline_access`)',
     example: true,
@@ -83,7 +84,7 @@ const api = z.strictObject({
     .array(z.union([scopeToken, z.strictObject({ value: scopeToken, description: z.string().optional() })]))
     .default([])
     .meta({
-      description: 'what may be allowed; the description is shown on the consent page',
+      description: 'what can be allowed; the description is shown on the consent page',
       example: ['read:notes', { value: 'write:notes', description: 'Change your notes' }],
     }),
 });
@@ -92,7 +93,7 @@ const permissions = z
   .array(
     z.strictObject({
       audience: name.meta({
-        description: 'an API that there is; the management API is `<issuer>api/v2/`, or `api/v2/` whatever the issuer',
+        description: 'an existing API; the management API is `<issuer>api/v2/`, or `api/v2/` whatever the issuer',
         example: 'http://localhost:3000/',
       }),
       scope: z
@@ -104,13 +105,13 @@ const permissions = z
   .default([]);
 
 const role = z.strictObject({
-  name: name.meta({ description: 'its name, which no other role has', example: 'Editor' }),
+  name: name.meta({ description: 'its name, which must be unique', example: 'Editor' }),
   description: text.optional().meta({ description: 'what it is for', example: 'Writes and changes notes' }),
   is_default: z
     .boolean()
     .default(false)
-    .meta({ description: 'everybody has it, without being given it', example: true }),
-  permissions: permissions.meta({ description: 'what it allows; of an API named here these and no others' }),
+    .meta({ description: 'everybody has it without being given it', example: true }),
+  permissions: permissions.meta({ description: 'what it allows; for an API named here, these and no others' }),
 });
 
 const user = z.strictObject({
@@ -118,11 +119,14 @@ const user = z.strictObject({
     .string()
     .regex(/^[^|\s]+\|\S+$/, 'must be `connection|id`, such as auth0|alice')
     .meta({
-      description: 'the `sub` of their tokens: `auth0|`, `email|` or `sms|` and an id of your own',
+      description: 'the `sub` of their tokens: `auth0|`, `email|` or `sms|` and your own id',
       example: 'auth0|maria',
     }),
   email: z.email().optional().meta({ description: 'kept in lower case', example: 'maria@example.com' }),
-  email_verified: z.boolean().default(false).meta({ description: 'whether it is known to be theirs', example: true }),
+  email_verified: z
+    .boolean()
+    .default(false)
+    .meta({ description: 'whether the address is known to be theirs', example: true }),
   nickname: text.optional().meta({ description: 'the claim `nickname`', example: 'maria' }),
   name: text.optional().meta({ description: 'the claim `name`', example: 'Maria Example' }),
   given_name: text.optional().meta({ description: 'the claim `given_name`', example: 'Maria' }),
@@ -142,11 +146,13 @@ const user = z.strictObject({
     .array(name)
     .default([])
     .meta({ description: 'names of roles that they have', example: ['Editor'] }),
-  permissions: permissions.meta({ description: 'what they may beside; of an API named here these and no others' }),
+  permissions: permissions.meta({
+    description: 'what they may do besides; for an API named here, these and no others',
+  }),
 });
 
 const connection = z.strictObject({
-  name: name.meta({ description: 'the name that requests give', example: 'email' }),
+  name: name.meta({ description: 'its name in requests', example: 'email' }),
   strategy: z
     .enum(['auth0', 'email', 'sms', 'oidc', 'oauth2', 'google-oauth2', 'github', 'windowslive', 'waad', 'apple'])
     .meta({
@@ -163,7 +169,7 @@ const connection = z.strictObject({
     .record(z.string(), z.unknown())
     .optional()
     .meta({
-      description: "Auth0's options of the strategy; secrets among them are kept sealed",
+      description: "Auth0's options for the strategy; secrets among them are kept sealed",
       example: { client_id: 'gatepost', client_secret: 'a-secret', discovery_url: 'https://login.example.com' },
     }),
 });
@@ -174,7 +180,7 @@ const login = z
 const repositoryName = z.string().regex(/^[A-Za-z0-9._-]{1,100}$/, 'must be letters, digits, `.`, `_` and `-`');
 
 const organization = z.strictObject({
-  login: login.meta({ description: 'its name, without regard to case', example: 'orchard' }),
+  login: login.meta({ description: 'its name, ignoring case', example: 'orchard' }),
   members: z
     .array(
       z.strictObject({
@@ -204,37 +210,37 @@ const gateOrganization = z.strictObject({
   name: z
     .string()
     .regex(/^(?!org_)[a-z0-9][a-z0-9_-]{0,49}$/, 'must be small letters, digits, `-` and `_`')
-    .meta({ description: 'its name, which `organization` of a request may give', example: 'orchard' }),
+    .meta({ description: 'its name, as in the `organization` parameter of a request', example: 'orchard' }),
   display_name: text.optional().meta({ description: 'what people read', example: 'Orchard Ltd' }),
   metadata: z
     .record(z.string().min(1).max(255), z.string().max(255))
     .default({})
     .meta({
       description:
-        'of your own; `gatepost_account: "true"` makes it an account of the webhook API too (docs/reference/organization-accounts.md)',
+        'your own values; `gatepost_account: "true"` makes it an account of the webhook API too (docs/reference/organization-accounts.md)',
       example: { gatepost_account: 'true' },
     }),
   connections: z
     .array(
       z.strictObject({
-        name: name.meta({ description: 'a connection that there is', example: 'Username-Password-Authentication' }),
+        name: name.meta({ description: 'an existing connection', example: 'Username-Password-Authentication' }),
         assign_membership_on_login: z
           .boolean()
           .default(false)
-          .meta({ description: 'whoever signs in by it becomes a member', example: true }),
+          .meta({ description: 'whoever signs in with it becomes a member', example: true }),
         show_as_button: z.boolean().default(true).meta({ description: 'its pages offer it', example: false }),
         is_signup_enabled: z
           .boolean()
           .default(false)
-          .meta({ description: 'people may sign up by it, where that makes them members', example: true }),
+          .meta({ description: 'people may sign up with it, if that makes them members', example: true }),
       }),
     )
     .default([])
-    .meta({ description: 'by which its members sign in; any where none is named' }),
+    .meta({ description: 'what its members sign in with; any connection if none is named' }),
   members: z
     .array(
       z.strictObject({
-        user_id: name.meta({ description: 'a person that there is', example: 'auth0|maria' }),
+        user_id: name.meta({ description: 'an existing person', example: 'auth0|maria' }),
         roles: z
           .array(name)
           .default([])
@@ -247,10 +253,10 @@ const gateOrganization = z.strictObject({
 
 /** The whole file. docs/seed.md is generated from each key's `description` and each value's `example`. */
 export const seedSchema = z.strictObject({
-  settings: settings.optional().meta({ description: 'Of the gate as a whole.' }),
+  settings: settings.optional().meta({ description: 'Settings of the gate as a whole.' }),
   apis: z.array(api).default([]).meta({ description: 'What access tokens are for.' }),
   clients: z.array(client).default([]).meta({ description: 'Applications and machines.' }),
-  roles: z.array(role).default([]).meta({ description: 'What people may do, where an API enforces it.' }),
+  roles: z.array(role).default([]).meta({ description: 'What people may do, if an API enforces it.' }),
   users: z.array(user).default([]).meta({ description: 'People who can sign in.' }),
   connections: z.array(connection).default([]).meta({ description: 'Ways to sign in.' }),
   gate_organizations: z

@@ -247,15 +247,15 @@ function positionsOf(bad: string[], items: string[]): string {
 export const commonVariables = {
   NODE_ENV: z.enum(['production', 'development', 'test']).default('development').meta({
     description:
-      'in `production`, which the images are in, a service refuses to start with the demo’s seed or its secrets, an http issuer that is not loopback, or, unless `HOST` is loopback, a default password of a store',
+      'in `production`, as in the images, a service refuses to start with the demo’s seed or its secrets, an http issuer that is not loopback, or, unless `HOST` is loopback, a store’s default password',
   }),
   HOST: text.default('127.0.0.1').meta({ description: 'address that listeners bind to; `0.0.0.0` in the images' }),
   LOG_LEVEL: z.enum(logLevels).default('info').meta({
-    description: 'least level that is logged; `PUT /log-level` on the ops port changes it while the service runs',
+    description: 'lowest level that is logged; `PUT /log-level` on the ops port changes it while the service runs',
   }),
   OPS_TOKEN: text.min(16).optional().meta({
     description:
-      'what `Authorization: Bearer` must carry on the ops port’s routes that tell more than metrics or change something; without it they answer this machine alone',
+      'the `Authorization: Bearer` token for the ops port’s routes that tell more than metrics or change something; without one, they answer only this machine',
     secret: true,
     shownDefault: 'none',
   }),
@@ -264,7 +264,7 @@ export const commonVariables = {
     shownDefault: 'none: no traces',
   }),
   OTEL_EXPORTER_OTLP_HEADERS: text.optional().meta({
-    description: 'headers for who takes the traces, such as `authorization=Bearer%20…`; several separated by commas',
+    description: 'headers sent along with traces, such as `authorization=Bearer%20…`; several separated by commas',
     secret: true,
     shownDefault: 'none',
   }),
@@ -287,12 +287,12 @@ export const commonVariables = {
     .meta({ description: 'the share of traces that the two samplers by ratio record' }),
   START_TIMEOUT_MS: integer(0, 600_000)
     .default(60_000)
-    .meta({ description: 'how long a service that starts waits for a store that is away', unit: 'ms' }),
+    .meta({ description: 'how long a service waits at its start for a store that is unreachable', unit: 'ms' }),
 };
 
 export const stopDelayVariable = integer(0, 60_000).default(0).meta({
   description:
-    'how long a service that was told to stop goes on serving, though `/readyz` says that it is not ready: long enough for load balancers to leave it',
+    'how long a service that was told to stop goes on serving while `/readyz` says that it is not ready, so that load balancers have time to leave it',
   unit: 'ms',
 });
 
@@ -306,7 +306,7 @@ export const secretsKeyVariable = key32.meta({
 
 export const otherSecretsKeyVariable = key32.optional().meta({
   description:
-    'a second such key, which opens but does not seal: for changing SECRETS_KEY while all goes on (docs/operations.md)',
+    'a second such key, which opens but does not seal, for changing SECRETS_KEY without an interruption (docs/operations.md)',
   secret: true,
   shownDefault: 'none',
 });
@@ -319,7 +319,7 @@ export const amqpUrlVariable = urls(['amqp:', 'amqps:']).meta({
 
 export const trustedProxiesVariable = networkList.default([]).meta({
   description:
-    'reverse proxies whose `X-Forwarded-*` are believed, nobody else: CIDRs or addresses, separated by commas (`loopback`, `linklocal`, `uniquelocal` too)',
+    'reverse proxies whose `X-Forwarded-*` are trusted, and nobody else’s: CIDRs or addresses, separated by commas (`loopback`, `linklocal`, `uniquelocal` too)',
 });
 
 /** A renamed variable. Setting it is refused, since whoever does so relies on it. */

@@ -11,7 +11,7 @@ export const postgresUrl = url(['postgres:', 'postgresql:']);
 /** `besides`: the variable that leads through the pooler. */
 export const directUrlVariable = (besides: string) =>
   postgresUrl.optional().meta({
-    description: `PostgreSQL itself, where \`${besides}\` leads through PgBouncer in transaction mode: for what needs a session (LISTEN, a lock held while a process lives, migrations)`,
+    description: `PostgreSQL itself, if \`${besides}\` leads through PgBouncer in transaction mode: for what needs a session (LISTEN, locks held while a process lives, migrations)`,
     shownDefault: `none: \`${besides}\` is PostgreSQL itself`,
   });
 

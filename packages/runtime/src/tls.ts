@@ -12,7 +12,7 @@ export type Certificate = { cert: string; key: string };
 export const certificateVariables = {
   TLS_CERT_FILE: existingFile
     .optional()
-    .meta({ description: 'PEM file with the certificate of the TLS port, and what it is signed by; read at start' }),
+    .meta({ description: 'PEM file with the certificate of the TLS port and its chain; read at start' }),
   TLS_KEY_FILE: existingFile.optional().meta({ description: "PEM file with that certificate's private key" }),
 };
 

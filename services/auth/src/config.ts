@@ -38,16 +38,16 @@ export const variables = z.object({
   AUTH_DATABASE_DIRECT_URL: directUrlVariable('AUTH_DATABASE_URL'),
   MIGRATE_AT_START: z.enum(['on', 'off']).default('on').meta({
     description:
-      'whether the gate brings its schema up to date when it starts; if `off`, `node dist/migrations.js` does it before, with more rights perhaps, and the gate refuses to start without',
+      'whether the gate brings its schema up to date when it starts; if `off`, run `node dist/migrations.js` first, perhaps with more rights: the gate refuses to start without it',
   }),
   REDIS_URL: redisUrls.meta({
     description:
       'Redis: sessions and short-lived artefacts of grants; one server, Sentinels or a Cluster (docs/redis.md)',
   }),
-  REDIS_KEY_PREFIX: text.default('gatepost:').meta({ description: 'what every Redis key of ours starts with' }),
+  REDIS_KEY_PREFIX: text.default('gatepost:').meta({ description: 'prefix of all our Redis keys' }),
   STORE_TIMEOUT_MS: storeTimeoutVariable.meta({
     description:
-      'how long a statement of PostgreSQL may take; a connection to it and a command of Redis may take half as long. Then the answer is 503',
+      'how long a PostgreSQL statement may take; connecting to it and a Redis command may take half as long. Then the answer is 503',
   }),
   AMQP_URL: amqpUrlVariable.optional(),
   ISSUER: issuerUrl
@@ -55,12 +55,12 @@ export const variables = z.object({
     .default('http://localhost:4400/')
     .meta({
       description:
-        'issuer and base URL of the gate, taken to the letter: with a slash at its end as at Auth0, or without',
+        'issuer and base URL of the gate, compared literally: with a slash at its end as at Auth0, or without',
     }),
   AUTH_PORT: port.default(4400).meta({ description: 'port of the gate' }),
   AUTH_TLS_PORT: port.optional().meta({
     description:
-      'a further port of the gate, with TLS of its own, at which its issuer is `TLS_ISSUER`; none by default',
+      'another port of the gate, which serves TLS itself and has `TLS_ISSUER` as its issuer; none by default',
     shownDefault: 'off; 4443 under `npm start`',
   }),
   TLS_ISSUER: issuerUrl
@@ -100,14 +100,14 @@ export const variables = z.object({
   SMS_FROM: text.optional().meta({ description: 'the number or name that text messages come from, for Twilio’s form' }),
   EVENTS_ACCOUNT: text
     .optional()
-    .meta({ description: 'account under which the gate publishes its own events to RabbitMQ; none by default: off' }),
+    .meta({ description: 'account under which the gate publishes its own events to RabbitMQ; off by default' }),
   ORGANIZATION_ACCOUNTS: z.enum(['on', 'off']).default('off').meta({
     description:
-      'whether an organization of the gate with `gatepost_account: "true"` in its metadata is an account of the webhook API, with its members; set it at both ([organizations](reference/organization-accounts.md))',
+      'whether an organization of the gate with `gatepost_account: "true"` in its metadata is an account of the webhook API, with its members; set it in both services ([organizations](reference/organization-accounts.md))',
   }),
   WEBHOOK_API_AUDIENCE: text.default('http://localhost:4500/').meta({
     description:
-      'the webhook API among the APIs of the gate: whose permission `admin:org` makes an organization’s member an admin of its account; the same as there',
+      'identifier of the webhook API at the gate; its permission `admin:org` makes an organization’s member an admin of the account. The same value as in the webhook API',
   }),
   GRANT_PLUGINS: z
     .string()
@@ -121,25 +121,25 @@ export const variables = z.object({
     .meta({ description: 'modules that add grant types: comma-separated package names or file paths' }),
   ACTIONS_DIR: text.refine(existsSync, { message: 'must name a folder that exists' }).optional().meta({
     description:
-      'folder with actions by files: `TRIGGER/NAME.js`, and `NAME.secrets.json` for its secrets ([actions](reference/actions.md))',
+      'folder with actions as files: `TRIGGER/NAME.js`, and `NAME.secrets.json` for its secrets ([actions](reference/actions.md))',
   }),
   ACTIONS_PACKAGES: text.refine(existsSync, { message: 'must name a folder that exists' }).optional().meta({
     description:
-      'folder with the `node_modules` of npm packages that actions may name as `dependencies`; you fill it, nothing is installed from here ([actions](reference/actions.md#npm-packages))',
+      'folder with the `node_modules` of npm packages that actions may name as `dependencies`; you fill it, the gate installs nothing ([actions](reference/actions.md#npm-packages))',
   }),
   ACTIONS_ON_FAULT: z.enum(['closed', 'open']).default('closed').meta({
     description:
-      'what becomes of a request when an action fails: it is refused (`closed`), or goes on without it (`open`)',
+      'what happens to a request when an action fails: it is refused (`closed`), or goes on without the action (`open`)',
   }),
   ACTIONS_TIMEOUT_MS: integer(100, 20_000)
     .default(5_000)
     .meta({ description: 'time that one run of an action may take', unit: 'ms' }),
   ACTIONS_MEMORY_MB: integer(16, 1_024)
     .default(64)
-    .meta({ description: 'heap of the process of an action; the process may have 128 MB more', unit: 'MB' }),
+    .meta({ description: 'heap of an action’s process; the process may have 128 MB more', unit: 'MB' }),
   ACTIONS_ALLOWED_HOSTS: hostList.default(['*']).meta({
     description:
-      'hosts that actions may `fetch` from, separated by commas: `api.example.com`, `*.example.com`, or `*` for all at addresses that the gate itself may ask; empty: none',
+      'hosts that actions may `fetch` from, separated by commas: `api.example.com`, `*.example.com`, or `*` for all at addresses that the gate itself may reach; empty: none',
     shownDefault: '`*`',
   }),
   KEY_ROTATION_DAYS: integer(1, 3_650)
@@ -154,12 +154,12 @@ export const variables = z.object({
     .meta({ description: 'time for a whole request to arrive; then 408', unit: 'ms' }),
   OUTBOUND_ALLOWED_NETWORKS: cidrList.default([]).meta({
     description:
-      'CIDRs exempt from the private-address guard of what the gate asks of others (back-channel logout, `jwks_uri`, `SMS_URL`, providers of connections, `BREACHED_PASSWORDS`), separated by commas',
+      'CIDRs exempt from the private-address guard on the gate’s own requests to others (back-channel logout, `jwks_uri`, `SMS_URL`, providers of connections, `BREACHED_PASSWORDS`), separated by commas',
     shownDefault: 'empty; loopback under `npm start`',
   }),
   BREACHED_PASSWORDS: url(['file:', 'http:', 'https:']).optional().meta({
     description:
-      'where breached passwords are looked up once `attack-protection/breached-password-detection` is on: a `file:` URL of a file of Pwned Passwords ordered by hash, or the URL of a range service, to which the first five characters of a SHA-1 are added (`https://api.pwnedpasswords.com/range/`); a private address only if `OUTBOUND_ALLOWED_NETWORKS` lists it ([protection](reference/protection.md))',
+      'where breached passwords are looked up once `attack-protection/breached-password-detection` is on: a `file:` URL of a Pwned Passwords file ordered by hash, or the URL of a range service, to which the first five characters of a SHA-1 are added (`https://api.pwnedpasswords.com/range/`); a private address only if `OUTBOUND_ALLOWED_NETWORKS` lists it ([protection](reference/protection.md))',
     shownDefault: 'none; passwords are not looked up',
   }),
   TRUSTED_PROXIES: trustedProxiesVariable,

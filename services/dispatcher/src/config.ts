@@ -38,7 +38,7 @@ export const variables = z
         'Redis: rate state only; losing it loses nothing; one server, Sentinels or a Cluster (docs/redis.md)',
       shownDefault: 'found or started',
     }),
-    REDIS_KEY_PREFIX: text.default('gatepost:').meta({ description: 'what every Redis key of ours starts with' }),
+    REDIS_KEY_PREFIX: text.default('gatepost:').meta({ description: 'prefix of all our Redis keys' }),
     DISPATCHER_OPS_PORT: port
       .default(4601)
       .meta({ description: 'port of `/metrics`, `/livez` and `/readyz`; 0: any free one' }),
@@ -46,7 +46,7 @@ export const variables = z
     SECRETS_KEY_OTHER: otherSecretsKeyVariable,
     PRODUCERS_FILE: existingFile.optional().meta({
       description: "YAML list of AMQP users and the accounts they may publish events for, by their messages' `user_id`",
-      shownDefault: 'none: whoever may write to the exchange publishes for all accounts',
+      shownDefault: 'none: whoever may write to the exchange may publish for all accounts',
     }),
     DELIVERY_TIMEOUT_MS: integer(1, deliveryTimeoutMs.max)
       .default(deliveryTimeoutMs.default)
@@ -60,10 +60,9 @@ export const variables = z
     }),
     DELIVERY_CA_FILE: existingFile
       .optional()
-      .meta({ description: 'further PEM roots trusted for receivers', shownDefault: 'none' }),
+      .meta({ description: 'more PEM roots trusted for receivers', shownDefault: 'none' }),
     DELIVERY_PROXY_URL: httpUrl.optional().meta({
-      description:
-        'HTTP proxy through which deliveries leave: by CONNECT, to addresses that were resolved and checked here',
+      description: 'HTTP proxy for deliveries, by CONNECT to addresses that were resolved and checked here',
       shownDefault: 'none',
       secret: true,
     }),
@@ -72,10 +71,10 @@ export const variables = z
       .meta({ description: 'user agent of deliveries', shownDefault: '`Gatepost-Hookshot/<version>`' }),
     DELIVERY_RETENTION_DAYS: integer(1, 3650)
       .default(3)
-      .meta({ description: 'log and payloads; older partitions are dropped', unit: 'days' }),
+      .meta({ description: 'how long log and payloads are kept; older partitions are dropped', unit: 'days' }),
     STATS_RETENTION_DAYS: integer(1, 3650)
       .default(90)
-      .meta({ description: 'statistics by the minute; dropped by whole weeks', unit: 'days' }),
+      .meta({ description: 'how long statistics per minute are kept; dropped by whole weeks', unit: 'days' }),
     EVENT_SHARDS: integer(1, shardsMax)
       .default(1)
       .meta({ description: 'queues that events are spread over, by account', unit: 'queues' }),
@@ -83,12 +82,12 @@ export const variables = z
       .default(1)
       .meta({ description: 'queues that deliveries are spread over, by hook', unit: 'queues' }),
     RETRY_SCHEDULE_SECONDS: secondsList.default([5, 300, 1800, 7200, 18000, 36000]).meta({
-      description: 'waits before automatic attempts 2, 3, …; empty: none',
+      description: 'waits before automatic attempts 2, 3, …',
       unit: 's',
       emptyIsValue: true,
     }),
     RESCUE_AFTER_SECONDS: integer(1).default(600).meta({
-      description: 'how long a delivery may be without an outcome before it is taken for lost and sent again',
+      description: 'how long a delivery may have no outcome before it counts as lost and is sent again',
       unit: 's',
     }),
     SWEEP_AFTER_SECONDS: renamedTo('RESCUE_AFTER_SECONDS'),

@@ -30,7 +30,7 @@ export const variables = z.object({
   STOP_DELAY_MS: stopDelayVariable,
   WEBHOOK_API_PORT: port.default(4500).meta({ description: 'port of the REST API' }),
   WEBHOOK_API_TLS_PORT: port.optional().meta({
-    description: 'a further port of the REST API, with TLS of its own; none by default',
+    description: 'another port of the REST API, which serves TLS itself; none by default',
     shownDefault: 'off; 4543 under `npm start`',
   }),
   ...certificateVariables,
@@ -40,8 +40,8 @@ export const variables = z.object({
     })
     .optional()
     .meta({
-      description: 'where clients reach the REST API: what every URL in answers and pings begins with',
-      shownDefault: '`http://localhost:` + `WEBHOOK_API_PORT`, or by https at the TLS port',
+      description: 'where clients reach the REST API; every URL in answers and pings begins with it',
+      shownDefault: '`http://localhost:` + `WEBHOOK_API_PORT`, or https at the TLS port',
     }),
   WEBHOOK_API_OPS_PORT: port.default(4501).meta({ description: 'port of `/metrics`, `/livez` and `/readyz`' }),
   DATABASE_URL: postgresUrl
@@ -49,45 +49,45 @@ export const variables = z.object({
     .meta({ description: 'PostgreSQL; either this or `WEBHOOK_DATABASE_URL`', shownDefault: 'found or started' }),
   WEBHOOK_DATABASE_URL: postgresUrl
     .optional()
-    .meta({ description: "PostgreSQL of the post's side, before `DATABASE_URL`" }),
+    .meta({ description: 'PostgreSQL of the post, used instead of `DATABASE_URL`' }),
   DATABASE_DIRECT_URL: directUrlVariable('DATABASE_URL'),
   WEBHOOK_DATABASE_DIRECT_URL: directUrlVariable('WEBHOOK_DATABASE_URL'),
   WEBHOOK_READ_DATABASE_URL: postgresUrl.optional().meta({
     description:
-      'a streaming standby of that database, from which deliveries are listed and shown; behind PgBouncer only if the primary is. Each answer from it says as of when: `X-Gatepost-As-Of`',
+      'a streaming standby of that database, from which deliveries are listed and shown; behind PgBouncer only if the primary is. Each answer from it says how current it is: `X-Gatepost-As-Of`',
     shownDefault: 'none: the primary answers',
   }),
   WEBHOOK_READ_MAX_LAG_SECONDS: integer(1, 3_600)
     .default(10)
-    .meta({ description: 'how far the standby may lag behind; beyond, the primary answers', unit: 's' }),
+    .meta({ description: 'how far the standby may lag behind; beyond that, the primary answers', unit: 's' }),
   REDIS_URL: redisUrls.meta({
     description: 'Redis, for the rate limit; one server, Sentinels or a Cluster (docs/redis.md)',
     shownDefault: 'found or started',
   }),
-  REDIS_KEY_PREFIX: text.default('gatepost:').meta({ description: 'what every Redis key of ours starts with' }),
+  REDIS_KEY_PREFIX: text.default('gatepost:').meta({ description: 'prefix of all our Redis keys' }),
   STORE_TIMEOUT_MS: storeTimeoutVariable.meta({
     description:
-      'how long a statement of PostgreSQL may take; a connection to it may take half as long, RabbitMQ’s confirm and the turn of a change three quarters. Then the answer is 503',
+      'how long a PostgreSQL statement may take; connecting to it may take half as long, RabbitMQ’s confirm and a change’s wait for its turn three quarters. Then the answer is 503',
   }),
   AMQP_URL: amqpUrlVariable,
   ISSUER: issuerUrl
     .default('http://localhost:4400/')
-    .meta({ description: "issuer of the access tokens, as the gate's `ISSUER` is written" }),
+    .meta({ description: "issuer of the access tokens, written exactly as the gate's `ISSUER`" }),
   ISSUER_ALIASES: issuerUrls.default([]).meta({
     description:
-      'further issuers whose tokens count as those of `ISSUER`, with the same keys, separated by commas: `TLS_ISSUER` of the gate',
+      'more issuers whose tokens are accepted like those of `ISSUER`, with the same keys, separated by commas: `TLS_ISSUER` of the gate',
     shownDefault: 'none; the gate’s `TLS_ISSUER` under `npm start`',
   }),
   JWKS_URL: httpUrl.optional().meta({
-    description: "where the issuer's keys are read, when that is not below `ISSUER`",
+    description: "where the issuer's keys are read, if not below `ISSUER`",
     shownDefault: '`ISSUER` + `.well-known/jwks.json`',
   }),
   WEBHOOK_API_AUDIENCE: text
     .default('http://localhost:4500/')
-    .meta({ description: 'the `aud` that is demanded of access tokens' }),
+    .meta({ description: 'the `aud` that access tokens must have' }),
   ORGANIZATION_ACCOUNTS: z.enum(['on', 'off']).default('off').meta({
     description:
-      'whether an organization of the gate with `gatepost_account: "true"` in its metadata is an account of the webhook API, with its members; set it at both ([organizations](reference/organization-accounts.md))',
+      'whether an organization of the gate with `gatepost_account: "true"` in its metadata is an account of the webhook API, with its members; set it in both services ([organizations](reference/organization-accounts.md))',
   }),
   CONSOLE: z.enum(['on', 'off']).default('on').meta({ description: 'whether `/console/` is served' }),
   CONSOLE_CLIENT_ID: text
@@ -117,7 +117,7 @@ export const variables = z.object({
   THROTTLE_BURST: positive.default(1000).meta({ description: 'burst per account, unless set per account' }),
   DELIVERY_TIMEOUT_MS: integer(1, deliveryTimeoutMs.max)
     .default(deliveryTimeoutMs.default)
-    .meta({ description: "as the dispatchers', by which the end of an attempt is estimated", unit: 'ms' }),
+    .meta({ description: 'as for the dispatchers; the end of an attempt is estimated by it', unit: 'ms' }),
   RATE_LIMIT_PER_HOUR: integer(0)
     .default(5000)
     .meta({ description: 'API requests per hour of one subject through one client; 0: no limit' }),
