@@ -106,6 +106,6 @@ test.each([
     );
     const others = [...ofChanges.keys(), ...ofTokens.keys()].filter((status) => ![200, 503].includes(status));
     expect([others, failed]).toEqual([[], []]);
-    for (const { output } of services) expect(output()).not.toContain('an error nobody caught');
+    for (const { output } of services) expect(output()).not.toContain('an uncaught error');
   },
 );

@@ -44,7 +44,7 @@ test('a ping is in the trace of the request that asked for it, from the API thro
     .output()
     .split('\n')
     .filter((line) => line.includes(traceId));
-  expect(lines.map((line) => JSON.parse(line).message)).toEqual(['a delivery is asked for', 'request']);
+  expect(lines.map((line) => JSON.parse(line).message)).toEqual(['a delivery was requested', 'request']);
   expect(receiver.received[1]!.headers.traceparent).toBe(`00-${traceId}-${attempt!.spanId}-01`);
 });
 

@@ -97,7 +97,7 @@ function report(recovering: RecoveringChannelModel, { name, log, reconnects }: C
   });
   recovering.on('disconnect', (error) => {
     reconnects?.inc();
-    log.warn({ 'amqp.connection': name, error }, 'lost RabbitMQ, connecting again');
+    log.warn({ 'amqp.connection': name, error }, 'lost RabbitMQ, reconnecting');
   });
   recovering.on('connect-failed', (error) =>
     log.warn({ 'amqp.connection': name, error }, 'could not connect to RabbitMQ'),
@@ -105,7 +105,7 @@ function report(recovering: RecoveringChannelModel, { name, log, reconnects }: C
   recovering.on('blocked', (reason) =>
     log.error({ 'amqp.connection': name, reason }, 'RabbitMQ refuses publishing: it is short of memory or disk'),
   );
-  recovering.on('unblocked', () => log.info({ 'amqp.connection': name }, 'RabbitMQ takes publishing again'));
+  recovering.on('unblocked', () => log.info({ 'amqp.connection': name }, 'RabbitMQ accepts publishing again'));
   // 'disconnect' follows and says the same.
   recovering.on('error', () => {});
 }
@@ -201,7 +201,7 @@ async function declareQueue(
     kept.add(key);
     options.log.warn(
       { 'amqp.queue': queue.name, 'amqp.arguments': queue.arguments, error },
-      'a queue was declared before with other arguments and is kept as it is; docs/reference/rabbitmq.md says which policy makes up for it',
+      'a queue was declared earlier with other arguments and stays as it is; docs/reference/rabbitmq.md says which policy makes up for it',
     );
     return false;
   }

@@ -108,7 +108,7 @@ export async function openConsumer(
     });
     const onMessage = (message: ConsumeMessage | null) => {
       if (message === null) {
-        options.log.warn({ 'amqp.queue': options.queue }, 'RabbitMQ cancelled the consumer, starting anew');
+        options.log.warn({ 'amqp.queue': options.queue }, 'RabbitMQ cancelled the consumer, starting it again');
         return startAnew();
       }
       hasCome = true;

@@ -6,5 +6,5 @@ export function reconnectCounter(registry: Registry): Counter {
   const name = 'amqp_reconnects_total';
   const existing = registry.getSingleMetric(name);
   if (existing) return existing as Counter;
-  return new Counter({ name, help: 'AMQP connections lost and made again', registers: [registry] });
+  return new Counter({ name, help: 'AMQP connections lost and opened again', registers: [registry] });
 }

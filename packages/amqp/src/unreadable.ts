@@ -19,7 +19,7 @@ export function takeUnreadable(model: ChannelModel, log: Pick<ConnectionLog, 'wa
     } catch (error) {
       const bare = withoutProperties(before);
       if (!bare) throw error;
-      log.warn({ error }, 'a message came whose properties cannot be read; it is taken without them');
+      log.warn({ error }, 'a message has properties that cannot be read; it is taken without them');
       connection.rest = Buffer.concat([bare, connection.rest]);
       return receive();
     }

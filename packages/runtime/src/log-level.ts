@@ -15,7 +15,7 @@ export async function answerLogLevel(log: Log, request: IncomingMessage, respons
     return answerJson(response, 400, { error: `expects {"level": ${logLevels.join(' | ')}, "module": optional}` });
   const { level, module } = wanted.data;
   // Logged first, so that silencing a log still leaves this line in it.
-  log.warn({ to: level, of: module ?? 'all modules' }, 'the log level is to be changed');
+  log.warn({ to: level, of: module ?? 'all modules' }, 'a change of the log level was requested');
   if (!setLevel(log, level, module))
     return answerJson(response, 404, { error: 'no such module', modules: Object.keys(levelsOf(log)) });
   answerJson(response, 200, { levels: levelsOf(log) });

@@ -49,7 +49,7 @@ export async function listen(options: {
       opened.connection.stream.destroy(); // there may be nobody to say goodbye to
       options.onGap();
       if (signal.aborted) return;
-      log.warn({ why }, 'nothing is heard of changes in PostgreSQL; nothing is cached until that is mended');
+      log.warn({ why }, 'nothing is heard of changes in PostgreSQL; nothing is cached until that is fixed');
       again();
     };
     opened.on('error', ({ message }) => lost(message));

@@ -69,7 +69,7 @@ test('the log level of a module is changed while the process runs, and others st
   routing.debug('logged');
   log.debug('not logged');
   expect(lines.map(({ level, module, message }) => [level, module, message])).toEqual([
-    ['warn', undefined, 'the log level is to be changed'],
+    ['warn', undefined, 'a change of the log level was requested'],
     ['debug', 'routing', 'logged'],
   ]);
   expect(await (await putLevel({ level: 'warn' })).json()).toEqual({ levels: { process: 'warn', routing: 'warn' } });

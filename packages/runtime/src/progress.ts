@@ -60,7 +60,7 @@ export function watchProgress(options: {
     const wasStalled = stage.isStalled;
     stage.isStalled = isStalled(stage);
     if (stage.isStalled && !wasStalled)
-      log.error({ place: stage.name, still_ms: stillMs(stage) }, 'nothing moves though something waits');
+      log.error({ place: stage.name, still_ms: stillMs(stage) }, 'nothing moves although something waits');
     if (!stage.isStalled && wasStalled) log.info({ place: stage.name }, 'it moves again');
   };
   const look = async () => {
@@ -68,7 +68,7 @@ export function watchProgress(options: {
   };
   new Gauge({
     name: options.metric,
-    help: 'How long nothing has moved at a stage though something waits there',
+    help: 'How long nothing has moved at a stage although something waits there',
     labelNames: ['place'],
     registers: [options.registry],
     collect() {

@@ -145,7 +145,7 @@ export function makeReconnectOnError(log: Log): (error: Error) => boolean {
   return (error) => {
     if (!replica.test(error.message) || performance.now() - lastMs < reconnectEveryMs) return false;
     lastMs = performance.now();
-    log.warn({ error }, 'Redis takes no writes, connecting anew');
+    log.warn({ error }, 'Redis takes no writes, reconnecting');
     return true;
   };
 }

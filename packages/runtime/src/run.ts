@@ -121,8 +121,8 @@ function listenToStop(stop: (reason: string, exitCode: number) => Promise<void>,
   process.on('SIGINT', () => stop('SIGINT', 0));
   if (process.channel) process.once('disconnect', () => stop('the supervisor is gone', 0));
   process.on('uncaughtException', (error) => {
-    log.error({ error }, 'an error nobody caught');
-    void stop('an error nobody caught', 1);
+    log.error({ error }, 'an uncaught error');
+    void stop('an uncaught error', 1);
   });
 }
 

@@ -64,7 +64,7 @@ export function openBackground(
         isIdle = () => resolve('idle');
       });
       const inTime = await Promise.race([idle, sleep(stopMs, undefined, { ref: false })]);
-      if (inTime !== 'idle') log.warn({ lost: held + running + waiting.length }, 'stopped before all was sent');
+      if (inTime !== 'idle') log.warn({ lost: held + running + waiting.length }, 'stopped before everything was sent');
     },
   };
 }

@@ -18,7 +18,7 @@ export function openCounters(registry: Registry): Counters {
     }),
     interactions: new Counter({
       name: 'auth_interactions_total',
-      help: 'Pages people were sent to (started), and came back from (ended)',
+      help: 'Pages that people were sent to (started) and came back from (ended)',
       labelNames: ['prompt', 'result'],
       registers: [registry],
     }),

@@ -68,7 +68,7 @@ export async function openEventSink(options: {
   return {
     publish(type, payload) {
       if (inFlight.size >= inFlightMax)
-        return void log.warn({ 'event.type': type }, 'an event was not published: too many wait');
+        return void log.warn({ 'event.type': type }, 'an event was not published: too many are waiting');
       const publishing = publishWhenConnected(eventOf(options, type, payload))
         .catch((error) => log.warn({ error: describeError(error), 'event.type': type }, 'an event was not published'))
         .finally(() => inFlight.delete(publishing));

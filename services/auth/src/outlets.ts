@@ -74,7 +74,7 @@ export function openActions(parts: Infrastructure & Pick<Outlets, 'audit'>) {
       limits: { timeoutMs: env.ACTIONS_TIMEOUT_MS, memoryBytes: env.ACTIONS_MEMORY_MB * 1024 * 1024 },
       outside: makeAskOutside(makeGuard(env.OUTBOUND_ALLOWED_NETWORKS), env.ACTIONS_ALLOWED_HOSTS),
       packages: actionPackages.folder,
-      onStart: ({ isSeparate }) => log.info({ network_namespace: isSeparate }, 'actions run in processes of their own'),
+      onStart: ({ isSeparate }) => log.info({ network_namespace: isSeparate }, 'actions run in their own processes'),
     }),
   );
   const actions = makeActionStore({ ...parts, present: (versions) => actionPool.keepOnly(versions) });

@@ -37,7 +37,7 @@ export function openWriteBehind<Row>({ write, what, log }: WriteBehindParts<Row>
           for (const row of some) done.add(row);
         },
         async alone(row, error) {
-          log.error({ error: describeError(error) }, `a row of ${what} is refused, and lost`);
+          log.error({ error: describeError(error) }, `a row of ${what} was refused and is lost`);
           done.add(row);
         },
         isNobodysFault(error) {

@@ -84,7 +84,7 @@ export function makeMetrics(logs: Logs, registry: Registry, failing: Pick<Failin
     attemptPostponed(job, cause) {
       shown.inFlight.dec();
       shown.deliveries.inc({ outcome: 'postponed', reason: 'ours' });
-      log.warn({ ...jobFields(job), cause }, 'could not make an attempt for want of our own resources, trying again');
+      log.warn({ ...jobFields(job), cause }, 'could not make an attempt, as our own resources ran out; trying again');
     },
     attemptTurnedAway: () => shown.inFlight.dec(),
     deliveryWaits({ job, reason, dueMs }) {
@@ -138,7 +138,7 @@ function openShown(registry: Registry) {
     age: histogram('dispatcher_event_age_seconds', 'Time from the event to its first attempt', 60, 600, 3600, 21600),
     inFlight: new Gauge({
       name: 'dispatcher_deliveries_in_flight',
-      help: 'Attempts that wait for a receiver now',
+      help: 'Attempts that are waiting for a receiver',
       registers,
     }),
     throttled: counter('dispatcher_throttled_total', "Deliveries slowed by their account's limit"),

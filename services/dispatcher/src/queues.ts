@@ -9,7 +9,7 @@ const lookEveryMs = 5_000;
 export function watchQueues(lengths: Record<string, () => Promise<number>>, registry: Registry): Disposable {
   const gauge = new Gauge({
     name: 'dispatcher_queue_messages',
-    help: 'Messages ready in a queue, beside those in hand; the same number from every dispatcher',
+    help: 'Messages ready in a queue, without those in hand; the same number from every dispatcher',
     labelNames: ['queue'],
     registers: [registry],
   });

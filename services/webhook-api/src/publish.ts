@@ -35,7 +35,7 @@ export async function publishDelivery(
     await unpark(pool, [job.deliveryId]);
     throw error;
   }
-  log.info(jobFields(job), 'a delivery is asked for');
+  log.info(jobFields(job), 'a delivery was requested');
 }
 
 /** Called before anything is written, so that a store known to be away leaves nothing half done. */

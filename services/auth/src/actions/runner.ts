@@ -199,7 +199,7 @@ async function keepExecution({ executions, log }: RunnerParts, happened: Execute
       updated_at: to,
     });
   } catch (error) {
-    log.warn({ error: describeError(error) }, 'an execution could not be kept');
+    log.warn({ error: describeError(error) }, 'the record of an action’s run could not be kept');
   }
   return id;
 }

@@ -46,7 +46,7 @@ function makeProxyWarning(log: Log): (peer: string) => void {
     warned.add(isOurs);
     log.warn(
       isOurs ? { 'proxy.address': peer } : {},
-      'X-Forwarded-For or Forwarded came from a peer that TRUSTED_PROXIES does not list, and was ignored: if it is a proxy of yours, everybody behind it shares one address and its limits now',
+      'X-Forwarded-For or Forwarded came from a peer that TRUSTED_PROXIES does not list, and was ignored: if it is your proxy, everybody behind it now shares one address and its limits',
     );
   };
 }

@@ -56,7 +56,7 @@ export function makeCommonContextMaker(stores: {
       redirectUri: textOf(redirectUri),
       customTexts: await stores.customTexts.load(),
       template: await stores.templates.find(),
-      onTemplateProblem: (reason) => stores.log.warn({ reason }, "the tenant's page template was left aside"),
+      onTemplateProblem: (reason) => stores.log.warn({ reason }, "the tenant's page template was ignored"),
     };
   };
 }

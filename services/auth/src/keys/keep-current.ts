@@ -46,7 +46,7 @@ export function keepKeysCurrent(parts: {
   const work = (task: () => Promise<void>) => {
     working = working
       .then(() => (closed ? undefined : task()))
-      .catch((error) => log.warn({ error: describeError(error) }, 'could not look after the signing keys'));
+      .catch((error) => log.warn({ error: describeError(error) }, 'could not check or rotate the signing keys'));
   };
   parts.changes.subscribe(['signing_keys'], () => work(refresh));
   const timer = setInterval(() => {

@@ -113,7 +113,7 @@ export function makeLetters(parts: LetterParts): Letters {
       const view = templateView(letter, context, parts.issuer);
       const { name } = letter;
       const note = (field: string, reason: string) =>
-        parts.log.warn({ template: name, field, reason }, "a part of the tenant's mail template was left aside");
+        parts.log.warn({ template: name, field, reason }, "a part of the tenant's mail template was ignored");
       return { ...own, ...tenantLetter(template, view, note) };
     },
     async preview(letter, template) {

@@ -30,7 +30,7 @@ export const rekey = operation({
         try {
           return sealing.reseal(sealed, purpose);
         } catch {
-          log.warn({ purpose }, 'neither SECRETS_KEY nor SECRETS_KEY_OTHER opens a secret that is stored');
+          log.warn({ purpose }, 'neither SECRETS_KEY nor SECRETS_KEY_OTHER opens a stored secret');
           return undefined;
         }
       },

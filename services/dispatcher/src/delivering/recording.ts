@@ -49,7 +49,7 @@ export function makeRecording(parts: { pool: Pool; persist: Persist; workCounts:
       } catch (error) {
         if (isGivenUp(error)) throw error;
         // The receiver's response contains something that PostgreSQL does not accept.
-        log.error({ error, ...jobFields(ended.job) }, 'could not record a response, recording it without');
+        log.error({ error, ...jobFields(ended.job) }, 'could not record a response, recording the outcome without it');
         return batches.add(withoutResponse(ended));
       }
     },

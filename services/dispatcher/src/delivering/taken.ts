@@ -61,11 +61,18 @@ export function makeTaken(parts: {
     const { event, receivedOn } = taken;
     try {
       if (verdictOf(error).kind === 'give_back')
-        await persist('leave an event to others', () => releaseTaken(pool, { key: event.key, receivedOn }), job);
+        await persist(
+          'leave an event to other dispatchers',
+          () => releaseTaken(pool, { key: event.key, receivedOn }),
+          job,
+        );
       // The message becomes a dead letter. The rescue finds the delivery, like any other without an outcome.
       else await route(taken, job);
     } catch (again) {
-      log.error({ error: again, ...jobFields(job) }, 'could not leave an event to others before the process ends');
+      log.error(
+        { error: again, ...jobFields(job) },
+        'could not leave an event to other dispatchers before the process ends',
+      );
     }
   };
 

@@ -241,7 +241,7 @@ function watchFloods(producers: Producers, overMs = 10_000) {
 function showHeld(registry: Registry, held: () => number): void {
   new Gauge({
     name: 'dispatcher_events_held',
-    help: 'Events of accounts that flood, unacked, that wait until those of others are routed',
+    help: 'Unacked events of flooding accounts that wait until those of others are routed',
     registers: [registry],
     collect() {
       this.set(held());

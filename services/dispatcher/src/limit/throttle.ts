@@ -74,12 +74,12 @@ export async function openThrottle(options: ThrottleOptions): Promise<Throttle> 
   }) as Scripted;
   const isConnected = watchConnection(redis, log, registry);
   await connectRedis(redis, firstWaitMs).catch((error) =>
-    log.warn({ error }, 'could not connect to Redis, starting without'),
+    log.warn({ error }, 'could not connect to Redis, starting without it'),
   );
   const presence = keepPresence(redis);
   new Gauge({
     name: 'dispatcher_dispatchers_alive',
-    help: 'Dispatchers that have shown themselves in Redis within ten seconds; the same number from every one',
+    help: 'Dispatchers seen in Redis within ten seconds; the same number from every dispatcher',
     registers: [registry],
     collect() {
       this.set(presence.dispatchers());
@@ -123,13 +123,13 @@ function watchConnection(redis: Redis, log: Log, registry: Registry): () => bool
     log.info('connected to Redis');
   });
   redis.on('close', () => {
-    if (connected) log.warn('lost Redis; each dispatcher keeps to its share of the limits by itself');
+    if (connected) log.warn('lost Redis; each dispatcher keeps to its share of the limits');
     connected = false;
   });
   redis.on('error', () => {}); // 'close' follows, and the gauge tells
   new Gauge({
     name: 'dispatcher_throttle_is_local',
-    help: '1 while Redis is away and limits are kept by each dispatcher alone',
+    help: '1 while Redis is away and each dispatcher keeps limits by itself',
     registers: [registry],
     collect() {
       this.set(connected ? 0 : 1);
@@ -149,7 +149,7 @@ function makeTake(
 ): (accountId: number, limit: Limit, count: number, ms: number) => Promise<Asked> {
   const localAnswers = new Counter({
     name: 'dispatcher_throttle_local_total',
-    help: 'Questions to the limit that were answered without Redis',
+    help: 'Limit checks answered without Redis',
     registers: [registry],
   });
 

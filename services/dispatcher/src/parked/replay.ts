@@ -92,7 +92,7 @@ export function openReplays(
       try {
         pauseMs = await round();
       } catch (error) {
-        options.log.warn({ error }, 'could not go on with a replay, trying again');
+        options.log.warn({ error }, 'could not continue a replay, trying again');
       }
       const beginsAt = performance.now() + pauseMs * (0.75 + Math.random() / 2);
       await wait(beginsAt - performance.now(), undefined, { signal: stop.signal }).catch(() => {

@@ -142,7 +142,10 @@ async function releaseForgotten({ pool, log, stop }: Rescuing): Promise<void> {
     try {
       for (let count = rowsMax; count === rowsMax && !stop.aborted; ) count = await step();
     } catch (error) {
-      log.warn({ error, 'account.id': accountId }, 'could not let go what rests of an account, trying again later');
+      log.warn(
+        { error, 'account.id': accountId },
+        'could not release the held deliveries of an account, trying again later',
+      );
     }
   }
 }

@@ -31,7 +31,7 @@ export function watchWaiting(pool: Pool, registry: Registry): Waiting {
   });
   new Gauge({
     name: 'dispatcher_waiting_deliveries',
-    help: 'The same by why they wait: for their limit, a retry or their receiver',
+    help: 'The same by what they wait for: their limit, a retry or their receiver',
     labelNames: ['reason'],
     registers,
     collect() {
@@ -40,7 +40,7 @@ export function watchWaiting(pool: Pool, registry: Registry): Waiting {
   });
   new Gauge({
     name: 'dispatcher_waiting_oldest_seconds',
-    help: 'For how long the oldest of these has waited; the same number from every dispatcher',
+    help: 'How long the oldest of these has waited; the same number from every dispatcher',
     labelNames: ['reason'],
     registers,
     collect() {

@@ -309,7 +309,7 @@ async function releaseClaims({ pool, log }: RouteParts, taken: readonly StoredEv
   try {
     for (const event of taken) await releaseTaken(pool, event);
   } catch (error) {
-    log.warn({ error }, 'could not leave events to others');
+    log.warn({ error }, 'could not leave events to other dispatchers');
   }
 }
 

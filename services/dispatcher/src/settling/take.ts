@@ -38,7 +38,7 @@ export function makeTake(options: {
     } catch (error) {
       verdict = verdictOf(error);
       if (verdict.kind === 'dead_letter')
-        log.error({ error, ...messageFields(message) }, 'could not deal with a message');
+        log.error({ error, ...messageFields(message) }, 'could not process a message');
     }
     await settle(message, verdict);
     span?.end(

@@ -91,14 +91,14 @@ export function openListeners(options: {
     if (open.get(hookId)?.session === session) open.delete(hookId);
     leaving.add(listener);
     callers.add(keyOf(token), -1);
-    log.info({ 'hook.id': hookId, 'client.id': token.clientId, code: end.code }, 'a listener has left');
+    log.info({ 'hook.id': hookId, 'client.id': token.clientId, code: end.code }, 'a listener left');
     if (isClosing) return; // all at once
     const closed = { hookIds: [hookId], sessions: [session] };
     const ended = Promise.all([
       bindings.release(hookId, session),
       end.keepsHook ? releaseSessions(pool, closed) : endSession(pool, hookId, session),
     ]);
-    ended.catch((error) => log.warn({ 'hook.id': hookId, error }, 'a listener that has left is cleared up later'));
+    ended.catch((error) => log.warn({ 'hook.id': hookId, error }, 'a listener that left will be cleaned up later'));
   };
   const begin = (asked: ListenerRequest, session: string) =>
     server.handleUpgrade(asked.upgrade.request, asked.upgrade.socket, asked.upgrade.head, (socket) => {
@@ -111,7 +111,7 @@ export function openListeners(options: {
       const before = open.get(asked.hookId);
       open.set(asked.hookId, held);
       before?.listener.end(ends.takenOver);
-      log.info({ 'hook.id': asked.hookId, 'client.id': asked.token.clientId }, 'a listener has come');
+      log.info({ 'hook.id': asked.hookId, 'client.id': asked.token.clientId }, 'a listener connected');
     });
 
   const checks = startChecks(open, pool, log);
@@ -177,7 +177,7 @@ function startChecks(open: ReadonlyMap<number, Open>, pool: Pool, log: Log): Dis
     for (const held of open.values()) {
       if (held.lookAt > nowMs) continue;
       held.lookAt = nowMs + lookEveryMs;
-      look(held).catch((error) => log.warn({ 'hook.id': held.hookId, error }, 'could not look after a listener'));
+      look(held).catch((error) => log.warn({ 'hook.id': held.hookId, error }, 'could not check a listener'));
     }
   }, beatMs).unref();
   let renewedTimes = 1;
@@ -189,7 +189,7 @@ function startChecks(open: ReadonlyMap<number, Open>, pool: Pool, log: Log): Dis
       if (renewedTimes > 1) await deleteAbandoned(pool);
     } catch (error) {
       renewedTimes = 0;
-      if (open.size > 0) log.warn({ error }, 'could not say that listeners are there');
+      if (open.size > 0) log.warn({ error }, 'could not renew the sessions of listeners');
     }
   };
   const renewing = setInterval(renew, renewEveryMs).unref();

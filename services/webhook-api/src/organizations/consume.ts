@@ -51,12 +51,15 @@ async function settle({ pool, keys, issuers, log }: Consuming, message: Incoming
     if (outcome === 'taken')
       log.warn(
         { 'account.login': statement.name, 'organization.id': statement.id },
-        'an organization of the gate is no account: there is another account of that name, or it cannot be a name',
+        'an organization of the gate did not become an account: its name is taken, or cannot be the name of an account',
       );
     message.ack();
   } catch (error) {
     if (isItsOwnFault(error)) {
-      log.warn({ error: describeError(error), 'amqp.message_id': message.messageId }, 'a statement was not the gate’s');
+      log.warn(
+        { error: describeError(error), 'amqp.message_id': message.messageId },
+        'a statement about an organization did not come from the gate',
+      );
       return message.ack();
     }
     log.warn({ error: describeError(error) }, 'an organization of the gate waits: it could not be written');

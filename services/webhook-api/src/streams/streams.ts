@@ -100,7 +100,7 @@ export function openStreams(options: {
       return (response) => {
         clearTimeout(unbegun);
         stream.begin(response, missedDeliveries(pool, asked, options.lagMs)).catch((error) => {
-          log.warn({ 'hook.id': hookId, error }, 'could not read what a stream is to begin with');
+          log.warn({ 'hook.id': hookId, error }, 'could not read the deliveries that a stream begins with');
           stream.cut();
         });
       };
@@ -122,7 +122,7 @@ function makeRounds(all: ReadonlySet<Open>, watching: ReturnType<typeof makeWatc
       await watching.look();
     } catch (error) {
       watching.lookAtAll();
-      log.warn({ error }, 'could not look for deliveries of the hooks that are watched');
+      log.warn({ error }, 'could not look for deliveries of the watched hooks');
     }
     const nowMs = performance.now();
     for (const held of all) keepAlive(held, nowMs, log);
@@ -164,7 +164,7 @@ function keepAlive(held: Open, nowMs: number, log: Log): void {
   held.standingAt = nowMs + standingEveryMs;
   held.standing().then(
     (isGood) => isGood || held.stream.end('refused'),
-    (error) => log.warn({ 'hook.id': held.hookId, error }, 'could not look after a stream'),
+    (error) => log.warn({ 'hook.id': held.hookId, error }, 'could not check a stream'),
   );
 }
 
