@@ -66,18 +66,18 @@ export async function console(options: Record<string, string | undefined>): Prom
   const row = '.rows.long li';
   const pages: { what: string; address: string; wanted: string }[] = [
     { what: 'hooks of an account with 10,000', address: `${url}accounts/acme`, wanted: '.rows li' },
-    { what: 'those of them that fail', address: `${url}accounts/acme?status=failure`, wanted: '.rows li' },
+    { what: 'the failing ones', address: `${url}accounts/acme?status=failure`, wanted: '.rows li' },
     { what: "a hook's deliveries", address: hook, wanted: row },
     { what: 'its failures', address: `${hook}?status=failure`, wanted: row },
     { what: 'its deliveries of one kind of event', address: `${hook}?event=push`, wanted: row },
-    { what: 'the overview of all', address: url, wanted: 'canvas' },
+    { what: 'the overview', address: url, wanted: 'canvas' },
     { what: "the busiest hook's deliveries", address: busy, wanted: row },
     { what: 'its deliveries up to yesterday', address: `${busy}?until=${yesterday()}`, wanted: row },
-    { what: 'its failures, of which there are none', address: `${busy}?status=failure`, wanted: emptyState },
-    { what: 'of a guid that there is not', address: `${busy}?guid=${randomUUID()}`, wanted: emptyState },
-    { what: 'of an event that there is not', address: `${busy}?event=issues`, wanted: emptyState },
-    { what: 'of an action that there is not', address: `${busy}?action=opened`, wanted: emptyState },
-    { what: 'throttled, of which there are none', address: `${busy}?throttled=true`, wanted: emptyState },
+    { what: 'its failures (none)', address: `${busy}?status=failure`, wanted: emptyState },
+    { what: 'of an unknown guid', address: `${busy}?guid=${randomUUID()}`, wanted: emptyState },
+    { what: 'of an unknown event', address: `${busy}?event=issues`, wanted: emptyState },
+    { what: 'of an unknown action', address: `${busy}?action=opened`, wanted: emptyState },
+    { what: 'throttled ones (none)', address: `${busy}?throttled=true`, wanted: emptyState },
   ];
   const rows: Result['rows'] = [];
   const figures: Record<string, unknown> = { deliveries, hooks: hooks.length, filledSeconds };
@@ -96,7 +96,7 @@ export async function console(options: Record<string, string | undefined>): Prom
   }
 
   const bare = await openBarePages(stack);
-  tell('two servers that do nothing, by the same way', await loads(await newContext(), bare, bareRow), false);
+  tell('two servers that do nothing, same way', await loads(await newContext(), bare, bareRow), false);
   const first: { took: number; bytes: number }[] = [];
   for (let count = 0; count < tries; count += 1) {
     const stranger = await newContext();
@@ -104,7 +104,7 @@ export async function console(options: Record<string, string | undefined>): Prom
     await stranger.close();
   }
   tell(
-    'a stranger, to the sign-in page, nothing in the cache',
+    'not signed in: the sign-in page, empty cache',
     first.map(({ took }) => took),
   );
   for (const { what, address, wanted } of pages)

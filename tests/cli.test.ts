@@ -340,8 +340,8 @@ test('people are imported from a file; those refused are named with their line, 
   clearInterval(watching);
   expect(broken).toMatchObject({ code: 130, err: '' });
   const { code, out, err } = await gatepost(['users', 'import', file], { env });
-  expect(err).toContain('Going on where it was broken off');
-  expect([code, out]).toEqual([1, expect.stringMatching(/^1501 imported, 0 brought up to date, 3 refused/)]);
+  expect(err).toContain('Continuing where it was interrupted');
+  expect([code, out]).toEqual([1, expect.stringMatching(/^1501 imported, 0 updated, 3 refused/)]);
   expect(err).toMatch(/line 1502: not JSON\nline 1503: email: .*\nline 1504: email: The connection has a user/);
   const { out: shown } = await gatepost(['users', 'show', 'auth0|60425dc4', '--json'], { env });
   expect(JSON.parse(shown)).toMatchObject({ email: 'hashed@example.com' });

@@ -23,7 +23,7 @@ export async function readSecret(file: string, what: string): Promise<string> {
 /** Answers yes at once with `--yes`; otherwise asks the user. */
 export async function confirm(question: string, yes: boolean): Promise<void> {
   if (yes) return;
-  if (!process.stdin.isTTY) throw usage(`${question} Nobody is here to answer`, '--yes says so beforehand.');
+  if (!process.stdin.isTTY) throw usage(`${question} There is nobody to ask`, '--yes answers beforehand.');
   const { createInterface } = await import('node:readline/promises');
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   const answer = await lines.question(`${question} [y/N] `);

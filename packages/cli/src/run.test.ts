@@ -70,7 +70,7 @@ test.each([
   ['listen --org a --forward-to ftp://localhost', 'gatepost: --forward-to is an http or https URL'],
   ['listen --replay there-is-none', 'gatepost: --replay goes with --forward-to URL'],
   ['listen --replay', "gatepost: Option '--replay <value>' argument missing"],
-  ['explain 7 --org a', 'gatepost: of which hook is that a delivery?'],
+  ['explain 7 --org a', 'gatepost: which hook is that delivery for?'],
   ['deliveries replay 7 --org a', 'gatepost: since when?'],
   [
     'deliveries replay 7 --org a --since yesterday',

@@ -125,7 +125,7 @@ export const logout: Run = async ({ flags, env, out, json }) => {
   writeProfiles(env, { ...(next !== undefined && { current: next }), profiles: others });
   if (json) return out.json({ profile: name, revoked: isRevoked });
   out.line(`Signed out of ${clean(profile.api)}`);
-  if (!isRevoked) out.note('The gate could not be told: the tokens are forgotten here, and end by themselves.');
+  if (!isRevoked) out.note('The gate could not be told: the tokens are forgotten here and will expire.');
 };
 
 /** Revokes and forgets. @returns whether the gate was told, where there is something to revoke */

@@ -120,7 +120,7 @@ async function setPaused({ args, flags, session, out, json }: Context, method: '
   if (json) return out.json(answer);
   const what = hook === undefined ? clean(login!) : `Hook ${hook}`;
   if (method === 'PUT') out.line(`${what} is paused: nothing is delivered, and nothing lost.`);
-  else out.line(`${what} goes on; ${answer?.deliveries ?? 0} deliveries that rested go out in their order.`);
+  else out.line(`${what} goes on; ${answer?.deliveries ?? 0} deliveries that waited go out in their order.`);
 }
 
 export const getThrottle: Run = async ({ args, session, out, json }) => {
@@ -164,7 +164,7 @@ export const createOrganization: Run = async ({ args, flags, session, out, json 
     ...(admin !== undefined && { admin }),
   });
   if (json) out.json(made);
-  else out.line(`${clean(made.login)} is there${admin === undefined ? '' : `; ${clean(admin)} administers it`}.`);
+  else out.line(`${clean(made.login)} is created${admin === undefined ? '' : `; ${clean(admin)} administers it`}.`);
 };
 
 export const deleteOrganization: Run = async ({ args, flags, session, out, json }) => {
@@ -178,7 +178,7 @@ export const deleteOrganization: Run = async ({ args, flags, session, out, json 
   );
   const gone = await api.call('DELETE', path);
   if (json) out.json(gone);
-  else out.line(`${clean(args.LOGIN!)} is gone; its events and its log follow within the hour.`);
+  else out.line(`${clean(args.LOGIN!)} is deleted; its events and log follow within the hour.`);
 };
 
 /** Asks the gate first, which tells at once if this machine is not allowed to. */

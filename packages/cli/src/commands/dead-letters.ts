@@ -47,7 +47,7 @@ export const publishLetters: Run = async (context) => {
   if (wanted === undefined) {
     await api.call('POST', `${letters}/${encodeURIComponent(args.ID!)}/attempts`);
     if (json) out.json({ published: 1, left: 0 });
-    else out.line('It is published as it came, and gone from here.');
+    else out.line('It was published as it came, and removed from here.');
     return;
   }
   const { published, left } = await api.call('POST', `${letters}/attempts`, wanted);
@@ -64,7 +64,7 @@ export const dropLetters: Run = async (context) => {
   if (wanted === undefined) {
     await api.call('DELETE', `${letters}/${encodeURIComponent(args.ID!)}`);
     if (json) out.json({ dropped: 1 });
-    else out.line('It is gone.');
+    else out.line('It is dropped.');
     return;
   }
   await confirm(
@@ -74,7 +74,7 @@ export const dropLetters: Run = async (context) => {
   const query = wanted.reason === undefined ? 'all=true' : `reason=${encodeURIComponent(wanted.reason)}`;
   const answer = await api.call('DELETE', `${letters}?${query}`);
   if (json) out.json(answer);
-  else out.line(`${answer.dropped} are gone.`);
+  else out.line(`${answer.dropped} are dropped.`);
 };
 
 /** Several letters by reason, or all; undefined: one by its id. */

@@ -112,7 +112,7 @@ const tolerateUnreachable =
   (out: Output) =>
   (error: unknown): Json[] => {
     if (!(error instanceof Problem) || error.exit !== 'unreachable') throw error;
-    out.note(`${clean(error.message)}; trying on`);
+    out.note(`${clean(error.message)}; trying again`);
     return [];
   };
 

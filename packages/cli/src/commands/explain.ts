@@ -16,7 +16,7 @@ export const explain: Run = async (context) => {
 
 async function ofDelivery(context: Context): Promise<Json> {
   const hook = context.flags.text('hook');
-  if (hook === undefined) throw usage('of which hook is that a delivery?', '--hook HOOK');
+  if (hook === undefined) throw usage('which hook is that delivery for?', '--hook HOOK');
   const path = `${placeOf(context).path}/hooks/${idOf(hook, '--hook')}/deliveries/${context.args.WHAT}/explain`;
   return (await context.session()).api.call('GET', path);
 }

@@ -90,7 +90,7 @@ export const createApp: Run = async (context) => {
   const body = { name: args.NAME, app_type: flags.text('type') ?? 'regular_web', ...appChanges(context) };
   const made = await (await manage(context)).call('POST', '/clients', body);
   show(context, made);
-  if (made.client_secret) context.out.note('Its secret is shown this once.');
+  if (made.client_secret) context.out.note('Its secret is shown only once.');
 };
 
 export const editApp: Run = async (context) => {
@@ -120,7 +120,7 @@ export const deleteApp: Run = async (context) => {
   const id = args['CLIENT-ID']!;
   await confirm(`Delete the application ${id}? Nobody can sign in through it any more.`, flags.is('yes'));
   await (await manage(context)).call('DELETE', at('clients', id));
-  report(context, { deleted: id }, `${clean(id)} is gone.`);
+  report(context, { deleted: id }, `${clean(id)} is deleted.`);
 };
 
 export const rotateAppSecret: Run = async (context) => {
@@ -129,7 +129,7 @@ export const rotateAppSecret: Run = async (context) => {
   await confirm(`Give ${id} a new secret?`, flags.is('yes'));
   const { client_id, client_secret } = await (await manage(context)).call('POST', `${at('clients', id)}/rotate-secret`);
   show(context, { client_id, client_secret });
-  out.note('It is shown this once. The one before is good beside it for a while.');
+  out.note('It is shown only once. The previous one stays valid for a while.');
 };
 
 export const grantApp: Run = async (context) => {
@@ -221,5 +221,5 @@ export const deleteUser: Run = async (context) => {
   const id = args['USER-ID']!;
   await confirm(`Delete the account ${id}?`, flags.is('yes'));
   await (await manage(context)).call('DELETE', at('users', id));
-  report(context, { deleted: id }, `${clean(id)} is gone.`);
+  report(context, { deleted: id }, `${clean(id)} is deleted.`);
 };

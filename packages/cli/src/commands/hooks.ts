@@ -139,7 +139,7 @@ export const deleteHook: Run = async (context) => {
   const { api } = await session();
   await api.call('DELETE', path);
   if (json) out.json({ deleted: Number(args.HOOK) });
-  else out.line(`The hook ${args.HOOK} is gone; what it was sent stays in the log until that ends.`);
+  else out.line(`Hook ${args.HOOK} is deleted; what it was sent stays in the log for as long as that is kept.`);
 };
 
 export const pingHook: Run = async (context) => {
@@ -150,5 +150,5 @@ export const pingHook: Run = async (context) => {
   await api.call('POST', `${path}/pings`);
   if (json) return out.json({ pinged: Number(args.HOOK), active });
   if (!active) return out.note('The hook is not active: nothing is sent. gatepost hooks edit HOOK --active');
-  out.line(`A ping is on its way: gatepost deliveries list ${args.HOOK} shows what came of it.`);
+  out.line(`A ping is on its way: gatepost deliveries list ${args.HOOK} shows its outcome.`);
 };

@@ -27,7 +27,7 @@ export const importUsers: Run = async (context) => {
   const stateFile = `${file}.imported`;
   const state = readState(stateFile, found.size);
   if ((state.line > 0 || state.job) && !json)
-    out.note(`Going on where it was broken off, as ${clean(stateFile)} says.`);
+    out.note(`Continuing where it was interrupted, as recorded in ${clean(stateFile)}.`);
   const from = performance.now();
   const progress = out.progress('importing', found.size);
   const parts = sendParts(context, api, state, {
@@ -55,13 +55,13 @@ export const importUsers: Run = async (context) => {
   if (json) out.json({ lines: line, inserted, updated, failed });
   else {
     const seconds = ((performance.now() - from) / 1_000).toFixed(1);
-    out.line(`${inserted} imported, ${updated} brought up to date, ${failed} refused, in ${seconds} s`);
+    out.line(`${inserted} imported, ${updated} updated, ${failed} refused, in ${seconds} s`);
   }
   if (failed > 0)
     throw new Problem(
       'failed',
       `${failed} of ${line} lines were not imported`,
-      'Mend those lines and import them again. Who is there already is refused, or brought up to date with --upsert.',
+      'Correct those lines and import them again. Whoever exists already is refused, or updated with --upsert.',
     );
 };
 

@@ -76,5 +76,5 @@ export const stopReplay: Run = async (context) => {
   const { api } = await session();
   await api.call('DELETE', path);
   if (json) out.json({ stopped: Number(args.REPLAY) });
-  else out.line('It is stopped; what is in flight ends.');
+  else out.line('It is stopped; deliveries in flight still finish.');
 };

@@ -87,7 +87,7 @@ function refusal(status: number): End {
   if (status === 404) return { kind: 'anew', why: 'the hook is gone' };
   if (status === 429 || status >= 500) return { kind: 'again', why: `the API answers ${status}` };
   if (status === 401)
-    return { kind: 'over', problem: new Problem('notSignedIn', 'the token is not good any more', 'gatepost login') };
+    return { kind: 'over', problem: new Problem('notSignedIn', 'the token is no longer valid', 'gatepost login') };
   return { kind: 'over', problem: new Problem('refused', `the API refuses the socket: ${status}`) };
 }
 

@@ -24,7 +24,7 @@ export type Api = {
 export function openApi(
   base: string,
   token: () => Promise<string>,
-  again = 'The token is not good any more: gatepost login',
+  again = 'The token is no longer valid: gatepost login',
 ): Api {
   const ask: Api['ask'] = async (method, path, body, headers = {}) => {
     const answered = await request(base + path, {

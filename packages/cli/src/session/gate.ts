@@ -121,7 +121,7 @@ export async function pollDevice(
       else if (code !== 'authorization_pending') throw error;
     }
   }
-  throw new Problem('notSignedIn', 'the code has expired before it was entered', '`gatepost login` gives a new one.');
+  throw new Problem('notSignedIn', 'the code expired before it was entered', '`gatepost login` gives a new one.');
 }
 
 export async function revoke(endpoint: string, form: Record<string, string>): Promise<void> {

@@ -56,7 +56,7 @@ export function parseJson(text: string, url: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new Problem('failed', `${url} answers something else than JSON`, 'Is it the webhook API of Gatepost?');
+    throw new Problem('failed', `${url} does not answer with JSON`, 'Is it the webhook API of Gatepost?');
   }
 }
 
