@@ -6,20 +6,14 @@ import { join } from 'node:path';
 import { Browser } from '@gatepost/testkit/browser';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import pg from 'pg';
 import { openActionsGate, password } from './actions.ts';
 import { api } from './seeds.ts';
+import { recordStatements } from './statements.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 
-/** How many statements the gate has sent, without what is written later for several requests at once. */
-let statements = 0;
-const { query } = pg.Client.prototype;
-pg.Client.prototype.query = function (this: pg.Client, ...given: unknown[]) {
-  if (!/^(?:audit insert|last logins)$/.test((given[0] as { name?: string }).name ?? '')) statements += 1;
-  return (query as (...all: unknown[]) => unknown).apply(this, given);
-} as never; // one of its many signatures
+const { texts: statements } = stack.use(recordStatements());
 
 const folder = stack.adopt(await mkdtemp(join(tmpdir(), 'actions-')), (path) => rm(path, { recursive: true }));
 await mkdir(join(folder, 'post-login'));
@@ -345,9 +339,9 @@ test('an action that does nothing adds at most one database statement to a refre
     for (const [name, ask] of Object.entries(ways)) {
       const counts: number[] = [];
       for (let round = 0; round < 3; round += 1) {
-        const before = statements;
+        const before = statements.length;
         expect((await ask()).status).toBe(200);
-        counts.push(statements - before);
+        counts.push(statements.length - before);
       }
       all[name] = Math.min(...counts);
     }

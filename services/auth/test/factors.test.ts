@@ -7,17 +7,12 @@ import pg from 'pg';
 import { claimsOf, codeOf, multiFactor, person, recoveryCodesIn, secretIn } from './authenticator.ts';
 import { openGate } from './gate.ts';
 import { alice, bob, connections, spaRequest as request, settings, spa } from './seeds.ts';
+import { recordStatements } from './statements.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 
-/** How many statements the gate has sent; what is written behind a login, for several at once, is no part of one. */
-let statements = 0;
-const { query } = pg.Client.prototype;
-pg.Client.prototype.query = function (this: pg.Client, ...given: unknown[]) {
-  if (!/^(?:audit insert|last logins)$/.test((given[0] as { name?: string }).name ?? '')) statements += 1;
-  return (query as (...all: unknown[]) => unknown).apply(this, given);
-} as never;
+const { texts: statements } = stack.use(recordStatements());
 
 const gate = stack.use(
   await openGate({
@@ -215,12 +210,12 @@ test('a remembered browser skips the second factor unless the request asks for s
 
 test('a login with an authenticator app takes at most three statements more than one with a password alone', async () => {
   const statementsOf = async (email: string, secret?: string) => {
-    const before = statements;
+    const before = statements.length;
     const browser = new Browser(gate);
     const page = await browser.logIn(await browser.authorize(request), email);
     const done = secret === undefined ? page : await browser.submit(page, { code: codeOf(secret) });
     expect(claimsOf(done).sub).toBeDefined();
-    return statements - before;
+    return statements.length - before;
   };
   const plain: number[] = [];
   const withCode: number[] = [];

@@ -3,26 +3,18 @@ import { Browser } from '@gatepost/testkit/browser';
 import { pkce } from '@gatepost/testkit/pkce';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import pg from 'pg';
 import { openGate } from './gate.ts';
 import { apiClient, fullSeed, api as open } from './seeds.ts';
+import { recordStatements } from './statements.ts';
 
 const api = 'https://enforcing.example/';
 const quiet = 'https://quiet.example/';
 const scopes = ['read:x', 'write:x', 'admin:x'];
 const redirect_uri = 'https://app.example/cb';
 
-/** Every statement that this process sends. */
-const statements: string[] = [];
-const { query } = pg.Client.prototype;
-pg.Client.prototype.query = function (this: pg.Client, ...asked: unknown[]) {
-  const [text] = asked as [string | { text: string }];
-  statements.push(typeof text === 'string' ? text : text.text);
-  return (query as (...given: unknown[]) => unknown).apply(this, asked);
-} as typeof query;
-
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
+const { texts: statements } = stack.use(recordStatements());
 const gate = stack.use(
   await openGate((issuer: string) => ({
     ...fullSeed,

@@ -2,23 +2,14 @@
 import { openLogLines } from '@gatepost/testkit/log-lines';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import pg from 'pg';
 import { openProtected, statuses } from './protected.ts';
 import { openRanges } from './ranges.ts';
 import { alice, spaRequest as request } from './seeds.ts';
-
-/** What the gate asks of PostgreSQL; what is written behind a login, for several at once, is no part of one. */
-const statements: string[] = [];
-const { query } = pg.Client.prototype;
-pg.Client.prototype.query = function (this: pg.Client, ...given: unknown[]) {
-  const asked = given[0] as string | { name?: string; text: string };
-  if (typeof asked === 'string' || !/^(?:audit insert|last logins)$/.test(asked.name ?? ''))
-    statements.push(typeof asked === 'string' ? asked : asked.text);
-  return (query as (...all: unknown[]) => unknown).apply(this, given);
-} as never;
+import { recordStatements } from './statements.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
+const { texts: statements } = stack.use(recordStatements());
 const log = openLogLines();
 const pwned = stack.use(await openRanges());
 const { gate, db, ask, protect, grant, signup, browserAt, passwordPage, logged } = stack.use(
