@@ -17,6 +17,8 @@ export type Delivery = {
   only?: 'sha1' | 'recorded';
   /** Sends the body in this many parts, 40 ms apart. */
   parts?: number;
+  /** Runs when half of the body has left; the rest follows when it ends. */
+  halfway?: () => Promise<unknown>;
   method?: 'POST' | 'GET' | 'HEAD';
 };
 
@@ -43,11 +45,18 @@ export function openSend(url: URL, hookSecret: string, timeoutMs: number): Send 
         resolve({ error: signal.aborted ? `no answer within ${timeoutMs / 1000} s` : (error.code ?? error.message) });
       request.on('error', fail);
       if (!hasBody) request.end();
-      else void write(request, body, delivery.parts ?? 1).catch(fail);
+      else void write(request, delivery).catch(fail);
     });
 }
 
-async function write(request: NodeJS.WritableStream, body: Buffer, parts: number): Promise<void> {
+async function write(request: NodeJS.WritableStream, { body, parts = 1, halfway }: Delivery): Promise<void> {
+  if (halfway) {
+    const half = body.length >> 1;
+    await new Promise((resolve) => request.write(body.subarray(0, half), resolve));
+    await halfway();
+    request.end(body.subarray(half));
+    return;
+  }
   const length = Math.ceil(body.length / parts);
   for (let start = 0; start < body.length; start += length) {
     if (start > 0) await wait(40);
