@@ -135,7 +135,7 @@ describe('a delivery', () => {
       until: { place: 2, rate: 10 },
     });
     expect(Date.parse(body.until.at) - Date.now()).toBeLessThan(201);
-    expect(body.until.reason).toBe('Place 2 of what waits for the limit of acme, which lets 10 a second go.');
+    expect(body.until.reason).toBe('Place 2 among those waiting for the limit of acme, which allows 10 per second.');
     expect((await explainDelivery(hook, retry)).body).toMatchObject({ state: 'throttled', until: { place: 3 } });
     await api.sql.query('UPDATE hooks SET active = false WHERE id = $1', [hook]);
     expect((await explain(hook, second.guid)).body.sentence).toContain('no attempt is made');

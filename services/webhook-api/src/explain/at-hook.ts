@@ -19,7 +19,7 @@ export const explainDelivery = enteringOperation({
   summary: 'Explain where a delivery stands, and why',
   answers: {
     200: { description: 'Its state, since when, until when, and what has happened to it', schema: explanationSchema },
-    422: { description: 'That is no id of a delivery' },
+    422: { description: 'That is not the id of a delivery' },
   },
   async run({ parts, wanted, token, params }) {
     const id = deliveryId(params);
@@ -36,14 +36,13 @@ export const explainDelivery = enteringOperation({
 
 export const explainAtHook = enteringOperation({
   id: 'explain-webhook-event',
-  summary: 'Explain what became of an event at a webhook',
+  summary: 'Explain what happened to an event at a webhook',
   query: z.object({
     guid: z.string().regex(guidForm, 'is not a guid').meta({ description: "The event's guid", format: 'uuid' }),
   }),
   answers: {
     200: {
-      description:
-        'The state of its delivery, and what has happened to it; also of an event that made none, or never came',
+      description: 'The state of its delivery and what has happened to it, even if the event made none or never came',
       schema: explanationSchema,
     },
   },

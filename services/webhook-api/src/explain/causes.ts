@@ -34,12 +34,12 @@ export function notReceived({
   keptSince,
 }: Pick<Known, 'letters' | 'keptSince'> & { account: { login: string } }): Cause {
   const kept = keptSince ? ` Events since ${keptSince} (UTC) are kept.` : '';
-  const unseen = letters ? '' : ' The dead letters could not be looked through just now.';
+  const unseen = letters ? '' : ' The dead letters cannot be searched right now.';
   return cause(
     'not_received',
     true,
-    `No event with this guid is stored for ${account.login}: it was never published, it names another place in its \`subject\`, it waits in RabbitMQ to be taken, or it is too old.${kept}${unseen}`,
-    "See that its producer's publish was confirmed, and look at the event's `subject` and `id`. An administrator of the installation finds refused messages by GET /admin/dead-letters.",
+    `No event with this guid is stored for ${account.login}: it was never published, it names another place in its \`subject\`, it still waits in RabbitMQ, or it is too old.${kept}${unseen}`,
+    "Check that its producer's publish was confirmed, and look at the event's `subject` and `id`. An administrator of the installation finds refused messages by GET /admin/dead-letters.",
   );
 }
 
@@ -84,7 +84,7 @@ export function causesOfEvent(event: EventRow): Cause[] | undefined {
           'unknown_account',
           true,
           `When the event came there was no organization for \`${place}\`.`,
-          'Let its producer publish it again, under a new id.',
+          'Have its producer publish it again under a new id.',
         ),
       ];
     case 'unknown_repository':
@@ -93,7 +93,7 @@ export function causesOfEvent(event: EventRow): Cause[] | undefined {
           'another_place',
           true,
           `It occurred in \`${place}\`, and when it came there was no repository of that name.`,
-          "Look at the event's `subject`, make the repository, and let the event be published under a new id.",
+          "Check the event's `subject`, create the repository, and have the event published again under a new id.",
         ),
       ];
     default:
@@ -109,8 +109,8 @@ function causesOfPlace(event: EventRow, hook: Live): Cause[] | undefined {
     cause(
       'another_place',
       true,
-      `It occurred ${where}; a repository's hook gets the events of its own repository only.`,
-      'Make a hook there, or one of the organization, which gets the events of all its repositories.',
+      `It occurred ${where}; a repository's hook gets only the events of its own repository.`,
+      'Create a hook there, or one of the organization, which gets the events of all its repositories.',
     ),
   ];
 }
@@ -121,7 +121,7 @@ function causesOfSettings(event: EventRow, hook: Live): Cause[] {
       cause(
         'hook_newer',
         true,
-        `The hook was made at ${hook.createdAt.toISOString()}, after the event had come.`,
+        `The hook was created at ${hook.createdAt.toISOString()}, after the event came.`,
         replay(hook, event),
       ),
     ];
@@ -153,8 +153,8 @@ function causesOfHook(hook: Live, event: EventRow): Cause[] {
       cause(
         'restricted_app',
         false,
-        "The organization restricts the OAuth app that made the hook, which disables it (today's settings).",
-        'An admin of the organization approves the app, or makes the hook without it.',
+        "The organization restricts the OAuth app that created the hook, which disables it (today's settings).",
+        'An admin of the organization can approve the app, or create the hook without it.',
       ),
     );
   if (!hook.events.includes('*') && !hook.events.includes(event.type))
@@ -171,11 +171,11 @@ function causesOfHook(hook: Live, event: EventRow): Cause[] {
 
 function changed(event: EventRow, hook: Live): Cause {
   const isChanged = hook.updatedAt > event.received_at;
-  const when = isChanged ? `, and it was changed at ${hook.updatedAt.toISOString()}, after the event had come` : '';
+  const when = isChanged ? `, and it was changed at ${hook.updatedAt.toISOString()}, after the event came` : '';
   return cause(
     'settings_changed',
     isChanged,
-    `Today's settings of the hook would let it through${when}. What they were then, and whether its OAuth app was restricted, is not kept.`,
+    `Today's settings of the hook would let it through${when}. Its settings at that time, and whether its OAuth app was restricted, are not kept.`,
     replay(hook, event),
   );
 }
@@ -185,7 +185,7 @@ function maybeDuplicate(event: EventRow): Cause {
   return cause(
     'duplicate',
     false,
-    `Should it have been published again: until ${until} a message with the same source, id and subject is a duplicate and makes no delivery. Nothing is stored of such messages.`,
+    `If it was published again: until ${until} a message with the same source, id and subject is a duplicate and makes no delivery. Duplicates are not stored.`,
     'Publish it under a new id, or replay.',
   );
 }
@@ -194,34 +194,34 @@ function maybeDuplicate(event: EventRow): Cause {
 export function refused(reason: DeadReason | null): Cause {
   const [what, next] = refusals[reason ?? 'not_handled'];
   return {
-    ...cause('dead_letter', true, `It was refused and lies among the dead letters: ${what}.`, next),
+    ...cause('dead_letter', true, `It was refused and is among the dead letters: ${what}.`, next),
     reason,
   };
 }
 
-const mend = 'Mend its producer, and publish the event again.';
+const mend = 'Fix its producer, and publish the event again.';
 const askAdmin =
-  'An administrator of the installation sees why (GET /admin/dead-letters), and publishes it again once the cause is mended.';
+  'An administrator of the installation can see why (GET /admin/dead-letters), and publish it again once the cause is fixed.';
 
 const refusals: Record<DeadReason, [what: string, next: string]> = {
   too_large: ['it is larger than 25 MB', 'Publish a smaller payload.'],
   not_json: ['its body is not JSON', mend],
   not_utf8: ['its body is not UTF-8', mend],
   not_an_object: ['its body is not a JSON object', mend],
-  not_a_cloudevent: ['it is no CloudEvent', mend],
+  not_a_cloudevent: ['it is not a CloudEvent', mend],
   missing_attribute: ['an attribute is missing', mend],
-  bad_attribute: ['an attribute is not as it must be', mend],
-  not_storable: ['PostgreSQL does not take it', askAdmin],
-  not_a_job: ['it is no delivery', askAdmin],
+  bad_attribute: ['an attribute is invalid', mend],
+  not_storable: ['PostgreSQL refuses it', askAdmin],
+  not_a_job: ['it is not a delivery', askAdmin],
   job_not_authentic: ['none of our services made it', askAdmin],
   not_handled: ['it could not be handled', askAdmin],
   producer_unknown: [
     'its producer is not among those that may publish',
-    'An administrator of the installation enters the producer in PRODUCERS_FILE.',
+    'An administrator of the installation can add the producer to PRODUCERS_FILE.',
   ],
   producer_not_allowed: [
     'its producer may not publish for this organization',
-    'An administrator of the installation allows it in PRODUCERS_FILE.',
+    'An administrator of the installation can allow it in PRODUCERS_FILE.',
   ],
 };
 

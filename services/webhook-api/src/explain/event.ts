@@ -25,7 +25,7 @@ type Summary = Pick<ExplainedEvent, 'state' | 'sentence' | 'next' | 'causes'>;
 
 export const explainEvent = tokenOperation({
   id: 'explain-event',
-  summary: 'Explain what became of an event at the webhooks of its place',
+  summary: 'Explain what happened to an event at the webhooks of its place',
   answers: {
     200: { description: 'Each delivery that it made, and why it made no others', schema: eventExplanationSchema },
   },
@@ -74,7 +74,7 @@ async function explainUnstored(
 const summarizeQueued = (queue: string): Summary => ({
   state: 'queued',
   sentence: `It waits in \`${queue}\` to be taken by a dispatcher.`,
-  next: 'Nothing need be done, unless no dispatcher is at work (GET /admin/status).',
+  next: 'Nothing needs to be done, unless no dispatcher is running (GET /admin/status).',
   causes: [],
 });
 
@@ -107,8 +107,8 @@ function summarizeEvent(event: EventRow, deliveries: Explanation[]): Summary {
   const none = cause(
     'no_hook',
     false,
-    `There is no hook in \`${placeOf(event)}\`, nor one of its organization (as they are today).`,
-    'Make one, and let the event be published under a new id.',
+    `There is no hook in \`${placeOf(event)}\`, nor one of its organization (judging by today's hooks).`,
+    'Create one, and have the event published again under a new id.',
   );
   return neverMade(causesOfEvent(event) ?? (deliveries.length > 0 ? deliveries[0]!.causes : [none]));
 }

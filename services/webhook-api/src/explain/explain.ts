@@ -51,7 +51,7 @@ function withInactiveNote({ hook }: Known, summary: Summary): Summary {
   if (hook.isGone || (hook.active && !hook.restricted)) return summary;
   return {
     ...summary,
-    sentence: `${summary.sentence} The hook is not active: unless it is by then, no attempt is made.`,
+    sentence: `${summary.sentence} The hook is not active: no attempt is made unless it is active by then.`,
   };
 }
 
@@ -72,21 +72,21 @@ function summarizeDone(known: Known, attempt: AttemptRow): Summary {
   const done = { delivery_id: Number(attempt.id), since: endedAt(attempt).toISOString(), until: null };
   const which = attempt.redelivery ? 'a redelivery' : `attempt ${attempt.attempt}`;
   if (isDelivered(attempt)) {
-    const sentence = `The receiver took it: ${which} was answered ${attempt.status_code} after ${attempt.duration_ms} ms.`;
+    const sentence = `The receiver accepted it: ${which} was answered ${attempt.status_code} after ${attempt.duration_ms} ms.`;
     return { ...done, state: 'delivered', sentence, next: null };
   }
   const log = pathOf(known, attempt.id);
   return {
     ...done,
     state: 'failed',
-    sentence: `The last attempt (${which}) failed: ${resultOf(attempt)}. No other follows by itself${whyNoneFollows(known, attempt)}.`,
+    sentence: `The last attempt (${which}) failed: ${resultOf(attempt)}. There is no automatic further attempt${whyNoneFollows(known, attempt)}.`,
     next: `${adviceOn(attempt, known.deliveryTimeoutMs)} What was sent and answered: GET ${log}. Then ${again(known, attempt)}.`,
   };
 }
 
 function whyNoneFollows({ hook }: Known, { status_code, event }: AttemptRow): string {
   if (status_code === 410) return ': the receiver said that it is gone (410)';
-  if (event === 'ping') return ': pings are not tried again';
+  if (event === 'ping') return ': pings are not retried';
   if (!hook.isGone && !hook.retries) return ': retries of this hook are off';
   return '';
 }
@@ -94,15 +94,15 @@ function whyNoneFollows({ hook }: Known, { status_code, event }: AttemptRow): st
 function adviceOn({ status }: AttemptRow, timeoutMs: number): string {
   switch (status) {
     case deliveryStatus.host:
-      return "See that the name in the hook's URL resolves, and to an address that deliveries may go to.";
+      return "Check that the name in the hook's URL resolves to an address that deliveries may go to.";
     case deliveryStatus.network:
-      return 'See that the receiver listens at that address and port, and takes connections from outside.';
+      return 'Check that the receiver listens at that address and port, and accepts connections from outside.';
     case deliveryStatus.timeout:
-      return `Let the receiver answer 2xx within ${timeoutMs / 1000} s, and work after that.`;
+      return `Let the receiver answer 2xx within ${timeoutMs / 1000} s, and do its work afterwards.`;
     case deliveryStatus.certificate:
-      return 'Let the receiver send its whole chain, of a certificate that a public authority signed for that name.';
+      return 'Let the receiver send its whole certificate chain, for a certificate that a public authority signed for that name.';
     default:
-      return 'See why the receiver does not answer 2xx.';
+      return 'Find out why the receiver does not answer 2xx.';
   }
 }
 
@@ -144,8 +144,8 @@ function summarizeWaiting(known: Known, row: WaitingRow): Summary {
         'throttled',
         job.throttledAt ?? row.parked_at,
         untilItsTurn(known),
-        `It waits for its turn: deliveries of ${known.account.login} go as fast as its limit lets them.`,
-        `Nothing need be done. With a larger limit (PUT /accounts/${known.account.login}/throttle, by an administrator of the installation) it goes sooner.`,
+        `It waits for its turn: deliveries of ${known.account.login} go out as fast as its limit allows.`,
+        `Nothing needs to be done. With a larger limit (PUT /accounts/${known.account.login}/throttle, by an administrator of the installation) it goes out sooner.`,
       );
     case 'retry':
       return summaryOf(
@@ -154,16 +154,16 @@ function summarizeWaiting(known: Known, row: WaitingRow): Summary {
         timed(due, 'The next attempt is due then.'),
         before
           ? `Attempt ${before.attempt} failed: ${resultOf(before)}. Attempt ${job.attempt ?? before.attempt + 1} waits for its time.`
-          : 'It is to be sent again, since nothing was heard of it for a while.',
-        before ? `${adviceOn(before, known.deliveryTimeoutMs)} If it is not to wait: ${again(known, before)}.` : null,
+          : 'It will be sent again, because nothing was heard of it for a while.',
+        before ? `${adviceOn(before, known.deliveryTimeoutMs)} To avoid the wait, ${again(known, before)}.` : null,
       );
     case 'busy':
       return summaryOf(
         'receiver_busy',
         row.parked_at,
-        timed(due, 'It is tried again then, and waits on while the receiver has no room.'),
-        'As many attempts to this receiver are in flight as it is given at once.',
-        'Let the receiver answer 2xx at once, and work after that.',
+        timed(due, 'It is tried again then, and keeps waiting while the receiver has no room.'),
+        'The maximum number of attempts to this receiver is in flight.',
+        'Let the receiver answer 2xx at once, and do its work afterwards.',
       );
     case 'paused':
       return summarizePaused(known, row, summaryOf);
@@ -182,14 +182,14 @@ function summarizePaused(
 ): Summary {
   const paused = hook.isGone ? undefined : hook.paused;
   const since = paused && paused.at > row.parked_at ? paused.at : row.parked_at;
-  const who = paused?.what === 'organization' ? `those of all of ${account.login}` : 'those of this hook';
+  const who = paused?.what === 'organization' ? `all deliveries of ${account.login}` : 'the deliveries of this hook';
   const path = paused?.what === 'organization' ? `organizations/${account.login}` : `hooks/${hook.id}`;
   return summaryOf(
     'paused',
     since,
-    untilThat(`It rests until an administrator resumes ${who}.`),
+    untilThat(`It waits until an administrator resumes ${who}.`),
     paused
-      ? `Deliveries are paused since ${paused.at.toISOString()}, ${who}.`
+      ? `Since ${paused.at.toISOString()}, ${who} have been paused.`
       : 'Deliveries were paused; it goes on in a moment.',
     `An administrator of the installation resumes them: DELETE /admin/${path}/pause.`,
   );
@@ -206,18 +206,18 @@ function summarizeHandedOver(known: Known): Summary {
 
 function summarizeInFlight({ now, deliveryTimeoutMs }: Known, since: Date): Omit<Summary, 'delivery_id'> {
   const at = new Date(since.getTime() + deliveryTimeoutMs);
-  const reason = `An attempt takes ${deliveryTimeoutMs / 1000} s at most (DELIVERY_TIMEOUT_MS).`;
+  const reason = `An attempt takes at most ${deliveryTimeoutMs / 1000} s (DELIVERY_TIMEOUT_MS).`;
   const isOverdue = at < now;
   return {
     state: 'in_flight',
     since: since.toISOString(),
     until: isOverdue
       ? untilThat(
-          'It was handed over longer ago than an attempt may take: it is still in the delivery queue, or RabbitMQ lost it. What was lost is sent again after RESCUE_AFTER_SECONDS.',
+          'It was handed over longer ago than an attempt may take: it is still in the delivery queue, or RabbitMQ lost it. Lost deliveries are sent again after RESCUE_AFTER_SECONDS.',
         )
-      : { ...untilThat(`${reason} Before it begins it may wait in the delivery queue.`), at: at.toISOString() },
-    sentence: 'It is in the delivery queue, or being sent just now; these two cannot be told apart.',
-    next: 'Nothing need be done. Ask again in some seconds.',
+      : { ...untilThat(`${reason} Before that, it may wait in the delivery queue.`), at: at.toISOString() },
+    sentence: 'It is in the delivery queue, or being sent right now; the stored data does not distinguish the two.',
+    next: 'Nothing needs to be done. Ask again in a few seconds.',
   };
 }
 
@@ -235,7 +235,7 @@ function untilItsTurn({ now, account, queue }: Known): Summary['until'] {
   const about = isCounted ? 'Place' : 'About place';
   return {
     at: Number.isNaN(at.getTime()) ? null : at.toISOString(),
-    reason: `${about} ${place.toLocaleString('en')} of what waits for the limit of ${account.login}, which lets ${rate.toLocaleString('en')} a second go.`,
+    reason: `${about} ${place.toLocaleString('en')} among those waiting for the limit of ${account.login}, which allows ${rate.toLocaleString('en')} per second.`,
     place,
     rate,
   };

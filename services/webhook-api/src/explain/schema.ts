@@ -11,17 +11,18 @@ const wordsOf = <W extends string>(words: Record<W, string>) =>
 const causeSchema = z.object({
   cause: wordsOf<CauseName>(causes),
   certain: z.boolean().meta({
-    description: "`false`: it follows from today's settings, or is one of several possibilities; no more is kept",
+    description:
+      "`false`: it is derived from today's settings, or is one of several possibilities; nothing more exact is kept",
   }),
   sentence: z.string(),
   next: z.string().nullable().meta({ description: 'What to do next' }),
-  reason: z.enum(deadReasons).nullable().meta({ description: 'Of a dead letter' }),
+  reason: z.enum(deadReasons).nullable().meta({ description: 'Why it is a dead letter' }),
 });
 
 const stepSchema = z.object({
   step: wordsOf<Step>(steps),
   at: time,
-  exact: z.boolean().meta({ description: '`false`: it follows from other times; its own is not kept' }),
+  exact: z.boolean().meta({ description: '`false`: derived from other times; its own is not kept' }),
   delivery_id: z.int().nullable(),
   attempt: z.int().nullable(),
   sentence: z.string(),
@@ -34,11 +35,8 @@ const summaryFields = {
   causes: z.array(causeSchema).meta({ description: 'Why no delivery was made, the most likely cause first' }),
 };
 
-const event = z.string().nullable().meta({ description: 'Its type; null: nothing is stored of it' });
-const place = z
-  .string()
-  .nullable()
-  .meta({ description: 'Where it occurred: `owner/repo`, or `owner`; null: that is not known' });
+const event = z.string().nullable().meta({ description: 'Its type; null: nothing is stored about it' });
+const place = z.string().nullable().meta({ description: 'Where it occurred: `owner/repo`, or `owner`; null: unknown' });
 
 export const explanationSchema = z
   .object({
@@ -49,22 +47,22 @@ export const explanationSchema = z
     hook_id: z.int(),
     delivery_id: z.int().nullable().meta({ description: 'The delivery that the state is about' }),
     ...summaryFields,
-    since: time.nullable().meta({ description: 'Since when it is in that state; null: that is not known' }),
+    since: time.nullable().meta({ description: 'Since when it has been in that state; null: unknown' }),
     until: z
       .object({
-        at: time.nullable().meta({ description: 'An estimate; null: nobody can say' }),
+        at: time.nullable().meta({ description: 'An estimate; null: it cannot be estimated' }),
         reason: z.string().meta({ description: 'Where the estimate comes from' }),
         place: z
           .int()
           .nullable()
           .meta({ description: "Its place among those that wait for the account's limit, from 1" }),
-        rate: z.number().nullable().meta({ description: 'How many of those go a second' }),
+        rate: z.number().nullable().meta({ description: 'How many of those go out per second' }),
       })
       .nullable()
-      .meta({ description: 'When that ends; null: it is over' }),
+      .meta({ description: 'When that state ends; null: nothing more is pending' }),
     duplicates_until: time.nullable().meta({
       description:
-        'Until then a message with the same source, id and subject is a duplicate and makes no delivery; nothing is stored of such messages',
+        'Until then a message with the same source, id and subject is a duplicate and makes no delivery; duplicates are not stored',
     }),
     steps: z.array(stepSchema).meta({ description: 'What happened to it, in order' }),
   })
@@ -86,11 +84,11 @@ export const eventExplanationSchema = z
         ...summaryFields,
         steps: z.array(stepSchema),
         deliveries: z.array(explanationSchema).meta({
-          description: 'For the hooks of its place, up to 100: first those that it went to, then the others',
+          description: 'For up to 100 hooks of its place: first those that it went to, then the others',
         }),
       }),
     ),
-    dead_letters: z.array(deadLetterSchema).meta({ description: 'Those of an event that is not stored' }),
+    dead_letters: z.array(deadLetterSchema).meta({ description: 'If the event is not stored: its dead letters' }),
   })
   .meta({ id: 'EventExplanation' });
 

@@ -21,7 +21,7 @@ export function stepsOf(known: Known, state: State): ExplainedStep[] {
 /** `matched`: the result of looking for its hooks. */
 export function stepsOfEvent(event: EventRow, matched: string): ExplainedStep[] {
   return [
-    step('occurred', event.occurred_at, "It occurred, by its producer's clock."),
+    step('occurred', event.occurred_at, "The event occurred, by its producer's clock."),
     step('taken', event.received_at, 'It was taken from its queue and stored.'),
     step('matched', event.received_at, matched),
   ];

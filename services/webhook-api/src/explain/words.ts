@@ -1,15 +1,15 @@
 /** The vocabulary of explanations, with meanings: for the API description, and docs/reference/explain.md. */
 
 export const states = {
-  queued: 'its event waits in RabbitMQ to be taken',
+  queued: 'the event waits in RabbitMQ to be taken',
   throttled: "waits for its turn within its account's limit",
-  retry: 'waits for the time of its next attempt',
-  receiver_busy: 'waits since its receiver has enough attempts in flight',
-  paused: 'rests until its organization or hook is resumed',
-  in_flight: 'is in the delivery queue, or being sent: nothing is stored by which these could be told apart',
-  delivered: 'the receiver took it',
-  failed: 'the last attempt failed, and no other follows by itself',
-  never_made: 'there is no delivery, and none will follow by itself',
+  retry: 'waits for its next attempt',
+  receiver_busy: 'waits because the maximum number of attempts to its receiver is in flight',
+  paused: 'waits until an administrator resumes its organization or hook',
+  in_flight: 'is in the delivery queue, or being sent; the stored data does not distinguish the two',
+  delivered: 'the receiver accepted it',
+  failed: 'the last attempt failed, and there is no automatic further attempt',
+  never_made: 'there is no delivery, and none follows automatically',
 } as const;
 
 export type State = keyof typeof states;
@@ -17,12 +17,12 @@ export type State = keyof typeof states;
 export const steps = {
   occurred: "the event occurred, by its producer's clock",
   taken: 'it was taken from its queue and stored',
-  matched: 'its hooks were looked for',
+  matched: 'its hooks were looked up',
   throttled: "the account's limit made the delivery wait",
-  handed_over: 'the delivery was handed over, to RabbitMQ or to where deliveries wait',
+  handed_over: 'the delivery was handed over, to RabbitMQ or to the waiting deliveries',
   attempt: 'an attempt began',
-  recorded: 'its outcome was written down',
-  waits: 'the delivery began to wait where it is now',
+  recorded: 'its outcome was recorded',
+  waits: 'the delivery began its current wait',
 } as const;
 
 export type Step = keyof typeof steps;
@@ -33,12 +33,12 @@ export const causes = {
   not_active: 'the hook is not active',
   restricted_app: 'the organization restricts the OAuth app that made the hook',
   too_many_tags: 'more than three tags were pushed at once',
-  duplicate: 'a message with the same source, id and subject had come within 24 hours before',
-  dead_letter: 'it was refused, and lies among the dead letters',
-  hook_newer: 'the hook was made after the event came',
+  duplicate: 'a message with the same source, id and subject came in the 24 hours before',
+  dead_letter: 'it was refused and is among the dead letters',
+  hook_newer: 'the hook was created after the event came',
   hook_deleted: 'the hook was deleted before the delivery was made',
-  settings_changed: 'the settings that decided are kept no longer',
-  no_hook: 'there is no hook in its place',
+  settings_changed: 'the settings at that time are not kept',
+  no_hook: 'its place has no hook',
   unknown_account: 'there was no organization of that name when the event came',
   not_received: 'no such event is stored',
 } as const;
