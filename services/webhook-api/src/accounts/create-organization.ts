@@ -8,7 +8,9 @@ import { identifierSchema, loginSchema } from './name.ts';
 
 const body = z.object({
   login: loginSchema,
-  admin: identifierSchema.optional().meta({ description: 'The `sub` of an admin beside the machine that creates it' }),
+  admin: identifierSchema
+    .optional()
+    .meta({ description: 'The `sub` of another admin, besides the machine that creates it' }),
 });
 
 export const createOrganization = tokenOperation({

@@ -11,7 +11,7 @@ const hooksMax = 100;
 const statusSchema = z
   .object({
     limit: throttleSchema,
-    paused_at: time.meta({ description: 'Since when all its deliveries rest; null: they do not' }),
+    paused_at: time.meta({ description: 'Since when all its deliveries have been paused; null: they are not' }),
     paused_hooks: z.array(z.object({ id: z.int(), since: z.iso.datetime() })),
     waiting: z.array(countedWaitingSchema),
   })
@@ -19,7 +19,7 @@ const statusSchema = z
 
 export const getDeliveryStatus = placeOperation({
   id: 'get-delivery-status',
-  summary: "What of an organization's deliveries waits, why, and since when",
+  summary: "Get which of an organization's deliveries wait, why, and since when",
   answers: { 200: { description: 'The state of its deliveries', schema: statusSchema } },
   async run({ parts: { pool, throttleDefaults }, place, token }) {
     const { id } = place.account;

@@ -6,12 +6,12 @@ import { organizationSchema, presentOrganization } from '../objects/organization
 import { presentRepository, repositorySchema } from '../objects/repository.ts';
 import { repositoryOf } from './repository-of.ts';
 
-const none = { 404: { description: 'There is none, or the caller is no member' } };
+const none = { 404: { description: 'There is none, or the caller is not a member' } };
 const asMember = { role: 'member', publicOnly: false } as const;
 
 export const getRepositoryById = tokenOperation({
   id: 'get-by-id',
-  summary: 'Get a repository by its number',
+  summary: 'Get a repository by its id',
   docs: 'https://docs.github.com/rest/repos/repos#get-a-repository',
   answers: { 200: { description: 'The repository', schema: repositorySchema }, ...none },
   async run({ parts: { reads }, token, params, base }) {
@@ -28,7 +28,7 @@ export const getRepositoryById = tokenOperation({
 
 export const getOrganizationById = tokenOperation({
   id: 'get-by-id',
-  summary: 'Get an organization by its number',
+  summary: 'Get an organization by its id',
   docs: 'https://docs.github.com/rest/orgs/orgs#get-an-organization',
   answers: { 200: { description: 'The organization', schema: organizationSchema }, ...none },
   async run({ parts: { reads }, token, params, base }) {

@@ -48,8 +48,8 @@ export const approve = placeOperation({
 
 export const revokeApproval = placeOperation({
   id: 'revoke-oauth-app-approval',
-  summary: 'Take an approval back',
-  answers: { 204: { description: 'Taken back' } },
+  summary: 'Withdraw an approval',
+  answers: { 204: { description: 'Withdrawn' } },
   async run({ parts: { pool }, place, params }) {
     const { rowCount } = await pool.query('DELETE FROM oauth_app_approvals WHERE account_id = $1 AND client_id = $2', [
       place.account.id,

@@ -10,7 +10,7 @@ const policySchema = z.object({ enabled: z.boolean() }).meta({ id: 'OauthAppPoli
 
 export const getPolicy = placeOperation({
   id: 'get-oauth-app-policy',
-  summary: 'Whether OAuth applications are restricted',
+  summary: 'Get whether OAuth applications are restricted',
   answers: { 200: { description: 'The policy', schema: policySchema } },
   async run({ parts: { pool }, place }) {
     const { rows } = await pool.query<{ enabled: boolean }>(
@@ -24,7 +24,7 @@ export const getPolicy = placeOperation({
 
 export const setPolicy = placeOperation({
   id: 'set-oauth-app-policy',
-  summary: 'Restrict OAuth applications, or do not',
+  summary: 'Restrict OAuth applications, or lift the restriction',
   body: policySchema,
   answers: { 200: { description: 'The policy', schema: policySchema } },
   async run({ parts: { pool }, place, body: { enabled } }) {

@@ -14,9 +14,7 @@ const text = (max: number) =>
     .regex(/^\P{Cc}*$/u, 'must not contain control characters')
     .nullable();
 
-const topic = z
-  .string()
-  .regex(/^[a-z0-9][a-z0-9-]{0,49}$/, 'must be letters in lower case, digits and `-`, at most 50');
+const topic = z.string().regex(/^[a-z0-9][a-z0-9-]{0,49}$/, 'must be lower-case letters, digits and `-`, at most 50');
 export const topicsSchema = z.array(topic).max(20, 'must not be more than 20');
 
 export const settingsSchema = z
@@ -52,7 +50,7 @@ export type RepositorySettings = z.infer<typeof settingsSchema>;
 /** The same, as clients send it. */
 export const settingsInput = settingsSchema.omit({ topics: true }).extend({
   visibility: visibilities.optional(),
-  private: z.boolean().optional().meta({ description: 'What `visibility` says, if that is not given' }),
+  private: z.boolean().optional().meta({ description: 'Used if `visibility` is not given' }),
 });
 
 /** The part of `input` that is stored; null: it does not say who may see the repository. */

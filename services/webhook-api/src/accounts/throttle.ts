@@ -10,7 +10,7 @@ const positive = z.number().positive('is not a positive number').max(1e9, 'is to
 export const throttleSchema = z
   .object({
     rate: positive.meta({ description: 'Deliveries per second' }),
-    burst: positive.meta({ description: 'Deliveries at once after a rest' }),
+    burst: positive.meta({ description: 'Deliveries at once after a quiet time' }),
   })
   .meta({ id: 'Throttle' });
 
@@ -40,8 +40,8 @@ export const setThrottle = tokenOperation({
 
 export const removeThrottle = tokenOperation({
   id: 'remove-throttle',
-  summary: 'Put an account under the default limit',
-  answers: { 204: { description: 'The default holds' } },
+  summary: 'Return an account to the default limit',
+  answers: { 204: { description: 'The default applies' } },
   async run({ parts: { pool }, params }) {
     await store(pool, params.login, { rate: null, burst: null });
     return { status: 204 };

@@ -13,7 +13,7 @@ export const countedWaitingSchema = z.object({
   reason: reasonSchema,
   deliveries: z.int().meta({ description: `Up to ${countedMax.toLocaleString('en')} are counted` }),
   more: z.boolean().meta({ description: 'There are more' }),
-  since: time.meta({ description: 'Of the oldest' }),
+  since: time.meta({ description: 'When the oldest began to wait' }),
   next_at: time.meta({ description: 'When the next is due; null: when its turn comes' }),
 });
 

@@ -16,7 +16,7 @@ const text = z.string().optional();
 const query = pageQuery.extend({
   cursor: z
     .string()
-    .regex(/^v1_\d{1,4}_[0-9a-f]{24}$/, 'is no cursor of ours')
+    .regex(/^v1_\d{1,4}_[0-9a-f]{24}$/, 'is not one of our cursors')
     .optional()
     .meta({ description: 'Where a page begins: from the `Link` header' }),
   page: z.string().optional().meta({ type: 'integer', minimum: 1, description: 'Page number, instead of a cursor' }),
@@ -31,7 +31,7 @@ export const listDeadLetters = tokenOperation({
   query,
   answers: {
     200: {
-      description: `A page of them, in the order of the queue, whose first ${lookedMax} are looked at`,
+      description: `A page of them, in the order of the queue; only its first ${lookedMax} are looked at`,
       schema: z.array(deadLetterSchema),
     },
   },
@@ -85,7 +85,7 @@ export const publishDeadLetter = tokenOperation({
   answers: {
     202: {
       description:
-        'It is published as it came, and gone from here. One that was refused for its producer goes out under the API’s own user: publishing it is your word for it',
+        'It was published as it came, and removed from here. If it was refused because of its producer, it is published under the API’s own user: by publishing it, you vouch for it',
     },
     422: { description: 'It is neither an event nor a delivery that one of our services made' },
   },
@@ -101,7 +101,7 @@ export const publishDeadLetter = tokenOperation({
 export const dropDeadLetter = tokenOperation({
   id: 'drop-dead-letter',
   summary: 'Drop a dead letter',
-  answers: { 204: { description: 'It is gone' } },
+  answers: { 204: { description: 'It is dropped' } },
   async run({ parts, params }) {
     if ((await drop(parts, { ids: [params.letter_id ?? ''] })) === 0) throw notFound();
     return { status: 204 };
@@ -115,7 +115,10 @@ const wantedSchema = z
   .object({
     ids: z.array(z.string()).max(lookedMax).optional(),
     reason: z.string().optional(),
-    all: z.boolean().optional().meta({ description: '`true`: without it, ids or a reason must be given' }),
+    all: z
+      .boolean()
+      .optional()
+      .meta({ description: '`true` means all of them; otherwise ids or a reason must be given' }),
   })
   .meta({ id: 'DeadLetterSelection' });
 
@@ -126,7 +129,7 @@ export const publishDeadLetters = tokenOperation({
   answers: {
     200: {
       description:
-        'How many were published, and how many of those meant are left: neither events nor deliveries of ours, or, with `all` alone, refused for their producer. Naming such letters by id or reason is your word for them: they go out under the API’s own user',
+        'How many were published, and how many of those selected are left because they are neither events nor deliveries of ours or, with `all` alone, because they were refused because of their producer. By selecting such letters by id or reason, you vouch for them: they are published under the API’s own user',
       schema: z.object({ published: z.int(), left: z.int() }),
     },
   },
@@ -140,11 +143,11 @@ export const dropDeadLetters = tokenOperation({
   id: 'drop-dead-letters',
   summary: 'Drop several dead letters',
   query: z.object({
-    ids: z.string().optional().meta({ description: 'These, with commas between' }),
+    ids: z.string().optional().meta({ description: 'These, separated by commas' }),
     reason: z.string().optional().meta({ description: 'Those with this reason' }),
     all: z.enum(['true']).optional().meta({ description: 'All of them' }),
   }),
-  answers: { 200: { description: 'How many are gone', schema: z.object({ dropped: z.int() }) } },
+  answers: { 200: { description: 'How many were dropped', schema: z.object({ dropped: z.int() }) } },
   async run({ parts, query }) {
     const wanted = { reason: query.reason, ids: query.ids?.split(',') };
     checkWanted({ ...wanted, all: query.all === 'true' });

@@ -16,7 +16,7 @@ const foundSchema = z
     guid: z.string(),
     queued: z.array(queuedSchema).meta({
       description:
-        'Messages that wait to be routed, of an event that is not stored yet; the first 2,000 of each shard are looked at, and what a dispatcher has in hand is not seen',
+        'Messages that wait to be routed, of an event that is not stored yet. Only the first 2,000 of each shard are looked at; messages that a dispatcher has already taken are not seen',
     }),
     events: z.array(
       z.object({
@@ -28,7 +28,7 @@ const foundSchema = z
         action: z.string().nullable(),
         occurred_at: time,
         received_at: time,
-        routed_at: time.nullable().meta({ description: 'null: its deliveries are not all handed over yet' }),
+        routed_at: time.nullable().meta({ description: 'null: not all its deliveries have been handed over yet' }),
         unmatched: z.string().nullable().meta({ description: 'Why it went to no hook' }),
         hooks: z.array(z.int()),
       }),
@@ -57,7 +57,7 @@ export const guidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 export const findEvent = tokenOperation({
   id: 'find-event',
   summary: 'Find an event by its guid, wherever it is',
-  answers: { 200: { description: 'What there is of it', schema: foundSchema } },
+  answers: { 200: { description: 'Everything found about it', schema: foundSchema } },
   async run({ parts, params }) {
     const guid = (params.guid ?? '').toLowerCase();
     if (!guidForm.test(guid)) throw notFound();

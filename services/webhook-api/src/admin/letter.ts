@@ -22,7 +22,7 @@ export const deadLetterSchema = z
 export const wholeLetterSchema = deadLetterSchema
   .extend({
     headers: z.record(z.string(), z.unknown()),
-    payload: z.string().meta({ description: 'The body; in base64 if it is no text' }),
+    payload: z.string().meta({ description: 'The body; in base64 if it is not text' }),
     payload_encoding: z.enum(['utf-8', 'base64']),
   })
   .meta({ id: 'DeadLetterDetail' });

@@ -22,7 +22,7 @@ const listedSchema = z
     members: count,
     health: z
       .object({ delivered: count, failed: count, success_rate: z.number().nullable() })
-      .meta({ description: 'Attempts of the last 24 hours' }),
+      .meta({ description: 'Attempts in the last 24 hours' }),
   })
   .meta({ id: 'AdminOrganization' });
 
@@ -76,7 +76,7 @@ const deletionSchema = z
     hooks: count,
     members: count,
     oauth_app_approvals: count,
-    waiting: count.meta({ description: 'Deliveries that wait and are not made any more' }),
+    waiting: count.meta({ description: 'Waiting deliveries, which will not be made' }),
     deliveries: count.meta({ description: 'Rows of the delivery log, counted up to 100,000' }),
   })
   .meta({ id: 'OrganizationDeletion' });
@@ -87,17 +87,17 @@ const patienceMs = 2_000;
 
 export const deleteOrganization = tokenOperation({
   id: 'delete-org',
-  summary: 'Delete an organization with all that belongs to it',
+  summary: 'Delete an organization and all that belongs to it',
   query: z.object({
     dry_run: z
       .enum(['true', 'false'])
       .optional()
-      .meta({ description: '`true`: deletes nothing and answers what it would' }),
+      .meta({ description: '`true`: deletes nothing and answers what would be deleted' }),
   }),
   answers: {
     200: {
       description:
-        'What it holds, and what is deleted: at once all but its events and the log of its deliveries, and these within the hour',
+        'What it contains and what is deleted: its events and delivery log within the hour, everything else at once',
       schema: deletionSchema,
     },
   },

@@ -20,7 +20,7 @@ const patienceMs = 2_500;
 const pauseSchema = z
   .object({
     paused_at: z.iso.datetime().nullable().meta({ description: 'null: it is not paused' }),
-    deliveries: z.int().meta({ description: 'How many were waiting that rest from now on, or go on from now on' }),
+    deliveries: z.int().meta({ description: 'How many waiting deliveries this paused, or resumed' }),
   })
   .meta({ id: 'Pause' });
 

@@ -8,19 +8,19 @@ const most = 500;
 
 export const resealSecrets = tokenOperation({
   id: 'reseal-secrets',
-  summary: 'Seal secrets under the present key',
+  summary: 'Seal secrets under the current key',
   body: z.object({
-    after: z.int().min(0).default(0).meta({ description: 'Where to go on: `next` of the answer before' }),
+    after: z.int().min(0).default(0).meta({ description: 'Where to continue: `next` of the previous answer' }),
   }),
   answers: {
     200: {
-      description: `What was done of up to ${most} hooks`,
+      description: `What was done for up to ${most} hooks`,
       schema: z
         .object({
           resealed: z.int(),
           unreadable: z
             .array(z.int())
-            .meta({ description: 'Ids of hooks that neither key opens; they get no deliveries' }),
+            .meta({ description: 'Ids of hooks whose secrets neither key can open; they get no deliveries' }),
           next: z.int().nullable().meta({ description: 'null: all hooks are done' }),
         })
         .meta({ id: 'Resealed' }),

@@ -21,7 +21,7 @@ export const reasons = ['limit', 'retry', 'busy', 'paused', 'handed_over'] as co
 
 export const reasonSchema = z.enum(reasons).meta({
   description:
-    "`limit`: for its account's limit; `retry`: for the next attempt; `busy`: its receiver has enough attempts in flight; `paused`: its organization or hook is paused; `handed_over`: RabbitMQ or a dispatcher has it",
+    "`limit`: it waits for its account's limit; `retry`: it waits for its next attempt; `busy`: the maximum number of attempts to its receiver is in flight; `paused`: its organization or hook is paused; `handed_over`: RabbitMQ or a dispatcher has it",
 });
 
 /** SQL, for a row `p`. */
@@ -44,7 +44,7 @@ const statusSchema = z
       .array(
         z.object({ login: z.string().nullable(), reason: reasonSchema, deliveries: z.int(), since: time.nullable() }),
       )
-      .meta({ description: 'Those of which most waits, up to 20' }),
+      .meta({ description: 'Those with the most waiting deliveries, up to 20' }),
     paused: z.object({
       organizations: z.array(z.object({ login: z.string(), since: time })),
       hooks: z.array(z.object({ id: z.int(), organization: z.string(), since: time })),
@@ -57,7 +57,7 @@ const pausedMax = 100;
 
 export const getStatus = tokenOperation({
   id: 'get-status',
-  summary: 'What waits, where, why, and since when',
+  summary: 'Get what is waiting, where, why, and since when',
   answers: { 200: { description: 'The state of the deliveries', schema: statusSchema } },
   async run({ parts }) {
     const { pool } = parts;
@@ -146,7 +146,7 @@ async function listPaused(pool: Pool) {
 
 export const waitingSchema = z
   .object({
-    id: z.int().meta({ description: 'Of the delivery, as the log will name it' }),
+    id: z.int().meta({ description: "The delivery's id, which it will also have in the log" }),
     reason: reasonSchema,
     guid: z.string().nullable(),
     event: z.string().nullable(),
@@ -156,7 +156,7 @@ export const waitingSchema = z
     redelivery: z.boolean(),
     occurred_at: time.nullable(),
     throttled_at: time.nullable(),
-    due_at: time.nullable().meta({ description: 'When it goes on by itself; null: when its turn comes' }),
+    due_at: time.nullable().meta({ description: 'When it continues by itself; null: when its turn comes' }),
   })
   .meta({ id: 'WaitingDelivery' });
 

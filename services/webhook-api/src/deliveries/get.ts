@@ -13,7 +13,7 @@ export const getDelivery = enteringOperation({
   docs: githubDocs('get-a-delivery-for-a-repository-webhook', 'get-a-webhook-delivery-for-an-organization-webhook'),
   answers: {
     200: { description: 'The delivery', schema: deliveryDetailSchema },
-    422: { description: 'That is no id of a delivery' },
+    422: { description: 'That is not the id of a delivery' },
   },
   async run({ parts, wanted, token, params }) {
     const log = { token, wanted, hookId: hookId(params) };

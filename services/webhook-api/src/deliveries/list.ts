@@ -14,7 +14,7 @@ import { type Filter, findPreviousId, loadPage, type PageStart, readLog } from '
 const text = z
   .string()
   .max(200)
-  .regex(/^[^\0]*$/, 'is no text');
+  .regex(/^[^\0]*$/, 'is not text');
 const time = z.iso.datetime({ offset: true, error: 'is not a time in ISO 8601, such as 2026-11-22T10:00:00Z' });
 
 const filters = {
@@ -28,9 +28,9 @@ const filters = {
   throttled: z
     .enum(['true', 'false'])
     .optional()
-    .meta({ ...ours, description: 'Only those that their limit had made wait, or only the others' }),
-  since: time.optional().meta({ ...ours, description: 'Only those attempted from then on, the latest first' }),
-  until: time.optional().meta({ ...ours, description: 'Only those attempted up to then, the latest first' }),
+    .meta({ ...ours, description: "Only those that waited for their account's limit, or only the others" }),
+  since: time.optional().meta({ ...ours, description: 'Only those attempted from this time on, the latest first' }),
+  until: time.optional().meta({ ...ours, description: 'Only those attempted up to this time, the latest first' }),
 };
 
 const query = z.object({
@@ -43,7 +43,7 @@ const query = z.object({
     .meta({
       ...ours,
       description:
-        'Only deliveries with a larger `sequence`, in the order of these, the smallest first; with no filter but `status`',
+        'Only deliveries with a larger `sequence`, in that order, the smallest first; the only filter it allows is `status`',
     }),
   ...filters,
 });
@@ -56,7 +56,7 @@ export const listDeliveries = enteringOperation({
   answers: {
     200: {
       description:
-        'Deliveries, newest first. With `event`, `action` or `throttled` a page may hold fewer, or none, and yet name a next one: so many are looked at for each',
+        'Deliveries, newest first. With `event`, `action` or `throttled` a page may have fewer or none and still link to a next page, because only a limited number is looked at for each page',
       schema: z.array(deliverySchema),
     },
   },

@@ -19,15 +19,14 @@ export const deliverySchema = z
     installation_id: z.int().nullable(),
     repository_id: z.int().nullable(),
     throttled_at: z.iso.datetime().nullable(),
-    url: z.string().meta({ ...ours, description: 'Where it went; GitHub has it in a single delivery only' }),
-    attempt: z.int().meta({ ...ours, description: 'Which try this was, from 1' }),
+    url: z.string().meta({ ...ours, description: 'Where it was sent; GitHub has this only for a single delivery' }),
+    attempt: z.int().meta({ ...ours, description: 'Number of the attempt, from 1' }),
     sequence: z
       .int()
       .nullable()
       .meta({
         ...ours,
-        description:
-          "The number of the event among the hook's; null: a ping, a test, or a delivery of an earlier version",
+        description: "The event's number at this hook; null: a ping, a test, or a delivery of an earlier version",
       }),
     error: z
       .string()

@@ -15,11 +15,11 @@ import { type DeliveryDetailRow, findPayload, loadRow } from './rows.ts';
 
 export const redeliver = placeOperation({
   id: 'redeliver-webhook-delivery',
-  summary: 'Deliver once more',
+  summary: 'Redeliver a delivery',
   docs: githubDocs('redeliver-a-delivery-for-a-repository-webhook', 'redeliver-a-delivery-for-an-organization-webhook'),
   answers: {
     202: { description: 'It is on its way', schema: z.object({}) },
-    422: { description: 'The hook is not active, the payload is kept no longer, or the event was made up' },
+    422: { description: 'The hook is not active, the payload is no longer kept, or the event was made up' },
   },
   async run({ parts, place, wanted, token, params }) {
     const { pool } = parts;
@@ -31,7 +31,7 @@ export const redeliver = placeOperation({
     // Only an active hook produces deliveries; 202 would promise one.
     if (!hook.active || hook.restricted) throw refuse('Hook is not active');
     const payload = await findPayload(pool, row);
-    if (!payload || !row.occurred_at) throw refuse('The payload of this delivery is kept no longer');
+    if (!payload || !row.occurred_at) throw refuse('The payload of this delivery is no longer kept');
     if ((hook.secret || hasSenderProof(hook)) && (await isMadeUp(pool, row)))
       throw refuse(
         hasSenderProof(hook)

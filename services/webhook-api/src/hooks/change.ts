@@ -57,8 +57,7 @@ const refuse = (field: string, message: string) =>
 function previousSecret(row: HookRow, before: Config, { config, previousSecretUntil: until }: Changes): PreviousSecret {
   const isChanged = config.secret !== before.secret;
   const secret = isChanged ? row.secret : row.previous_secret;
-  if (until && !secret)
-    throw refuse('previous_secret_until', 'previous_secret_until needs a secret before the present one');
+  if (until && !secret) throw refuse('previous_secret_until', 'previous_secret_until needs a previous secret');
   if (until) return { previous_secret: secret, previous_secret_until: until };
   if (isChanged) return { previous_secret: null, previous_secret_until: null };
   return { previous_secret: row.previous_secret, previous_secret_until: row.previous_secret_until };

@@ -14,25 +14,25 @@ export const configInput = z
   .object({
     url: z.string().optional().meta({
       description:
-        'Where deliveries go; user name and password in it are sent as basic authentication, and `********` for both in an update keeps them, unless scheme, host or port change',
+        'Where deliveries go. A user name and password in it are sent as basic authentication; `********` for both in an update keeps them, unless scheme, host or port change',
     }),
     content_type: z.string().optional().meta({ description: '`json` or `form`; default `form`' }),
     secret: z
       .string()
       .optional()
-      .meta({ description: 'Signs deliveries; `********` in an update keeps it, an empty one is none' }),
+      .meta({ description: 'Signs deliveries; `********` in an update keeps it, an empty string means no secret' }),
     insecure_ssl: z
       .union([z.string(), z.number(), z.boolean()])
       .optional()
-      .meta({ description: '`"1"` skips the check of certificates; default `"0"`' }),
+      .meta({ description: '`"1"` skips the verification of certificates; default `"0"`' }),
     retry: z
       .string()
       .optional()
-      .meta({ ...ours, description: 'Read for one release more: give it beside `config`' }),
+      .meta({ ...ours, description: 'Accepted here for one more release: give it beside `config`' }),
     headers: z
       .record(z.string(), z.string())
       .optional()
-      .meta({ ...ours, description: 'Read for one release more: give `request_headers` beside `config`' }),
+      .meta({ ...ours, description: 'Accepted here for one more release: give `request_headers` beside `config`' }),
   })
   .meta({ id: 'HookConfigInput' });
 

@@ -19,7 +19,8 @@ import { checkUrl } from './url.ts';
 const body = z
   .object({
     name: z.string().optional().meta({
-      description: 'Default `web`. `cli`: whoever opens its `ws_url` gets its deliveries, and it ends with that socket',
+      description:
+        'Default `web`. With `cli`, whoever opens its `ws_url` gets its deliveries, and it ends with that socket',
     }),
     config: configInput.optional(),
     ...ownInput,

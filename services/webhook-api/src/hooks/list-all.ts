@@ -15,7 +15,7 @@ const text = z
   .optional();
 
 const query = pageQuery.extend({
-  q: text.meta({ type: 'string', description: 'Only those whose URL holds this, or whose id it is' }),
+  q: text.meta({ type: 'string', description: 'Only those whose URL contains this, or whose id it is' }),
   repository: text.meta({ type: 'string', description: 'Only those of this repository, by its name' }),
   status: z
     .enum(['success', 'failure'])

@@ -18,7 +18,7 @@ const droppedSchema = z
   .meta({
     ...ours,
     description:
-      'Only in the answer to an update that changed scheme, host or port of the URL: the custom request headers that it dropped, since they were not given anew; with a comma between them',
+      'Only in the answer to an update that changed scheme, host or port of the URL: the custom request headers that it dropped because they were not given again, separated by commas',
   });
 
 export const configSchema = z
@@ -45,12 +45,15 @@ const healthSchema = z
       .meta({ description: 'Of its newest delivery: `OK`, or what went wrong; null: the log has none' }),
     last_status_code: z.int().nullable(),
     last_delivery_at: time.nullable(),
-    delivered: z.int().meta({ description: 'Attempts of the last 24 hours that were answered 2xx' }),
-    failed: z.int().meta({ description: 'All other attempts of that time' }),
-    success_rate: z.number().nullable().meta({ description: 'Delivered of both; null: there were none' }),
+    delivered: z.int().meta({ description: 'Attempts in the last 24 hours that were answered 2xx' }),
+    failed: z.int().meta({ description: 'All other attempts in that time' }),
+    success_rate: z
+      .number()
+      .nullable()
+      .meta({ description: 'Share of attempts that were delivered; null: there were none' }),
   })
   .optional()
-  .meta({ ...ours, description: 'How its deliveries go; in lists, and where one hook is asked for' });
+  .meta({ ...ours, description: 'How its deliveries are doing; in lists, and when a single hook is read' });
 
 const organizationHookSchema = z
   .object({
@@ -62,7 +65,7 @@ const organizationHookSchema = z
       .optional()
       .meta({
         ...ours,
-        description: 'Only of a `cli` hook: the WebSocket by which its deliveries go to whoever listens',
+        description: 'Only for a `cli` hook: the WebSocket through which its deliveries go to whoever listens',
       }),
     active: z.boolean(),
     events: z.array(z.string()),
@@ -71,7 +74,7 @@ const organizationHookSchema = z
     request_headers: z.record(z.string(), z.literal(mask)).meta({ ...ours, description: 'Custom request headers' }),
     previous_secret_until: time
       .nullable()
-      .meta({ ...ours, description: 'Until when the secret before the present one signs too; null: it does not' }),
+      .meta({ ...ours, description: 'Until when the previous secret also signs; null: it does not' }),
     updated_at: time,
     created_at: time,
     url: z.url(),
@@ -81,7 +84,7 @@ const organizationHookSchema = z
     disabled_reason: z
       .literal('oauth_app_restricted')
       .nullable()
-      .meta({ ...ours, description: 'Why deliveries are not tried although the user wants them' }),
+      .meta({ ...ours, description: 'Why nothing is delivered although the user wants it' }),
     dropped_headers: droppedSchema,
   })
   .meta({ id: 'OrganizationHook' });

@@ -13,7 +13,9 @@ export const testHook = placeOperation({
   id: 'test-push-webhook',
   summary: "Send the repository's latest push",
   docs: githubDocs('test-the-push-repository-webhook', 'ping-an-organization-webhook'),
-  answers: { 204: { description: 'It is on its way, if the hook is active, takes pushes, and there was one' } },
+  answers: {
+    204: { description: 'It is on its way, if the hook is active and subscribes to pushes, and there was one' },
+  },
   async run({ parts, place, token, params }) {
     const row = await findRow(parts.pool, place, token, hookId(params));
     if (!row) throw notFound();

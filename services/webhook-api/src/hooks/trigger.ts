@@ -20,17 +20,20 @@ const bodySchema = z
   .object({
     event: z
       .string()
-      .regex(eventTypeForm, 'is no type of events')
+      .regex(eventTypeForm, 'is not an event type')
       .meta({ description: 'A type that the hook subscribes to' }),
     payload: z
       .record(z.string(), z.unknown())
-      .meta({ description: 'What is delivered; its `action`, if it has one, is the event’s' }),
-    secret: z.string().optional().meta({ description: 'That of the hook, if it has one: it signs the delivery' }),
+      .meta({ description: 'What is delivered; its `action`, if it has one, is that of the event' }),
+    secret: z.string().optional().meta({ description: 'The secret of the hook, if it has one: it signs the delivery' }),
   })
   .meta({ id: 'Trigger', ...ours });
 
 const triggeredSchema = z
-  .object({ id: z.int().meta({ description: 'The delivery, as the log will name it' }), guid: z.uuid() })
+  .object({
+    id: z.int().meta({ description: "The delivery's id, which it will also have in the log" }),
+    guid: z.uuid(),
+  })
   .meta({ id: 'TriggeredDelivery', ...ours });
 
 export const triggerEvent = placeOperation({
@@ -98,7 +101,7 @@ function findOverlap({ previous_secret, previous_secret_until: until }: HookRow)
   if (!previous_secret || !until || until <= new Date()) return undefined;
   return {
     field: 'secret',
-    message: `The secret before signs too, until ${seconds(until)}: no event can be made up until then`,
+    message: `The previous secret also signs until ${seconds(until)}: no event can be made up before then`,
   };
 }
 

@@ -16,7 +16,7 @@ const body = configInput
       .meta({
         ...ours,
         description:
-          'With a new `secret`: until when the one before signs too, at most 30 days from now (docs/reference/delivery.md); without one it ends at once. Alone: ends it earlier or later',
+          'With a new `secret`: until when the previous one also signs, at most 30 days from now (docs/reference/delivery.md); without this, it ends at once. Alone: changes when the previous one ends',
       }),
   })
   .meta({ id: 'HookConfigUpdate' });

@@ -31,7 +31,7 @@ function parseJson(bytes: Buffer): unknown {
   const value = parse(text);
   // In valid UTF-8, half a character can only come from an escape.
   if (/\\u[dD][89a-fA-F]/.test(text) && !isWellFormed(value))
-    throw new ApiError(400, 'Problems parsing JSON: it holds half of a character (a lone surrogate)');
+    throw new ApiError(400, 'Problems parsing JSON: it contains half a character (a lone surrogate)');
   return value;
 }
 

@@ -11,11 +11,11 @@ import { findPlaceNames } from './rows.ts';
 
 export const connectListener = placeOperation({
   id: 'connect-webhook-listener',
-  summary: 'Open the WebSocket by which a `cli` webhook gets its deliveries',
+  summary: 'Open the WebSocket through which a `cli` webhook gets its deliveries',
   answers: {
-    101: { description: 'From here on it is a WebSocket' },
-    422: { description: 'The hook is no `cli` hook' },
-    426: { description: 'It is not asked for as a WebSocket (RFC 6455)' },
+    101: { description: 'From here on the connection is a WebSocket' },
+    422: { description: 'The hook is not a `cli` hook' },
+    426: { description: 'The request does not ask for a WebSocket (RFC 6455)' },
   },
   async run({ parts, place, token, wanted, params, upgrade }) {
     const id = hookId(params);

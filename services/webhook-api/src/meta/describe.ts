@@ -61,7 +61,7 @@ export function describeApi(routes: readonly AnyRoute[]): OpenApi {
       title: 'Gatepost webhook API',
       version: '2026-03-10',
       description:
-        "GitHub's webhook routes, and the accounts they belong to. Every route is also served below `/api/v3`. Routes and properties that GitHub has not are marked with `x-gatepost`. A request without a `User-Agent` is answered 403 in HTML, as GitHub does.",
+        "GitHub's webhook routes, and the accounts they belong to. Every route is also served below `/api/v3`. Routes and properties that GitHub does not have are marked with `x-gatepost`. A request without a `User-Agent` is answered 403 in HTML, as at GitHub.",
     },
     tags: operationTags,
     paths,
@@ -82,14 +82,14 @@ export function describeApi(routes: readonly AnyRoute[]): OpenApi {
 
 const errors = {
   BadRequest: { status: 400, description: 'The request cannot be read' },
-  Unauthorized: { status: 401, description: 'No token, or not a good one' },
+  Unauthorized: { status: 401, description: 'No token, or an invalid one' },
   Forbidden: {
     status: 403,
     description: "The hour's requests are used up, or the organization restricts this OAuth application",
   },
-  NotFound: { status: 404, description: 'There is no such thing, or the token may not know of it' },
+  NotFound: { status: 404, description: 'It does not exist, or the token may not see it' },
   TooLarge: { status: 413, description: 'The body is over 1 MB' },
-  UnknownEncoding: { status: 415, description: 'The body is compressed in a way that is unknown here' },
+  UnknownEncoding: { status: 415, description: 'The body has an unsupported content encoding' },
   Invalid: { status: 422, description: 'The request is well formed but cannot be done' },
   TooMany: { status: 429, description: 'Too many requests at once' },
   Unavailable: { status: 503, description: 'A store or the gate is away; try again' },
@@ -120,7 +120,9 @@ function describeRoute(route: AnyRoute, schemas: Record<string, JsonSchema>): De
     operationId: operationIdOf(route),
     summary: operation.summary,
     tags: [tag],
-    ...(operation.docs && { externalDocs: { description: "GitHub's page about it", url: operation.docs(family) } }),
+    ...(operation.docs && {
+      externalDocs: { description: "GitHub's page about this operation", url: operation.docs(family) },
+    }),
     ...(closed && access.scopes.length > 0 && { description: `Takes one of the scopes ${listOf(access.scopes)}.` }),
     security: closed ? [{ token: [] }] : [],
     parameters: [
@@ -224,7 +226,7 @@ const lastEventId: Parameter = {
   name: 'Last-Event-ID',
   in: 'header',
   required: false,
-  description: 'The last delivery that is known',
+  description: 'The last delivery that the client knows',
   schema: { type: 'string' },
 };
 

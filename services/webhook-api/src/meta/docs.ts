@@ -7,7 +7,7 @@ const page = docsPage({ title: 'Gatepost webhook API', script: 'docs/viewer.js',
 
 export const getDocs = openOperation({
   id: 'get-docs',
-  summary: 'This description, to read',
+  summary: 'This description as a page',
   answers: { 200: { description: 'A page', schema: z.string(), mediaType: 'text/html' } },
   run: () => ({
     status: 200,
@@ -18,7 +18,7 @@ export const getDocs = openOperation({
 
 export const getDocsScript = openOperation({
   id: 'get-docs-script',
-  summary: 'What shows this description',
+  summary: 'The script of that page',
   answers: { 200: { description: 'A script', schema: z.string(), mediaType: 'text/javascript' } },
   run: () => ({
     status: 200,

@@ -6,16 +6,16 @@ import { openOperation } from '../http/operation.ts';
 const eventTypeSchema = z
   .object({
     name: z.string(),
-    description: z.string().meta({ description: '`""` where the installation gave none' }),
+    description: z.string().meta({ description: '`""` if the installation gave none' }),
     group: z
       .enum(['github', 'gate', 'own'])
-      .meta({ description: "GitHub's, of the authorization server, of this installation" }),
+      .meta({ description: "GitHub's, the authorization server's, or this installation's" }),
   })
   .meta({ id: 'EventType' });
 
 export const listEventTypes = openOperation({
   id: 'list-event-types',
-  summary: 'Event types that a hook may name',
+  summary: 'List the event types that a hook may name',
   answers: { 200: { description: 'Event types', schema: z.array(eventTypeSchema) } },
   run: ({ parts: { catalog } }) => ({
     status: 200,

@@ -16,14 +16,14 @@ const answer = z
 
 export const askGraphql = tokenOperation({
   id: 'graphql',
-  summary: 'Who asks: `query { viewer { login } }`. There is no other GraphQL here',
+  summary: 'Get the caller: `query { viewer { login } }`. No other GraphQL is supported',
   docs: 'https://docs.github.com/graphql',
   body: z.object({ query: z.string() }),
-  answers: { 200: { description: 'Data, or errors, as GraphQL has them', schema: answer } },
+  answers: { 200: { description: 'Data or errors, as in GraphQL', schema: answer } },
   run: ({ token, body: { query } }) => ({
     status: 200,
     body: whoAmI.test(query)
       ? { data: { viewer: { login: token.subject } } }
-      : { errors: [{ type: 'undefinedField', message: 'Only `query { viewer { login } }` is answered here' }] },
+      : { errors: [{ type: 'undefinedField', message: 'Only `query { viewer { login } }` is supported here' }] },
   }),
 });

@@ -60,9 +60,9 @@ An error has GitHub's form:
 | status | meaning | what to do |
 |---|---|---|
 | 400 | The request cannot be read. | Send JSON, and an API version that \`/versions\` lists. |
-| 401 | There is no token, or not a good one. | See \`WWW-Authenticate\`, which says why. |
+| 401 | There is no token, or it is invalid. | See \`WWW-Authenticate\`, which says why. |
 | 403 | A rate limit is used up, or the organization restricts this OAuth application. | Wait until \`X-RateLimit-Reset\`, or ask an admin for the approval. |
-| 404 | There is no such thing, or the token may not know of it. | Check the scopes: compare \`X-OAuth-Scopes\` with \`X-Accepted-OAuth-Scopes\`. |
+| 404 | It does not exist, or the token may not see it. | Check the scopes: compare \`X-OAuth-Scopes\` with \`X-Accepted-OAuth-Scopes\`. |
 | 422 | The request is well formed but cannot be done. | \`errors\` says which field is wrong. |
 | 429 | Too many requests run at once. | Wait for \`Retry-After\` seconds. |
 | 503 | A store or the gate is away. | Try again after \`Retry-After\` seconds. |
@@ -78,19 +78,19 @@ A caller may make a number of requests an hour: 5,000, unless the operator chang
 | \`X-RateLimit-Used\` | how many were made |
 | \`X-RateLimit-Reset\` | when the hour ends, in seconds since 1970 |
 
-When none are left, the answer is \`403\` with \`X-RateLimit-Remaining: 0\`. \`GET /rate_limit\` tells the same and is not counted.
-Deliveries have a limit of their own for each account: see \`/accounts/{login}/throttle\`.
+When none are left, the answer is \`403\` with \`X-RateLimit-Remaining: 0\`. \`GET /rate_limit\` says the same and is not counted.
+Deliveries have a separate limit for each account: see \`/accounts/{login}/throttle\`.
 `;
 
 const secondaryLimits = `
-A caller may run 100 requests at once, unless the operator changed it, and create 500 organizations and repositories an hour. What goes beyond is
-answered \`429\`. Wait for as many seconds as \`Retry-After\` says.
+A caller may run 100 requests at once, unless the operator changed it, and create 500 organizations and repositories an hour. Anything beyond
+that is answered \`429\`. Wait for as many seconds as \`Retry-After\` says.
 `;
 
 const signatures = `
 A hook with a secret signs each delivery. The header \`X-Hub-Signature-256\` is \`sha256=\` and the HMAC-SHA256 of the body under the secret, in hexadecimal.
 
-1. Compute the HMAC over the bytes of the body as they arrived, before parsing them. With \`content_type: form\`, too, it is the whole body.
+1. Compute the HMAC over the bytes of the body as they arrived, before parsing them. With \`content_type: form\` too, that is the whole body.
 2. Compare in constant time, never with \`==\`.
 3. Refuse a delivery without the header or with a wrong one. Only then parse the body.
 
@@ -170,7 +170,7 @@ Libraries for GitHub's webhooks do the same: \`@octokit/webhooks\`, go-github's 
 /** The page linked from the refusal of a hook on this machine. */
 const localReceivers = `
 A webhook never goes to \`localhost\` or \`127.0.0.1\`, as at GitHub. To receive on a machine of your own, let a program listen: GitHub's \`gh webhook forward\`,
-or any that makes a webhook with \`"name": "cli"\` and opens the WebSocket at its \`ws_url\`. There are two further ways on the machine that the service runs on:
+or any that makes a webhook with \`"name": "cli"\` and opens the WebSocket at its \`ws_url\`. There are two more ways on the machine that the service runs on:
 
 - Listen on another loopback address and use that in the hook: \`http://127.0.0.2:8080/hook\`. \`npm start\` allows \`127.0.0.2\`. Elsewhere the
   operator lists the address in \`DELIVERY_ALLOWED_NETWORKS\`, for example \`127.0.0.2/32\`. On macOS add the address first:

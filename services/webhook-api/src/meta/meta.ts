@@ -11,13 +11,13 @@ const metaSchema = z
     hooks: z.array(z.string()).meta({ description: 'CIDRs that deliveries come from' }),
     installed_version: z
       .string()
-      .meta({ ...ours, description: 'The version of this service, as GitHub Enterprise Server says it' }),
+      .meta({ ...ours, description: 'The version of this service, given as GitHub Enterprise Server gives its own' }),
   })
   .meta({ id: 'Meta' });
 
 export const getMeta = openOperation({
   id: 'get',
-  summary: 'Addresses of this service',
+  summary: 'Get the addresses of this service',
   docs: 'https://docs.github.com/rest/meta/meta#get-github-meta-information',
   answers: { 200: { description: 'Addresses', schema: metaSchema } },
   run: ({ parts }) => ({

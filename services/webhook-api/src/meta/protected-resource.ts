@@ -19,7 +19,7 @@ const scopes = [
 const metadataSchema = z
   .object({
     resource: z.string().meta({ description: 'The audience of access tokens' }),
-    authorization_servers: z.array(z.url()).meta({ description: 'The issuers whose tokens are taken' }),
+    authorization_servers: z.array(z.url()).meta({ description: 'The issuers whose tokens are accepted' }),
     bearer_methods_supported: z.array(z.literal('header')),
     scopes_supported: z.array(z.string()),
   })
@@ -27,7 +27,7 @@ const metadataSchema = z
 
 export const getProtectedResource = openOperation({
   id: 'protected-resource',
-  summary: 'Which gate gives tokens for this API',
+  summary: 'Get which gate issues tokens for this API',
   answers: { 200: { description: 'The metadata', schema: metadataSchema } },
   run: ({ parts: { issuers, audience } }) => ({
     status: 200,

@@ -13,11 +13,11 @@ const rateLimitSchema = z.object({ resources: z.object({ core: rate, search: rat
 
 export const getRateLimit = uncountedOperation({
   id: 'get-rate-limit',
-  summary: 'What is left of the rate limit',
+  summary: 'Get what is left of the rate limit',
   docs: 'https://docs.github.com/rest/rate-limit/rate-limit#get-rate-limit-status-for-the-authenticated-user',
   answers: {
     200: {
-      description: 'The one limit there is; `search`, of which there is nothing, is never used up',
+      description: 'The only limit; `search`, which does not exist here, is never used up',
       schema: rateLimitSchema,
     },
     404: { description: 'Requests are not counted' },

@@ -43,7 +43,7 @@ const rootSchema = z
 
 export const getRoot = openOperation({
   id: 'root',
-  summary: 'Where things are',
+  summary: 'Get the URLs of the API',
   docs: 'https://docs.github.com/rest/meta/meta#github-api-root',
   answers: { 200: { description: 'URLs, and URL templates (RFC 6570)', schema: rootSchema } },
   run: ({ base }) => ({ status: 200, body: presentRoot(base) }),

@@ -5,7 +5,7 @@ import { apiVersions } from '../http/standing-headers.ts';
 
 export const getVersions = openOperation({
   id: 'get-all-versions',
-  summary: 'API versions',
+  summary: 'List API versions',
   docs: 'https://docs.github.com/rest/meta/meta#get-all-api-versions',
   answers: { 200: { description: 'Versions, newest first', schema: z.array(z.iso.date()) } },
   run: () => ({ status: 200, body: apiVersions }),

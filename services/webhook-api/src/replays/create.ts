@@ -14,12 +14,13 @@ const time = z.iso.datetime({ offset: true, error: 'is not a time in ISO 8601, s
 const body = z
   .object({
     since: time.meta({
-      description: 'Deliveries whose first attempt was made from then on; `missed`: events received from then on',
+      description:
+        'Deliveries whose first attempt was made from this time on; with `missed`, events received from this time on',
     }),
-    until: time.nullish().meta({ description: 'Up to then; by default, and at most, now' }),
+    until: time.nullish().meta({ description: 'Up to this time; by default, and at most, now' }),
     status: z.enum(replayStatuses).default('failure').meta({
       description:
-        "`failure`: what was never delivered well; `all`; `missed`: events of the hook's place that match its subscription and made no delivery to it",
+        "`failure`: what was never delivered successfully; `all`; `missed`: events of the hook's place that match its subscription and made no delivery to it",
     }),
     events: z
       .array(z.string())
@@ -35,9 +36,9 @@ export const createReplay = placeOperation({
   summary: 'Replay deliveries',
   body,
   answers: {
-    202: { description: 'It has begun, or the same replay runs already', schema: replaySchema },
-    409: { description: 'Another replay of this hook runs' },
-    422: { description: 'The hook is not active, or what is asked for is not kept' },
+    202: { description: 'It has begun, or the same replay is already running', schema: replaySchema },
+    409: { description: 'Another replay of this hook is running' },
+    422: { description: 'The hook is not active, or what is asked for is no longer kept' },
   },
   async run({ parts, place, token, params, body }) {
     const { pool } = parts;
@@ -56,7 +57,7 @@ export const createReplay = placeOperation({
       { since, until, status: body.status, events: events?.includes('*') ? null : events },
     );
     if (begun.kind === 'another')
-      throw new ApiError(409, `Replay ${begun.id} of this hook is running. Wait for its end, or stop it`);
+      throw new ApiError(409, `Replay ${begun.id} of this hook is running. Wait until it ends, or stop it`);
     if (begun.kind === 'too_many')
       throw refuse('account', `At most ${runningMax} replays of ${place.account.login} run at once`);
     return { status: 202, body: presentReplay(begun.row) };

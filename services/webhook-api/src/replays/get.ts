@@ -12,7 +12,7 @@ export const getReplay = placeOperation({
   summary: 'Get a replay',
   answers: {
     200: { description: 'The replay', schema: replaySchema },
-    422: { description: 'That is no id of a replay' },
+    422: { description: 'That is not the id of a replay' },
   },
   async run({ parts, place, token, params }) {
     const id = replayId(params);

@@ -13,19 +13,19 @@ export const replaySchema = z
     stopped_because: z
       .enum(['asked', 'hook_inactive'])
       .nullable()
-      .meta({ description: 'Somebody asked for it, or the hook is not active any more' }),
+      .meta({ description: 'Somebody asked for it, or the hook is no longer active' }),
     since: time,
     until: time,
     status: z.enum(replayStatuses),
     events: z.array(z.string()).nullable().meta({ description: 'null: all' }),
-    total: z.int().nullable().meta({ description: 'How many deliveries it makes; null: they are being counted' }),
+    total: z.int().nullable().meta({ description: 'How many deliveries it has; null: they are being counted' }),
     done: z.int().meta({ description: 'How many have their outcome' }),
-    failed: z.int().meta({ description: 'How many of these failed' }),
+    failed: z.int().meta({ description: 'How many of those failed' }),
     created_at: time,
     ended_at: time.nullable(),
     expected_end_at: time
       .nullable()
-      .meta({ description: 'By its pace so far; null: it has ended, or nothing is known' }),
+      .meta({ description: 'Estimated from its pace so far; null: it has ended, or nothing is known yet' }),
   })
   .meta({ id: 'Replay' });
 

@@ -11,8 +11,8 @@ export const stopReplay = placeOperation({
   id: 'stop-webhook-replay',
   summary: 'Stop a replay',
   answers: {
-    204: { description: 'It is stopped, or had ended before' },
-    422: { description: 'That is no id of a replay' },
+    204: { description: 'It is stopped, or had already ended' },
+    422: { description: 'That is not the id of a replay' },
   },
   async run({ parts: { pool }, place, token, params }) {
     const id = replayId(params);

@@ -11,13 +11,13 @@ import { everything, loadCounted, loadCounts, type Subject } from './rows.ts';
 import { accountStanding, hookStanding, standing } from './standing.ts';
 
 const answers = {
-  200: { description: 'Counts of each minute, hour or day, and what stands now', schema: statsSchema },
-  422: { description: 'There are no such times, or too many points' },
+  200: { description: 'Counts for each minute, hour or day, and the current state', schema: statsSchema },
+  422: { description: 'The times are invalid, or there are too many points' },
 };
 
 export const getHookStats = placeOperation({
   id: 'get-webhook-statistics',
-  summary: 'Statistics of a webhook',
+  summary: 'Get statistics of a webhook',
   query: rangeQuery,
   answers,
   async run({ parts, place, token, params, query }) {
@@ -31,7 +31,7 @@ export const getHookStats = placeOperation({
 
 export const getOrganizationStats = placeOperation({
   id: 'get-org-statistics',
-  summary: "Statistics of an organization's deliveries",
+  summary: "Get statistics of an organization's deliveries",
   query: rangeQuery,
   answers,
   run: ({ parts, place, query }) => ofAccount(parts, place.account.id, readRange(query)),
@@ -39,7 +39,7 @@ export const getOrganizationStats = placeOperation({
 
 export const getAccountStats = tokenOperation({
   id: 'get-account-statistics',
-  summary: "Statistics of an account's deliveries",
+  summary: "Get statistics of an account's deliveries",
   query: rangeQuery,
   answers,
   async run({ parts, params, query }) {
@@ -50,7 +50,7 @@ export const getAccountStats = tokenOperation({
 
 export const getAllStats = tokenOperation({
   id: 'get-statistics',
-  summary: 'Statistics of all deliveries',
+  summary: 'Get statistics of all deliveries',
   query: rangeQuery,
   answers,
   run: ({ parts, query }) => answer(parts, everything, readRange(query), standing(parts)),

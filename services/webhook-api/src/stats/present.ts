@@ -16,19 +16,22 @@ const milliseconds = z
   .number()
   .nullable()
   .meta({
-    description: `From how many attempts took up to ${bucketsMs.map((ms) => ms.toLocaleString('en')).join(', ')} ms; null: none ended`,
+    description: `Derived from how many attempts took up to ${bucketsMs.map((ms) => ms.toLocaleString('en')).join(', ')} ms; null: none ended`,
   });
 
 const countsSchema = {
   delivered: count.meta({ description: 'Attempts that were answered 2xx' }),
   failed: count.meta({ description: 'All other attempts' }),
-  success_rate: z.number().nullable().meta({ description: 'Delivered of both; null: there were none' }),
+  success_rate: z
+    .number()
+    .nullable()
+    .meta({ description: 'Share of attempts that were delivered; null: there were none' }),
   p50_ms: milliseconds,
   p95_ms: milliseconds,
-  throttled: count.meta({ description: "Attempts that their account's limit had made wait" }),
+  throttled: count.meta({ description: "Attempts that waited for their account's limit" }),
   retried: count.meta({ description: 'Automatic attempts after the first' }),
   redelivered: count.meta({ description: 'Redeliveries that somebody asked for, one by one or by a replay' }),
-  came_in: count.nullable().meta({ description: 'First deliveries that events brought; null: of a hook' }),
+  came_in: count.nullable().meta({ description: 'First deliveries of events; null for a hook' }),
 };
 
 export const statsSchema = z
@@ -43,19 +46,19 @@ export const statsSchema = z
           at: time.meta({ description: 'When it begins' }),
           ...countsSchema,
           waiting: count.nullable().meta({
-            description: 'The most that waited for the limit; null: it was not counted, or of a hook',
+            description: 'The most that waited for the limit; null if it was not counted, and for a hook',
           }),
         }),
       )
-      .meta({ description: 'All of the time, also where nothing happened. Attempts count when they began' }),
+      .meta({ description: 'For the whole time, even where nothing happened. Attempts count when they began' }),
     now: z.object({
       waiting: z.array(countedWaitingSchema),
-      dead_letters: count.nullable().meta({ description: 'Of the installation; null: RabbitMQ is away' }),
-      dispatchers: count.nullable().meta({ description: 'Of the installation: those that are alive' }),
-      limit: z.object(throttleSchema.shape).nullable().meta({ description: 'Of an account' }),
+      dead_letters: count.nullable().meta({ description: 'Only for the installation; null: RabbitMQ is away' }),
+      dispatchers: count.nullable().meta({ description: 'Only for the installation: those that are alive' }),
+      limit: z.object(throttleSchema.shape).nullable().meta({ description: 'Only for an account' }),
       expected_end_at: time.nullable().meta({
         description:
-          'Of an account: when nothing will wait for its limit any more, at the pace of the last minutes; null: nothing does, or more comes in than goes out',
+          'Only for an account: when nothing will wait for its limit any longer, at the pace of the last minutes; null: nothing does, or more comes in than goes out',
       }),
     }),
   })

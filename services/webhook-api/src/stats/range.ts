@@ -18,14 +18,16 @@ const time = z.iso.datetime({ offset: true, error: 'is not a time in ISO 8601, s
 export const rangeQuery = z.object({
   since: time.optional().meta({
     description:
-      'From the minute, hour or day of this time on; by default 60 minutes, 24 hours or 30 days up to `until`',
+      'Starts with the minute, hour or day of this time; by default 60 minutes, 24 hours or 30 days up to `until`',
   }),
-  until: time.optional().meta({ description: 'Up to that of this time; by default, and at most, now' }),
+  until: time
+    .optional()
+    .meta({ description: 'Ends with the minute, hour or day of this time; by default, and at most, now' }),
   resolution: z
     .enum(resolutions)
     .default('minute')
     .meta({
-      description: `The time of one point, in UTC; at most ${pointsMax.toLocaleString('en')} points are answered`,
+      description: `How much time a point covers, in UTC; at most ${pointsMax.toLocaleString('en')} points are answered`,
     }),
 });
 
@@ -38,7 +40,10 @@ export function readRange({ since, until, resolution }: z.infer<typeof rangeQuer
     since === undefined ? endMs - usual[resolution] * step : Math.floor(new Date(since).getTime() / step) * step;
   if (beginMs >= endMs) throw refuse('since', 'since must be before until');
   if (endMs - beginMs > pointsMax * step)
-    throw refuse('resolution', `That is more than ${pointsMax} points: ask for a coarser resolution, or less time`);
+    throw refuse(
+      'resolution',
+      `That is more than ${pointsMax} points: ask for a coarser resolution, or a shorter time`,
+    );
   return { since: new Date(beginMs), until: new Date(endMs), resolution };
 }
 

@@ -13,11 +13,11 @@ export const streamDeliveries = enteringOperation({
   answers: {
     200: {
       description:
-        'Events named `delivery`, whose data is what the list shows, as they are recorded; it begins with what came after the one that `Last-Event-ID` names. Some come twice: the id tells',
+        'An event named `delivery` for each delivery as it is recorded, with the data that the list shows. The stream begins after the delivery that `Last-Event-ID` names. Some come twice, with the same id',
       schema: z.string(),
       mediaType: 'text/event-stream',
     },
-    422: { description: '`Last-Event-ID` is no id of a delivery' },
+    422: { description: '`Last-Event-ID` is not the id of a delivery' },
   },
   async run({ parts, wanted, token, params, header, authenticate }) {
     const log = { token, wanted, hookId: hookId(params) };

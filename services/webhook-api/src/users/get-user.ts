@@ -27,7 +27,7 @@ export const getUser = tokenOperation({
   summary: 'Get an organization, a person or a machine',
   docs: 'https://docs.github.com/rest/users/users#get-a-user',
   answers: {
-    200: { description: 'Whoever it is, by `type`', schema: profileSchema },
+    200: { description: 'An organization, a person or a machine, as `type` says', schema: profileSchema },
     404: { description: 'There is none, or the caller shares no organization with them' },
   },
   async run({ parts, token, params, base }) {

@@ -8,7 +8,7 @@ import { isOpenToApp } from './shared.ts';
 type Row = { id: number; login: string; created_at: Date; role: 'admin' | 'member'; total: number };
 
 const query = pageQuery.extend({
-  state: z.enum(['active', 'pending']).optional().meta({ description: 'Nobody is invited here: none is pending' }),
+  state: z.enum(['active', 'pending']).optional().meta({ description: 'Nobody is invited here, so none is pending' }),
 });
 
 export const listOwnMemberships = tokenOperation({

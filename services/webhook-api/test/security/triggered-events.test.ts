@@ -72,7 +72,7 @@ test('a hook with a secret gets made-up events only from somebody who sends that
   expect(messageOf(await trigger(hook, { secret: 'mine' }))).toEqual([
     422,
     'secret',
-    expect.stringContaining('signs too'),
+    expect.stringContaining('also signs'),
   ]);
   expect((await trigger(await create(repo))).status).toBe(201);
 });
