@@ -162,8 +162,8 @@ describe('dependencies of an action', () => {
     ['a package that is not there', [{ name: 'left-pad', version: '1.0.0' }], 'left-pad is not installed here'],
     ['another version', [{ name: 'axios', version: '0.21.4' }], 'axios 0.21.4 is not installed here, but 1.'],
     ['no version', [{ name: 'axios', version: 'newest' }], 'axios: newest is not a version'],
-    ['a path', [{ name: '../../etc', version: 'latest' }], 'Not a name of a package'],
-    ['a path below a scope', [{ name: '@a/../../etc', version: 'latest' }], 'Not a name of a package'],
+    ['a path', [{ name: '../../etc', version: 'latest' }], 'Not the name of a package'],
+    ['a path below a scope', [{ name: '@a/../../etc', version: 'latest' }], 'Not the name of a package'],
     ['one package twice', latest('axios', 'axios'), 'same name'],
     [
       'two packages that are not there',

@@ -24,7 +24,7 @@ export type ActionPackages = {
 export const packageName = z
   .string()
   .max(214)
-  .regex(/^(?:@[a-z\d~-][a-z\d._~-]*\/)?[a-z\d~-][a-z\d._~-]*$/i, 'Not a name of a package');
+  .regex(/^(?:@[a-z\d~-][a-z\d._~-]*\/)?[a-z\d~-][a-z\d._~-]*$/i, 'Not the name of a package');
 
 const dependenciesShape = z.array(z.object({ name: packageName, version: z.string() }));
 const manifestShape = z.object({ version: z.string() });

@@ -71,7 +71,7 @@ export function makePostgresAdapter(pool: Pool, model: string, known?: KnownGran
         ? query('upsert', upsertGrant, [...row, account?.incarnation, account?.from])
         : query('upsert', upsert, row)
       ).catch(zeroRowsIfGone);
-      if (rowCount !== 1) throw new errors.AccessDenied('the account or the grant is gone');
+      if (rowCount !== 1) throw new errors.AccessDenied('the account or the grant no longer exists');
     },
     async find(id) {
       const row = await findRow(id);

@@ -44,7 +44,9 @@ export function registeredClient(metadata: ClientMetadata): Prisma.ClientCreateI
   if (metadata.sector_identifier_uri !== undefined)
     throw new errors.InvalidClientMetadata('sector_identifier_uri is not supported: subjects are public');
   if (metadata.jwks_uri !== undefined && isInTheClear(metadata.jwks_uri))
-    throw new errors.InvalidClientMetadata('jwks_uri must be an https address: keys read in the clear are anybody’s');
+    throw new errors.InvalidClientMetadata(
+      'jwks_uri must be an https address: keys read in the clear could be anybody’s',
+    );
   const { token_endpoint_auth_method: authMethod = 'client_secret_basic' } = metadata;
   const rest = Object.entries(metadata).filter(([name, value]) => !columns.has(name) && value !== undefined);
   return {

@@ -27,7 +27,7 @@ const authenticator = object({
 
 /** A proof of work, in ALTCHA's form. */
 const challenge = {
-  description: 'Whether one is to be solved; its solution goes along as `captcha`',
+  description: 'Whether a challenge has to be solved; its solution is sent along as `captcha`',
   schema: object({
     required: { type: 'boolean' },
     provider: text(''),
@@ -48,10 +48,10 @@ export const auth0: Record<string, Record<string, Operation>> = {
     get: {
       id: 'auth0-logout',
       tag: 'auth0',
-      summary: 'The same, by Auth0’s address',
+      summary: 'Send a browser here to sign somebody out, at Auth0’s address',
       query: {
         client_id: clientId,
-        returnTo: text('Where to go then: one of the logout URLs', 'http://localhost:3000'),
+        returnTo: text('Where to go afterwards: one of the logout URLs', 'http://localhost:3000'),
         federated: text('Has no effect'),
       },
       answers: {
@@ -99,11 +99,10 @@ export const auth0: Record<string, Record<string, Operation>> = {
     post: {
       id: 'login-challenge',
       tag: 'auth0',
-      summary: 'Get the challenge that whoever signs in with a password has to solve, if there is one',
-      json: object(
-        { client_id: clientId, login: text('Who is asked about, where that is known', 'alice@example.com') },
-        ['client_id'],
-      ),
+      summary: 'Get the challenge that has to be solved to sign in with a password, if there is one',
+      json: object({ client_id: clientId, login: text('Who wants to do it, if that is known', 'alice@example.com') }, [
+        'client_id',
+      ]),
       answers: { 200: challenge, 400: oauthError, 401: clientError },
     },
   },
@@ -111,11 +110,10 @@ export const auth0: Record<string, Record<string, Operation>> = {
     post: {
       id: 'passwordless-challenge',
       tag: 'auth0',
-      summary: 'Get the challenge that whoever asks for a code or a link has to solve, if there is one',
-      json: object(
-        { client_id: clientId, login: text('Who is asked about, where that is known', 'alice@example.com') },
-        ['client_id'],
-      ),
+      summary: 'Get the challenge that has to be solved to ask for a code or a link, if there is one',
+      json: object({ client_id: clientId, login: text('Who wants to do it, if that is known', 'alice@example.com') }, [
+        'client_id',
+      ]),
       answers: { 200: challenge, 400: oauthError, 401: clientError },
     },
   },
@@ -123,11 +121,10 @@ export const auth0: Record<string, Record<string, Operation>> = {
     post: {
       id: 'signup-challenge',
       tag: 'auth0',
-      summary: 'Get the challenge that whoever signs up has to solve, if there is one',
-      json: object(
-        { client_id: clientId, login: text('Who is asked about, where that is known', 'alice@example.com') },
-        ['client_id'],
-      ),
+      summary: 'Get the challenge that has to be solved to sign up, if there is one',
+      json: object({ client_id: clientId, login: text('Who wants to do it, if that is known', 'alice@example.com') }, [
+        'client_id',
+      ]),
       answers: { 200: challenge, 400: oauthError, 401: clientError },
     },
   },
@@ -135,11 +132,10 @@ export const auth0: Record<string, Record<string, Operation>> = {
     post: {
       id: 'change-password-challenge',
       tag: 'auth0',
-      summary: 'Get the challenge that whoever asks for the mail for a new password has to solve, if there is one',
-      json: object(
-        { client_id: clientId, login: text('Who is asked about, where that is known', 'alice@example.com') },
-        ['client_id'],
-      ),
+      summary: 'Get the challenge that has to be solved to ask for the mail for a new password, if there is one',
+      json: object({ client_id: clientId, login: text('Who wants to do it, if that is known', 'alice@example.com') }, [
+        'client_id',
+      ]),
       answers: { 200: challenge, 400: oauthError, 401: clientError },
     },
   },
@@ -154,7 +150,7 @@ export const auth0: Record<string, Record<string, Operation>> = {
           connection: { ...connection, enum: ['email', 'sms'] },
           email: text('With `email`', 'alice@example.com'),
           phone_number: text('With `sms`'),
-          verification_code: text('What the person got', '123456'),
+          verification_code: text('The code that the person received', '123456'),
         },
         ['client_id', 'connection', 'verification_code'],
       ),
@@ -176,7 +172,7 @@ export const auth0: Record<string, Record<string, Operation>> = {
         ...authorizationRequest,
         email: text('With `email`'),
         phone_number: text('With `sms`'),
-        verification_code: text('What the person got', '123456'),
+        verification_code: text('The code that the person received', '123456'),
       },
       required: ['client_id', 'connection', 'verification_code'],
       answers: { ...toPage, 400: oauthError, 403: oauthError },
@@ -198,7 +194,7 @@ export const auth0: Record<string, Record<string, Operation>> = {
       ),
       answers: {
         200: {
-          description: 'A code of the person’s app is to be typed, or one that is on its way',
+          description: 'A code from the person’s app is expected, or one that is on its way',
           schema: object({ challenge_type: text(''), oob_code: text(''), binding_method: text('') }),
           example: { challenge_type: 'otp' },
         },
@@ -217,13 +213,13 @@ export const auth0: Record<string, Record<string, Operation>> = {
           oob_channels: { type: 'array', items: { type: 'string', enum: ['sms', 'email'] } },
           phone_number: text('With `sms`'),
           email: text('With `email`; the person’s own address otherwise'),
-          mfa_token: text('Where it is not the bearer token'),
+          mfa_token: text('If it is not the bearer token'),
         },
         ['authenticator_types'],
       ),
       answers: {
         200: {
-          description: 'What an app reads, or that a code is on its way; recovery codes with the first of them',
+          description: 'What an app reads, or that a code is on its way; with the first factor, recovery codes too',
           schema: object({
             authenticator_type: text(''),
             secret: text(''),
@@ -249,7 +245,7 @@ export const auth0: Record<string, Record<string, Operation>> = {
       id: 'mfa-authenticators',
       tag: 'auth0',
       summary:
-        'List the second factors of the person whom the bearer token is of: an `mfa_token`, or an access token for the MFA API with `read:authenticators`',
+        'List the second factors of the person whom the bearer token stands for: an `mfa_token`, or an access token for the MFA API with `read:authenticators`',
       answers: {
         200: { description: 'All of them', schema: { type: 'array', items: authenticator } },
         401: oauthError,
@@ -304,7 +300,7 @@ export const auth0: Record<string, Record<string, Operation>> = {
           example: { _id: '58457fe6b27f4b91', email: 'bob@example.com', email_verified: false },
         },
         400: {
-          description: 'In Auth0’s form: what is wrong with it',
+          description: 'What is wrong with it, in Auth0’s form',
           schema: object({
             name: text(''),
             code: text(''),

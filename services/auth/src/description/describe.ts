@@ -29,13 +29,13 @@ const own: [tag: string, title: string, description: string][] = [
     'OAuth 2.0 and OpenID Connect',
     'The endpoints of the protocols. `/.well-known/openid-configuration` names them all; libraries need nothing else.',
   ],
-  ['auth0', "Auth0's authentication API", "What Auth0's SDKs call beside the protocols."],
+  ['auth0', "Auth0's authentication API", "What Auth0's SDKs call besides the protocols."],
   ['meta', 'This description', ''],
 ];
 const absent = [
   'absent',
-  'What Auth0 has and Gatepost has not',
-  "Auth0's tools look here first. They find empty lists and features that are switched off; a write is accepted if it asks for what is already there.",
+  'What Auth0 has and Gatepost does not',
+  "Auth0's tools look here first. They find empty lists and disabled features; a write is accepted if it asks for the current state.",
 ] as const;
 
 function describe(): OpenApi {

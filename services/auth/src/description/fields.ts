@@ -13,17 +13,17 @@ export const object = (properties: Record<string, Schema>, required: string[] = 
   ...(required.length > 0 && { required }),
 });
 
-export const clientId = text('Of the application', 'demo-web');
+export const clientId = text('The id of the application', 'demo-web');
 export const clientSecret = text(
-  'Of the application, unless it authenticates otherwise (`Authorization: Basic`, `client_assertion`)',
+  'The secret of the application, unless it authenticates in another way (`Authorization: Basic`, `client_assertion`)',
 );
 export const redirectUri = text(
   'Where the answer goes: one of the application’s callback URLs',
   'http://localhost:3000/callback',
 );
-export const connection = text('Where the account is', 'email');
+export const connection = text('The connection that the account belongs to', 'email');
 export const audience = text('The API that the access token is for', 'http://localhost:4500/');
-export const scope = text('What the token is to allow, with blanks between', 'openid profile email offline_access');
+export const scope = text('What the token should allow, separated by spaces', 'openid profile email offline_access');
 
 export const oauthError = {
   description: 'The request is refused (RFC 6749 section 5.2)',
@@ -36,7 +36,7 @@ export const clientError = {
   example: { error: 'invalid_client', error_description: 'client authentication failed' },
 };
 export const tooMany = {
-  description: 'Too many requests; `Retry-After` says how long to wait, where it is known',
+  description: 'Too many requests; `Retry-After` says how long to wait, if that is known',
   schema: 'OAuthError',
   example: { error: 'too_many_requests', error_description: 'too many attempts; try again later' },
 };
@@ -55,8 +55,8 @@ export const authorizationRequest = {
   redirect_uri: redirectUri,
   scope,
   audience,
-  state: text('Comes back unchanged', 'kQx7'),
-  nonce: text('Comes back in the ID token'),
+  state: text('Returned unchanged', 'kQx7'),
+  nonce: text('Returned in the ID token'),
   code_challenge: text(
     'PKCE (RFC 7636); required of public applications',
     'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
@@ -66,9 +66,9 @@ export const authorizationRequest = {
   prompt: text('`none`, `login`, `consent`'),
   max_age: text('How old the login may be, in seconds'),
   login_hint: text('The address to fill in'),
-  ui_locales: text('Languages of the pages, the preferred first', 'de en'),
-  acr_values: text('How the person is to authenticate'),
+  ui_locales: text('Languages for the pages, the preferred one first', 'de en'),
+  acr_values: text('How the person should authenticate'),
   connection: text('Offers only this connection'),
   screen_hint: text('`signup` opens the page for new accounts'),
-  request_uri: text('Of a pushed request (RFC 9126)'),
+  request_uri: text('From a pushed request (RFC 9126)'),
 };

@@ -76,11 +76,11 @@ function errorsOf({ method }: Route): Record<number, Answer> {
 }
 
 const meanings: Record<number, string> = {
-  400: 'The body or the query is not as described, or it cannot be done',
-  401: 'There is no token, or not a good one',
+  400: 'The body or the query does not match the description, or cannot be carried out',
+  401: 'There is no token, or it is invalid',
   403: 'The token does not have the scope',
-  404: 'There is none, or what the request names is not there',
-  409: 'Another one stands in the way',
+  404: 'It does not exist, or something that the request names does not',
+  409: 'It conflicts with an existing one',
   413: 'The body is over 512 kB',
   503: 'A store is away',
 };

@@ -23,10 +23,10 @@ export const protocolSchemas: Record<string, Schema> = {
       access_token: text('A JWT, or an opaque token'),
       token_type: { type: 'string', enum: ['Bearer', 'DPoP'] },
       expires_in: { type: 'integer' },
-      scope: text('What it allows'),
+      scope: text('What the access token allows'),
       id_token: text('With the scope `openid`'),
       refresh_token: text('With the scope `offline_access`'),
-      issued_token_type: text('Of an exchange (RFC 8693)'),
+      issued_token_type: text('After an exchange (RFC 8693)'),
     },
     ['access_token', 'token_type', 'expires_in'],
   ),
@@ -79,16 +79,20 @@ export const protocol: Record<string, Record<string, Operation>> = {
       required: ['client_id'],
       answers: {
         ...toPage,
-        303: { description: 'The same' },
-        400: { description: 'A page that says what is wrong, where the answer cannot go back to the application' },
+        303: { description: 'The same as 302' },
+        400: { description: 'A page that says what is wrong, if the answer cannot go back to the application' },
       },
     },
     post: {
       id: 'authorize-by-form',
       tag: 'protocol',
-      summary: 'The same by a form',
+      summary: 'The same, with a form',
       form: object(authorizationRequest, ['client_id']),
-      answers: { ...toPage, 303: { description: 'The same' }, 400: { description: 'A page that says what is wrong' } },
+      answers: {
+        ...toPage,
+        303: { description: 'The same as 302' },
+        400: { description: 'A page that says what is wrong' },
+      },
     },
   },
   '/oauth/par': {
@@ -99,7 +103,7 @@ export const protocol: Record<string, Record<string, Operation>> = {
       form: object({ ...authorizationRequest, client_secret: clientSecret }, ['client_id']),
       answers: {
         201: {
-          description: 'Kept for a minute',
+          description: 'The request is kept for a minute',
           schema: object({ request_uri: text(''), expires_in: integer('Seconds', 60) }, ['request_uri', 'expires_in']),
           example: { request_uri: 'urn:ietf:params:oauth:request_uri:6esc_11ACC5bwc014ltc14eY22c', expires_in: 60 },
         },
@@ -114,14 +118,17 @@ export const protocol: Record<string, Record<string, Operation>> = {
       tag: 'protocol',
       summary: 'Get tokens (RFC 6749 section 4)',
       description:
-        'By `grant_type`: `authorization_code`, `refresh_token`, `client_credentials`, `password`, `urn:ietf:params:oauth:grant-type:device_code`, `urn:ietf:params:oauth:grant-type:token-exchange` (RFC 8693), `http://auth0.com/oauth/grant-type/passwordless/otp`, and with an `mfa_token` `http://auth0.com/oauth/grant-type/mfa-otp`, `…/mfa-oob`, `…/mfa-recovery-code`. A JSON object is read like a form.',
+        'By `grant_type`: `authorization_code`, `refresh_token`, `client_credentials`, `password`, `urn:ietf:params:oauth:grant-type:device_code`, `urn:ietf:params:oauth:grant-type:token-exchange` (RFC 8693), `http://auth0.com/oauth/grant-type/passwordless/otp`, and with an `mfa_token` `http://auth0.com/oauth/grant-type/mfa-otp`, `…/mfa-oob`, `…/mfa-recovery-code`. A JSON object is accepted in place of a form.',
       form: object(
         {
           grant_type: text('What is exchanged for tokens', 'client_credentials'),
-          client_id: text('Of the application', 'demo-m2m'),
-          client_secret: text('Of the application, unless it authenticates otherwise', 'demo-m2m-secret'),
+          client_id: text('The id of the application', 'demo-m2m'),
+          client_secret: text(
+            'The secret of the application, unless it authenticates in another way',
+            'demo-m2m-secret',
+          ),
           audience,
-          scope: text('What the token is to allow'),
+          scope: text('What the token should allow'),
           code: text('With `authorization_code`'),
           redirect_uri: text('With `authorization_code`: the same as in the authorization request'),
           code_verifier: text('With `authorization_code`: PKCE'),
@@ -131,7 +138,7 @@ export const protocol: Record<string, Record<string, Operation>> = {
           password: text('With `password`'),
           subject_token: text('With token exchange'),
           subject_token_type: text('With token exchange'),
-          otp: text('With the passwordless grant: the code that the person got'),
+          otp: text('With the passwordless grant: the code that the person received'),
           realm: text('With the passwordless grant: `email` or `sms`'),
         },
         ['grant_type'],
@@ -198,7 +205,7 @@ export const protocol: Record<string, Record<string, Operation>> = {
       id: 'device-code',
       tag: 'protocol',
       summary: 'Get a code for a device without a browser (RFC 8628)',
-      form: object({ client_id: text('Of the application', 'demo-device'), scope, audience }, ['client_id']),
+      form: object({ client_id: text('The id of the application', 'demo-device'), scope, audience }, ['client_id']),
       answers: {
         200: {
           description: 'Codes: show `user_code`, and ask for tokens with `device_code`',
@@ -230,8 +237,8 @@ export const protocol: Record<string, Record<string, Operation>> = {
     get: {
       id: 'activate',
       tag: 'protocol',
-      summary: 'The page where a person types the code of a device',
-      query: { user_code: text('Fills the code in', 'WDJB-MJHT') },
+      summary: 'The page where a person enters the code of a device',
+      query: { user_code: text('The code to fill in', 'WDJB-MJHT') },
       answers: { 200: { description: 'A page' } },
     },
   },
@@ -239,7 +246,7 @@ export const protocol: Record<string, Record<string, Operation>> = {
     get: {
       id: 'userinfo',
       tag: 'protocol',
-      summary: 'Who the access token stands for (OpenID Connect Core section 5.3)',
+      summary: 'Get who the access token stands for (OpenID Connect Core section 5.3)',
       bearer: true,
       answers: {
         200: {
@@ -251,7 +258,7 @@ export const protocol: Record<string, Record<string, Operation>> = {
         },
         401: {
           ...clientError,
-          description: 'No token, or not a good one',
+          description: 'No token, or an invalid one',
           example: { error: 'invalid_token', error_description: 'invalid token provided' },
         },
         403: {
@@ -302,13 +309,13 @@ export const protocol: Record<string, Record<string, Operation>> = {
         id_token_hint: text('The ID token of the session'),
         client_id: clientId,
         post_logout_redirect_uri: text(
-          'Where to go then: one of the application’s logout URLs',
+          'Where to go afterwards: one of the application’s logout URLs',
           'http://localhost:3000',
         ),
-        state: text('Comes back unchanged'),
+        state: text('Returned unchanged'),
       },
       answers: {
-        200: { description: 'A page that asks' },
+        200: { description: 'A page that asks first' },
         302: { description: 'Back to the application' },
         400: { description: 'A page that says what is wrong' },
       },

@@ -35,7 +35,8 @@ export function makeExportRoute(parts: ExportParts): Router {
     const wanted = parts.exportLinks.matches(id, request.query.signature)
       ? (await parts.jobs.find(id))?.export
       : undefined;
-    if (!wanted) throw new ApiError(404, 'not_found', 'There is no such export, or not any more: ask for another.');
+    if (!wanted)
+      throw new ApiError(404, 'not_found', 'This export does not exist, or no longer exists: ask for another.');
     parts.audit.add({ type: 'sapi', ip: request.ip, details: { operation: 'GET exports', target: id } });
     response.set({ 'content-type': 'application/gzip', 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' });
     try {

@@ -105,7 +105,7 @@ async function challenge(asked: MfaCall): Promise<void> {
     throw new ApiError(
       400,
       'unsupported_challenge_type',
-      'the person has no authenticator of these that can be challenged here',
+      'the person has no such authenticator that can be challenged here',
     );
   if (method.type === 'totp') {
     response.json({ challenge_type: 'otp' });
@@ -129,7 +129,7 @@ async function associate(asked: MfaCall): Promise<void> {
   if (type === undefined || !isEnabled(mfa, type))
     throw new ApiError(400, 'invalid_request', 'authenticator_types: none of these can be set up here');
   const account = await parts.accounts.find(pending.account.userId);
-  if (!account) throw new ApiError(401, 'invalid_grant', 'the account is gone');
+  if (!account) throw new ApiError(401, 'invalid_grant', 'the account no longer exists');
   // If there were none before: the codes come with the first factor, as at Auth0.
   const isFirst = pending.due === 'enrolment' || (await parts.factors.recoveryCodesLeft(account.userId)) === 0;
   const recoveryCodes = mfa.factors['recovery-code'] && isFirst ? newRecoveryCodes() : undefined;
@@ -177,7 +177,7 @@ async function remove({ parts, pending, request, response }: MfaCall): Promise<v
     throw new ApiError(
       403,
       'access_denied',
-      'prove the second factor first: with the password alone nothing is removed',
+      'prove the second factor first: a password alone is not enough to remove one',
     );
   const { userId } = pending.account;
   const id = String(request.params.id);
@@ -226,7 +226,7 @@ async function sendCode(
   to: { type: 'email' | 'phone'; target: string },
 ): Promise<string> {
   const account = await parts.accounts.find(pending.account.userId);
-  if (!account) throw new ApiError(401, 'invalid_grant', 'the account is gone');
+  if (!account) throw new ApiError(401, 'invalid_grant', 'the account no longer exists');
   const { clientId } = pending.request;
   const ip = addressOf(request);
   const languages = languagesOf(request);

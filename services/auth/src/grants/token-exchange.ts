@@ -68,9 +68,9 @@ async function exchange(ctx: TokenEndpointGrantContext, provider: Provider, post
   kit.checkDpopRequired(provider, ctx, dPoP);
 
   const subject = await present(provider, 'subject', params.subject_token, params.subject_token_type);
-  if (!subject.accountId) throw new errors.InvalidGrant('the subject token is no person’s');
+  if (!subject.accountId) throw new errors.InvalidGrant('the subject token does not stand for a person');
   if (!mayExchange(client, subject))
-    throw new errors.InvalidGrant('the subject token was neither given to nor for this client');
+    throw new errors.InvalidGrant('the subject token was issued neither to nor for this client');
   const actor = await actingParty(provider, params);
   const act = actor ? actClaim(actor, subject) : subject.extra?.act;
   const madeFrom = actor ? [subject, actor] : [subject];
@@ -121,7 +121,7 @@ function grantedScopes(
   const allowed = allowedScopes(client, subject, server ? audienceOf(server.identifier()) : undefined);
   const requested = [...ctx.oidc.requestParamScopes];
   const refused = requested.filter((scope) => !allowed.has(scope));
-  if (refused.length > 0) throw new errors.InvalidScope('the scope is not the subject’s to give', refused.join(' '));
+  if (refused.length > 0) throw new errors.InvalidScope('the subject cannot give this scope', refused.join(' '));
   return requested.length > 0 ? requested : [...allowed].filter((scope) => scope !== 'offline_access');
 }
 

@@ -26,7 +26,7 @@ export function tooLong(parameters: Record<string, unknown>, own: ReadonlySet<st
       if (!isJwt) all += bytes + name.length;
     }
   }
-  return all > allMaxBytes ? `the parameters are longer than ${allMaxBytes} bytes all together` : undefined;
+  return all > allMaxBytes ? `the parameters are longer than ${allMaxBytes} bytes in total` : undefined;
 }
 
 /** Refuses parameters that are too long, where no client is known to report to. */

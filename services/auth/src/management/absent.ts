@@ -39,7 +39,7 @@ const acceptUnchanged = (current: CurrentValue): Operation =>
           ? undefined
           : 'the list'
         : differing(body, value);
-      if (changed !== undefined) throw featureNotAvailable(`${changed} stays as it is`);
+      if (changed !== undefined) throw featureNotAvailable(`${changed} cannot be changed`);
       return ok(value);
     },
   });
@@ -195,7 +195,7 @@ function describeAbsent(verb: string, path: string, current: CurrentValue): Desc
     .replaceAll('-', ' ');
   return [
     `${verb} ${what}: not in Gatepost`,
-    { 200: { description: 'What stands there', schema } },
+    { 200: { description: 'The current state, which is fixed', schema } },
     verb === 'Set' ? example : undefined,
   ];
 }

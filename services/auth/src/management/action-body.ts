@@ -17,7 +17,7 @@ const notShown = '_VALUE_NOT_SHOWN_';
 const triggersShape = z
   .array(
     z.looseObject({
-      id: z.string().refine(isTriggerId, `Only these triggers are in Gatepost: ${triggerIds.join(', ')}`),
+      id: z.string().refine(isTriggerId, `Gatepost has only these triggers: ${triggerIds.join(', ')}`),
       version: z.string().max(20).optional(),
     }),
   )
@@ -26,7 +26,7 @@ const triggersShape = z
 const secretsShape = z
   .array(
     z.looseObject({
-      name: z.string().regex(/^[A-Za-z_$][\w$-]{0,127}$/, 'Not a name of a secret'),
+      name: z.string().regex(/^[A-Za-z_$][\w$-]{0,127}$/, 'Not the name of a secret'),
       value: z.string().max(4_096).nullish(),
     }),
   )

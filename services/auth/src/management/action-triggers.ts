@@ -63,11 +63,11 @@ export const updateBindings = operation({
         const known = before.find(({ id }) => ref.type === 'binding_id' && id === ref.value);
         const where = ref.type === 'action_name' ? { name: ref.value } : { id: known?.actionId ?? ref.value };
         const action = ref.type === 'binding_id' && !known ? null : await writer.action.findUnique({ where });
-        if (!action) throw badBody(`there is no action of ${ref.type} ${ref.value}`);
+        if (!action) throw badBody(`there is no action with the ${ref.type} ${ref.value}`);
         if (action.triggerId !== triggerId) throw badBody(`${action.name} is not for ${triggerId}`);
         if ((await writer.actionVersion.count({ where: { actionId: action.id, deployed: true } })) === 0)
           throw badBody(`${action.name} must be deployed before it is bound`);
-        if (named.some((one) => one.action.id === action.id)) throw badBody(`${action.name} stands there twice`);
+        if (named.some((one) => one.action.id === action.id)) throw badBody(`${action.name} is given twice`);
         const id = before.find(({ actionId }) => actionId === action.id)?.id ?? randomUUID();
         named.push({ id, action, displayName: display_name ?? known?.displayName ?? action.name });
       }
@@ -86,7 +86,7 @@ export const updateBindings = operation({
 
 /** @throws ManagementProblem 404 */
 function triggerNamed(id = ''): TriggerId {
-  if (!isTriggerId(id)) throw missing('trigger', `Only these triggers are in Gatepost: ${triggerIds.join(', ')}`);
+  if (!isTriggerId(id)) throw missing('trigger', `Gatepost has only these triggers: ${triggerIds.join(', ')}`);
   return id;
 }
 

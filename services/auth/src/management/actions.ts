@@ -95,7 +95,7 @@ export const updateAction = operation({
     const action = await loadAction(parts, params.id);
     const triggerId = body.supported_triggers?.[0]?.id;
     if (triggerId !== undefined && triggerId !== action.triggerId)
-      throw badBody('the trigger of an action stays as it is');
+      throw badBody('the trigger of an action cannot be changed');
     await checkDependencies(parts, body.dependencies);
     const secrets = body.secrets && secretsAfter(openActionSecrets(action.secrets, seal), body.secrets);
     const data = {

@@ -28,8 +28,8 @@ export function updateProtection(name: ProtectionName): Operation {
 /** Settings that Auth0 accepts but this gate cannot apply. */
 function unavailableFeature({ breached }: Parts, name: ProtectionName, change: { enabled?: boolean; method?: string }) {
   if (name !== 'breached-password-detection') return undefined;
-  if (change.method === 'enhanced') return 'method stays as it is';
+  if (change.method === 'enhanced') return 'method cannot be changed';
   if (change.enabled && !breached.isPossible)
-    return 'enabled stays as it is, until BREACHED_PASSWORDS says where passwords are looked up';
+    return 'enabled cannot be set until BREACHED_PASSWORDS says where passwords are looked up';
   return undefined;
 }

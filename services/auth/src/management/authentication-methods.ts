@@ -36,7 +36,7 @@ const createBody = z.strictObject({
   name: shortText.optional(),
   totp_secret: z
     .string()
-    .regex(/^[A-Z2-7]{16,128}$/, 'A secret is Base32, of 16 characters and more')
+    .regex(/^[A-Z2-7]{16,128}$/, 'A secret must be Base32, with at least 16 characters')
     .optional(),
   phone_number: z.string().max(64).optional(),
   email: z.email().max(320).optional(),
@@ -57,7 +57,11 @@ export const createAuthenticationMethod = operation({
     const { userId } = await loadToChange(parts, params.id, scopes);
     const method = await parts.factors.add({ userId, name: body.name, ...ofBody(body) });
     if (!method)
-      throw new ManagementProblem(409, 'authentication_method_exists', 'The key is known, or the person has too many');
+      throw new ManagementProblem(
+        409,
+        'authentication_method_exists',
+        'The key is already registered, or the person has too many',
+      );
     return created(present(parts, method));
   },
 });
@@ -69,7 +73,8 @@ export const replaceAuthenticationMethods = operation({
     const { userId } = await loadToChange(parts, params.id, scopes);
     const wanted = body.map((one) => ({ userId, name: one.name, ...ofBody(one) }));
     const after = await parts.factors.replaceAll(userId, wanted);
-    if (!after) throw new ManagementProblem(409, 'authentication_method_exists', 'Somebody has one of these keys');
+    if (!after)
+      throw new ManagementProblem(409, 'authentication_method_exists', 'Somebody already has one of these keys');
     parts.factorEvents.removed({ userId }, 'all');
     await parts.factors.forgetBrowsers(userId);
     return ok(after.map((method) => present(parts, method)));

@@ -27,7 +27,7 @@ export const createCredential = operation({
     const data = { ...(await makeCredential(body)), clientId };
     const credential = await parts.db.clientCredential.create({ data }).catch((error: unknown) => {
       if (error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2002')
-        throw conflict('credential_conflict', 'The client has a credential with this key or kid already');
+        throw conflict('credential_conflict', 'The client already has a credential with this key or kid');
       throw error;
     });
     return created(present(credential));
@@ -53,7 +53,8 @@ export const updateCredential = operation({
 export const deleteCredential = operation({
   async run({ parts, params }) {
     const { id, attached } = await load(parts, params);
-    if (attached) throw new ManagementProblem(409, 'credential_in_use', 'The client authenticates by this credential');
+    if (attached)
+      throw new ManagementProblem(409, 'credential_in_use', 'The client authenticates with this credential');
     await parts.db.clientCredential.deleteMany({ where: { id, attached: false } });
     return gone;
   },

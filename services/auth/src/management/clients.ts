@@ -99,7 +99,7 @@ export const updateClient = operation({
       client.credentials.length > 0 &&
       (body.token_endpoint_auth_method ?? 'private_key_jwt') !== 'private_key_jwt'
     )
-      throw badBody('another token_endpoint_auth_method goes with client_authentication_methods: null');
+      throw badBody('another token_endpoint_auth_method requires client_authentication_methods: null');
     const given = keys?.length ? 'private_key_jwt' : body.token_endpoint_auth_method;
     const method = given ?? client.tokenEndpointAuthMethod;
     const { secretHashes, secret } = scopes.has('update:client_keys')

@@ -49,7 +49,7 @@ export function concurrentChangeProblem(error: unknown): ManagementProblem | und
       return missing(...(referred(error) ?? ['resource', 'Something that the request names does not exist.']));
     case 'P2002': {
       const [kind] = byModel[modelOf(error)] ?? ['resource'];
-      return conflict(`${kind}_conflict`, `There is one like this already (${kind}).`);
+      return conflict(`${kind}_conflict`, `One like this already exists (${kind}).`);
     }
     default:
       return undefined;

@@ -139,7 +139,7 @@ async function checkMayChangeIdentities(
     throw new ManagementProblem(
       403,
       'insufficient_scope',
-      'Somebody who signs in by this connection may do more here than this token',
+      'Somebody who signs in with this connection may do more here than this token may',
     );
 }
 

@@ -76,7 +76,7 @@ function fits(alg: string, key: KeyObject): boolean {
 }
 
 function readPem(pem: string): { key: KeyObject; certificate?: X509Certificate } {
-  if (pem.includes('PRIVATE KEY')) throw badBody('pem: a private key, which is nobody else’s business');
+  if (pem.includes('PRIVATE KEY')) throw badBody('pem: this is a private key, which must stay private');
   try {
     if (!pem.includes('CERTIFICATE')) return { key: createPublicKey(pem) };
     const certificate = new X509Certificate(pem);

@@ -87,7 +87,7 @@ function nameOf({ id }: Record<string, string>, body: Fields = {}): (typeof name
       'invalid_uri',
       `Path validation error: 'String does not match any of: ${names.join(', ')}' on property templateName.`,
     );
-  if (body.template !== undefined && body.template !== name.data) throw badBody('template is not the one of the path');
+  if (body.template !== undefined && body.template !== name.data) throw badBody('template is not the one in the path');
   return name.data;
 }
 

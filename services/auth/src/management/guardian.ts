@@ -43,7 +43,7 @@ export const setPolicies = operation({
   async run({ parts, body }) {
     const foreign = body.find((policy) => policy !== 'all-applications');
     if (foreign === 'confidence-score') throw featureNotAvailable('the policy confidence-score');
-    if (foreign !== undefined) throw badBody(`${foreign} is no policy`);
+    if (foreign !== undefined) throw badBody(`${foreign} is not a policy`);
     const after = await update(parts, (settings) => {
       if (body.length > 0) return { ...settings, policy: 'always' };
       return { ...settings, policy: settings.policy === 'always' ? 'enrolled' : settings.policy };

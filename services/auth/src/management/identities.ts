@@ -97,7 +97,7 @@ export async function link(
     if (second.linked_to !== null) throw alreadyLinked();
     if (second.blocked) throw badBody('a blocked user cannot be linked');
     const { rowCount } = await client.query('SELECT FROM accounts WHERE linked_to = $1 LIMIT 1', [secondary]);
-    if (rowCount) throw conflict('identity_conflict', 'The user has identities of his own: unlink them first.');
+    if (rowCount) throw conflict('identity_conflict', 'The user has identities of their own: unlink them first.');
     await client.query(
       'UPDATE accounts SET linked_to = $2, sessions_not_before = $3, updated_at = now() WHERE user_id = $1',
       [secondary, primary, sessionsEnd()],

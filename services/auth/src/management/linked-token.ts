@@ -43,4 +43,4 @@ async function verify({ db, issuers }: Parts, token: string): Promise<JWTPayload
   }
 }
 
-const unusable = () => badBody('link_with is no ID token of this server that is valid now');
+const unusable = () => badBody('link_with is not a currently valid ID token of this server');

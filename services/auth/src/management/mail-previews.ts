@@ -23,7 +23,7 @@ export const createMailPreview = operation({
     })
     .partial(),
   async run({ parts, params: { id = '' }, body, origins }) {
-    if (!isSent(id)) throw badBody(`${id} is sent to nobody`);
+    if (!isSent(id)) throw badBody(`${id} is never sent`);
     if (origins.length === 0) throw badBody('the application has no web origin that could show a preview');
     const saved = await parts.emailTemplates.find(id);
     const given = { body: body.body, subject: body.subject, sender: body.from };

@@ -8,7 +8,7 @@ const fileMaxBytes = 512_000;
 const limits = { fileSize: fileMaxBytes, files: 1, fields: 10, parts: 12, fieldSize: 1_024, headerPairs: 20 };
 
 export const readMultipart: RequestHandler = async (request, _response, next) => {
-  if (!request.is('multipart/form-data')) return next(badBody('The body is multipart/form-data'));
+  if (!request.is('multipart/form-data')) return next(badBody('The body must be multipart/form-data'));
   const { Busboy } = await import('@fastify/busboy');
   let form: InstanceType<typeof Busboy>;
   try {

@@ -23,7 +23,7 @@ const connectionOptions = {
 };
 const shape = z.strictObject({
   // As at Auth0, a name must not look like an organization's id.
-  name: z.string().regex(/^(?!org_)[a-z0-9][a-z0-9_-]{0,49}$/, 'Not a name: small letters, digits, - and _'),
+  name: z.string().regex(/^(?!org_)[a-z0-9][a-z0-9_-]{0,49}$/, 'Not a name: use lower-case letters, digits, - and _'),
   display_name: z.string().trim().min(1).max(255),
   branding: z
     .strictObject({
@@ -181,7 +181,7 @@ export const addConnectionToOrganization = operation({
     await loadConnection(parts, connectionId);
     const key = { organizationId, connectionId };
     if (await parts.db.organizationConnection.findUnique({ where: { organizationId_connectionId: key } }))
-      throw conflict('connection_conflict', 'The connection is enabled for the organization already.');
+      throw conflict('connection_conflict', 'The connection is already enabled for the organization.');
     const made = await parts.db.organizationConnection.create({
       data: { ...key, ...optionsOf(body) },
       include: { connection: true },
@@ -294,6 +294,6 @@ function refuseName(error: unknown): never {
   if (error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2002')
     throw conflict('organization_conflict', 'An organization with this name already exists.');
   if (error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2003')
-    throw badBody('a connection stands twice or is gone');
+    throw badBody('a connection is given twice or no longer exists');
   throw error;
 }

@@ -72,7 +72,7 @@ export async function checkTargetNotAbove(
 ): Promise<void> {
   const above = await permissions.above([linkedTo ?? userId], held);
   if (above.size > 0)
-    throw new ManagementProblem(403, 'insufficient_scope', 'The user may do more here than this token');
+    throw new ManagementProblem(403, 'insufficient_scope', 'The user may do more here than this token may');
 }
 
 /** Shows permissions with their APIs' names; those of a deleted API are left out. */

@@ -29,8 +29,9 @@ export const updatePrompts = operation({
     .partial(),
   async run({ parts, body }) {
     if (body.universal_login_experience === 'classic')
-      throw featureNotAvailable('universal_login_experience stays as it is');
-    if (body.webauthn_platform_first_factor) throw featureNotAvailable('webauthn_platform_first_factor stays as it is');
+      throw featureNotAvailable('universal_login_experience cannot be changed');
+    if (body.webauthn_platform_first_factor)
+      throw featureNotAvailable('webauthn_platform_first_factor cannot be changed');
     if (typeof body.identifier_first === 'boolean')
       await parts.settings.update({ identifierFirst: body.identifier_first });
     return ok(await readPrompts(parts));

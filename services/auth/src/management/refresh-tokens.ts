@@ -91,7 +91,8 @@ export const revokeRefreshTokens = operation({
     .partial(),
   async run({ parts, body: { ids, user_id, client_id, audience } }) {
     if ((ids === undefined) === (user_id === undefined)) throw badBody('either ids or user_id is needed');
-    if (ids && (client_id ?? audience) !== undefined) throw badBody('ids stand alone');
+    if (ids && (client_id ?? audience) !== undefined)
+      throw badBody('ids cannot be combined with client_id or audience');
     if (audience !== undefined && client_id === undefined) throw badBody('audience needs client_id');
     const conditions = [
       ids ? Prisma.sql`id = ANY (${ids})` : Prisma.sql`account_id = ${user_id}`,

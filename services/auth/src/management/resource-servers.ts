@@ -133,7 +133,7 @@ type Columns = Pick<
 >;
 
 function scopesOf(scopes: NonNullable<z.infer<typeof change>['scopes']>): Scope[] {
-  if (new Set(scopes.map(({ value }) => value)).size < scopes.length) throw badBody('A scope stands twice');
+  if (new Set(scopes.map(({ value }) => value)).size < scopes.length) throw badBody('A scope is given twice');
   return scopes.map(({ value, description }) => ({ value, ...(description && { description }) }));
 }
 

@@ -13,7 +13,7 @@ export const allowedUri = z
   .max(1_024)
   .refine((value) => URL.canParse(value) && !dangerous.test(value.trim()), 'Not an absolute URI that can be led to')
   .refine((value) => !value.includes('#'), 'A URI must not have a fragment')
-  .refine((value) => !value.includes('*'), 'Wildcards are not supported: a URI is compared as it stands');
+  .refine((value) => !value.includes('*'), 'Wildcards are not supported: a URI is compared as it is');
 
 /** Null or empty means none. */
 export const cleared = <T extends z.ZodType>(shape: T) =>

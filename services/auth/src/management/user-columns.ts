@@ -15,7 +15,7 @@ export function checkIdentity(connection: ConnectionModel, body: CreateBody): vo
     throw badBody('Missing required property: phone_number');
   if (connection.strategy === 'email' && body.email === undefined) throw badBody('Missing required property: email');
   if (isUpstream(connection.strategy))
-    throw badBody('users of this connection are made when they sign in there for the first time');
+    throw badBody('users of this connection are created when they sign in there for the first time');
   if (connection.strategy !== 'auth0') {
     if (body.password !== undefined) throw badBody('a passwordless connection has no password');
     return;
@@ -51,7 +51,7 @@ export function withoutDefaults<Body extends UpdateBody>(account: AccountModel, 
 export function userIdOf(given: string, connection: ConnectionModel): string {
   const prefix = `${prefixOf(connection)}|`;
   const id = given.startsWith(prefix) ? given.slice(prefix.length) : given;
-  if (id.includes('|')) throw badBody(`user_id of this connection begins with ${prefix}`);
+  if (id.includes('|')) throw badBody(`a user_id of this connection must begin with ${prefix}`);
   return prefix + id;
 }
 

@@ -11,7 +11,7 @@ const flag = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) =>
 export const createUsersImport = operation({
   multipart: true,
   body: z.strictObject({
-    users: z.string({ error: 'The form has a file: users' }),
+    users: z.string({ error: 'The form must have a file: users' }),
     connection_id: z.string().max(256),
     upsert: flag.default(false),
     external_id: z.string().max(256).optional(),
@@ -22,7 +22,7 @@ export const createUsersImport = operation({
     const { pool, seal, connections, imports } = parts;
     const connection = (await connections.list()).find(({ id }) => id === body.connection_id);
     if (!connection) throw missing('connection', 'The connection does not exist.');
-    if (connection.strategy !== 'auth0') throw badBody('users are imported into a database connection');
+    if (connection.strategy !== 'auth0') throw badBody('users can only be imported into a database connection');
     const job = await createImport(pool, seal, {
       connection_id: connection.id,
       connection: connection.name,
@@ -84,6 +84,6 @@ function parseUsers(text: string): unknown[] {
   } catch {
     throw badBody('users is not JSON');
   }
-  if (!Array.isArray(users) || users.length === 0) throw badBody('users is a JSON array with at least one user');
+  if (!Array.isArray(users) || users.length === 0) throw badBody('users must be a JSON array with at least one user');
   return users;
 }

@@ -53,7 +53,7 @@ export async function checkInvitation(
   const params = ctx.oidc.params as Parameters;
   const found = await invitations.find(ticket);
   if (!found || found.organizationId !== params.organization || found.clientId !== client.clientId)
-    throw new errors.InvalidRequest('the invitation is not valid, or not any more');
+    throw new errors.InvalidRequest('the invitation is not valid, or no longer valid');
   params.login_hint = found.invitee;
   if (!(await invitations.hasAccount(found))) params.screen_hint = 'signup';
 }

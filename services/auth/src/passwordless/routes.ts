@@ -83,7 +83,8 @@ export function makePasswordlessRoutes(parts: PasswordlessParts): Router {
  */
 function refuseEmbedded(request: Request): void {
   const destination = request.get('sec-fetch-dest') ?? 'document';
-  if (destination !== 'document') throw new ApiError(403, 'access_denied', 'this address is for a page of its own');
+  if (destination !== 'document')
+    throw new ApiError(403, 'access_denied', 'this address can only be opened as a page of its own');
 }
 
 /** Gives the same answer whether or not anybody has that address. */

@@ -134,7 +134,7 @@ describe('email templates', () => {
     for (const [path, wrong, message] of [
       [at, { body: '<script>alert(1)</script>' }, 'script'],
       [at, { from: 'nobody' }, 'from: it is no address'],
-      ['email-templates/change_password/previews', {}, 'sent to nobody'],
+      ['email-templates/change_password/previews', {}, 'is never sent'],
     ] as const)
       expect(await ask('POST', path, wrong)).toMatchObject({
         status: 400,
