@@ -65,7 +65,7 @@ function reasonOf(
   if (code === 'ERR_JWKS_NO_MATCHING_KEY' || claim === 'iss')
     // Another issuer's token names that issuer's key: the issuer's name says more.
     return isForeign
-      ? { reason: 'wrong_issuer', description: `The token is not of the issuer ${issuers.join(' or ')}` }
+      ? { reason: 'wrong_issuer', description: `The token is not from the issuer ${issuers.join(' or ')}` }
       : { reason: 'unknown_key', description: 'The token is signed with a key that the issuer does not publish' };
   if (code === 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED')
     return { reason: 'bad_signature', description: 'The signature of the token does not match' };

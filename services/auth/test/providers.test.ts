@@ -170,7 +170,7 @@ describe('GitHub', () => {
     github.state.error = undefined;
     expect(Object.fromEntries(done.location!.searchParams)).toMatchObject({
       error: 'server_error',
-      error_description: expect.stringContaining('GitHub failed: the provider does not take its own code back'),
+      error_description: expect.stringContaining('GitHub failed: the provider does not accept its own code'),
     });
   });
 

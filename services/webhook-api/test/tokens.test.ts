@@ -119,7 +119,7 @@ describe('a token', () => {
       'not yet valid': 'The token is not valid yet',
       'wrong audience': `The token is not for the audience ${audience}`,
       'no audience': `The token is not for the audience ${audience}`,
-      'wrong issuer': `The token is not of the issuer ${api.issuer.issuer}`,
+      'wrong issuer': `The token is not from the issuer ${api.issuer.issuer}`,
       'alg none': 'The token cannot be used here',
       'another key': 'The token is signed with a key that the issuer does not publish',
       'an ID token': 'The token is not an access token of this issuer',

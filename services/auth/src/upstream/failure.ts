@@ -38,7 +38,7 @@ const reasons = {
   blocked: { code: 'access_denied', what: 'user is blocked', advice: 'An administrator can unblock the user' },
   no_signup: {
     code: 'access_denied',
-    what: 'there is no account of this person, and nobody may sign up',
+    what: 'this person has no account, and nobody may sign up',
     advice: 'An administrator can open sign-up (settings.allow_signup)',
   },
   not_enabled: {
@@ -58,7 +58,7 @@ const reasons = {
   },
   not_anew: {
     code: 'access_denied',
-    what: 'the provider did not ask the person to sign in anew, or does not say when they did',
+    what: 'the provider did not ask the person to sign in again, or does not say when they did',
     advice:
       'Sign out there and try again. An administrator can check that the provider heeds max_age and gives auth_time',
   },
@@ -75,7 +75,7 @@ const reasons = {
   },
   out_of_order: {
     code: 'temporarily_unavailable',
-    what: 'the provider has trouble of its own',
+    what: 'the provider has a problem of its own',
     advice: 'Try again in a moment',
   },
   misconfigured: {
@@ -85,18 +85,18 @@ const reasons = {
   },
   bad_credentials: {
     code: 'server_error',
-    what: 'the provider does not take our client credentials',
+    what: 'the provider does not accept our client credentials',
     advice: 'An administrator must correct client_id and client_secret of the connection',
   },
   bad_code: {
     code: 'server_error',
-    what: 'the provider does not take its own code back',
+    what: 'the provider does not accept its own code',
     advice:
       'Try again. If that does not help, an administrator must check that the callback address is registered there for this client_id',
   },
   bad_request: {
     code: 'server_error',
-    what: 'the provider refuses what we ask of it',
+    what: 'the provider refuses our request',
     advice: 'An administrator must check scope, upstream_params and the registered callback address',
   },
   mixed_up: {
@@ -106,7 +106,7 @@ const reasons = {
   },
   bad_metadata: {
     code: 'server_error',
-    what: 'what the provider says of itself is not usable, or is of another issuer',
+    what: 'the provider’s metadata is not usable, or is of another issuer',
     advice: 'An administrator must check discovery_url and issuer of the connection',
   },
   bad_token: {

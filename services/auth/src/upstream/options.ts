@@ -118,7 +118,7 @@ export function optionsProblem(strategy: Strategy, given: Record<string, unknown
   const options = parsed.data;
   const named = { ...options.upstream_params, ...options.authParams, ...options.authParamsMap };
   const taken = Object.keys(named).find((name) => reserved.has(name));
-  if (taken) return `options: ${taken} cannot be set, each request has its own`;
+  if (taken) return `options: ${taken} cannot be set: each request has its own`;
   return missing(strategy, options);
 }
 
@@ -126,17 +126,17 @@ function missing(strategy: Strategy, options: Options): string | undefined {
   const definition: StrategyDefinition = strategies[strategy];
   if (strategy === 'apple') {
     const lacking = (['team_id', 'kid', 'app_secret'] as const).find((name) => options[name] === undefined);
-    return lacking && `options.${lacking} is missing: Apple takes a secret that is made of team_id, kid and app_secret`;
+    return lacking && `options.${lacking} is missing: Apple expects a secret made from team_id, kid and app_secret`;
   }
   if (commonEndpointOf(strategy, options) !== undefined && !options.allowed_tenants?.length)
-    return 'options.allowed_tenants is missing: the ids of the directories whose people may come, or "*" for everybody';
+    return 'options.allowed_tenants is missing: the ids of the directories whose people may sign in, or "*" for everybody';
   if (options.token_endpoint_auth_method === 'private_key_jwt') {
     if (definition.protocol !== 'oidc')
-      return 'options.token_endpoint_auth_method: private_key_jwt is for OpenID providers';
+      return 'options.token_endpoint_auth_method: private_key_jwt is only for OpenID providers';
     if (options.private_key === undefined)
       return 'options.private_key is missing: the key that signs, as PEM (PKCS #8)';
     if (!isKey(options))
-      return 'options.private_key is no private key as PEM (PKCS #8) for token_endpoint_auth_signing_alg';
+      return 'options.private_key is not a private key as PEM (PKCS #8) for token_endpoint_auth_signing_alg';
   }
   if (
     strategy === 'waad' &&
@@ -149,7 +149,7 @@ function missing(strategy: Strategy, options: Options): string | undefined {
     const lacking = (['authorizationURL', 'tokenURL'] as const).find((name) => options[name] === undefined);
     if (lacking) return `options.${lacking} is missing`;
     return options.userInfoURL === undefined
-      ? 'options.userInfoURL is missing: the address that answers who signed in, as JSON. Scripts (scripts.fetchUserProfile) are not run; fieldsMap says what is what'
+      ? 'options.userInfoURL is missing: the address that answers who signed in, as JSON. Scripts (scripts.fetchUserProfile) are not run; fieldsMap says what each field means'
       : undefined;
   }
   const isStatic = options.issuer && options.authorization_endpoint && options.token_endpoint && options.jwks_uri;

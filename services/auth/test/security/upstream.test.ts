@@ -108,7 +108,7 @@ describe('a provider that was told to ask for the password again', () => {
     evil.lie(lies());
     const done = await answer();
     expect(errorOf(done) ?? null).toBe(error);
-    if (error === 'access_denied') expect(adviceOf(done)).toContain('did not ask the person to sign in anew');
+    if (error === 'access_denied') expect(adviceOf(done)).toContain('did not ask the person to sign in again');
     else expect(done.location?.searchParams.has('code')).toBe(error === null);
   });
 });
@@ -174,7 +174,7 @@ describe('an answer of a provider', () => {
     });
     const done = await thief.answer({ code: 'of-owner' });
     expect(errorOf(done)).toBe('server_error');
-    expect(adviceOf(done)).toContain('does not take its own code back');
+    expect(adviceOf(done)).toContain('does not accept its own code');
     expect((await owner.answer({ code: 'of-owner' })).location?.searchParams.get('code')).toEqual(expect.any(String));
   });
 
