@@ -13,7 +13,7 @@ export const countedWaitingSchema = z.object({
   reason: reasonSchema,
   deliveries: z.int().meta({ description: `Up to ${countedMax.toLocaleString('en')} are counted` }),
   more: z.boolean().meta({ description: 'There are more' }),
-  since: time.meta({ description: 'When the oldest began to wait' }),
+  since: time.meta({ description: 'For the oldest: when the limit made it wait, or else when its event occurred' }),
   next_at: time.meta({ description: 'When the next is due; null: when its turn comes' }),
 });
 

@@ -129,7 +129,7 @@ export const publishDeadLetters = tokenOperation({
   answers: {
     200: {
       description:
-        'How many were published, and how many of those selected are left because they are neither events nor deliveries of ours or, with `all` alone, because they were refused because of their producer. By selecting such letters by id or reason, you vouch for them: they are published under the API’s own user',
+        'How many were published, and how many of those selected are left because they are neither events nor deliveries of ours or, with `all` alone, were refused because of their producer. By selecting such letters by id or reason, you vouch for them: they are published under the API’s own user',
       schema: z.object({ published: z.int(), left: z.int() }),
     },
   },

@@ -57,7 +57,7 @@ export const guidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 export const findEvent = tokenOperation({
   id: 'find-event',
   summary: 'Find an event by its guid, wherever it is',
-  answers: { 200: { description: 'Everything found about it', schema: foundSchema } },
+  answers: { 200: { description: 'What was found about it', schema: foundSchema } },
   async run({ parts, params }) {
     const guid = (params.guid ?? '').toLowerCase();
     if (!guidForm.test(guid)) throw notFound();
