@@ -64,8 +64,8 @@ function stop(by: NodeJS.Signals): void {
 }
 
 function tell(error: unknown): void {
-  // A file that cannot be read or written says all in its message.
-  const isPlain = error instanceof Trouble || (error instanceof Error && 'path' in error);
+  // An error of the system, such as a full disk or a file that cannot be written, says all in its message.
+  const isPlain = error instanceof Trouble || (error instanceof Error && 'syscall' in error);
   console.error(isPlain ? error.message : error);
 }
 

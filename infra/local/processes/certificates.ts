@@ -12,7 +12,8 @@ import { writePrivate } from './home.ts';
 /** By which programs are told of the bundle: Node, Python (one of two, by its library) and Go, curl. */
 export const trustVariables = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE'];
 
-const renewBeforeMs = 30 * 86_400_000;
+const dayMs = 86_400_000;
+const renewBeforeMs = 30 * dayMs;
 
 /**
  * The chain and the key, for the services; the root to trust, and a bundle of it and all that Node trusts here, for programs that trust
@@ -50,7 +51,8 @@ async function makeCertificates(): Promise<Record<'root' | 'cert' | 'key', strin
   const sign = async (subject: string, publicKey: webcrypto.CryptoKey, ...extensions: Extension[]) => {
     const subjectKey = await x509.SubjectKeyIdentifierExtension.create(publicKey);
     const authorityKey = await x509.AuthorityKeyIdentifierExtension.create(rootKeys.publicKey);
-    const signed = { subject, issuer, publicKey, extensions: [...extensions, subjectKey, authorityKey] };
+    const notBefore = new Date(Date.now() - dayMs); // a clock that is behind, in a container say, should take it too
+    const signed = { subject, issuer, publicKey, notBefore, extensions: [...extensions, subjectKey, authorityKey] };
     const certificate = await x509.X509CertificateGenerator.create({ ...signed, signingKey: rootKeys.privateKey });
     return `${certificate.toString('pem')}\n`;
   };

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs packages of Debian or Ubuntu as root, without letting the distribution start a server or make a database cluster:
-# the private instances are ours. What is put in place for that is taken away again, also on failure.
+# the private instances are ours. The files put in place for that are taken away again, also on failure.
 #   debian-install.sh <package>...
 set -eu
 umask 022

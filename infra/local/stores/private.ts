@@ -53,22 +53,29 @@ export type Located = {
 /** `launch` starts the server and waits until it lets us in. May be called again when it has died. */
 export type PrivateStore = Located & { launch(): Promise<Child> };
 
+/** What stays from start to start. RabbitMQ's name service, which has `epmdPort`, ends with its node. */
+type Instance = Record<'port' | 'epmdPort', number> & Record<'password' | 'producerPassword', string>;
+
 /** What is remembered of an instance, or made at its first start; and its folder. */
 export async function recallInstance({ home, fresh, signal }: PrivateOptions, service: StoreKind['service']) {
   const folder = join(home, service);
   const file = join(folder, 'instance.json');
-  const known = readJson<{ port: number; password: string; producerPassword: string }>(file);
-  const [port = 0] = known ? [known.port] : await freePorts(1);
-  // The server of a command that was killed outright is told so by the kernel, and takes a while to end.
-  if (!(await waitFor(async () => !(await answers(port)) || undefined, 20_000, signal)))
-    throw new Trouble(
-      `Port ${port} of a private store is taken by ${await holderOf(port)}.`,
-      'Stop the command that runs with the same folder, or take another with GATEPOST_HOME.',
-    );
+  const known = readJson<Instance>(file);
+  const [port = 0, epmdPort = 0] = known ? [known.port, known.epmdPort] : await freePorts(2);
+  for (const one of [port, epmdPort]) await released(one, signal);
   if (fresh) rmSync(folder, { recursive: true, force: true });
-  const instance = known ?? { port, password: makePassword(), producerPassword: makePassword() };
+  const instance = known ?? { port, epmdPort, password: makePassword(), producerPassword: makePassword() };
   writePrivate(file, JSON.stringify(instance, undefined, 2));
   return { ...instance, folder: makeFolder(folder) };
+}
+
+/** The server of a command that was killed outright is told so by the kernel, and takes a while to end. */
+async function released(port: number, signal: AbortSignal): Promise<void> {
+  if (await waitFor(async () => !(await answers(port)) || undefined, 20_000, signal)) return;
+  throw new Trouble(
+    `Port ${port} of a private store is taken by ${await holderOf(port)}.`,
+    'Stop the command that runs with the same folder, or take another with GATEPOST_HOME.',
+  );
 }
 
 /** Letters and digits only, good in any URL and any configuration file. */

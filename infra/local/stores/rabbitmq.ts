@@ -29,15 +29,13 @@ export const rabbitmq: StoreKind = {
   letsIn,
   async prepare(program, options) {
     const instance = await recallInstance(options, 'rabbitmq');
-    const [epmdPort = 0] = await freePorts(1);
-    // An instance of an earlier version remembers a port that nothing listens on now.
-    const node = { name: 'gatepost@localhost', program, ...instance, epmdPort };
+    const node = { name: 'gatepost@localhost', program, ...instance };
     const { env, managementUrl, ...urls } = await prepareNode(node, options);
     const launch = launcher(options, {
       name: 'RabbitMQ',
       // Beside its name service, which ends with it: one that a node starts for itself would outlive it.
       command: '/bin/sh',
-      args: ['-c', '"$@" & exec "$0"', program, ...nameServiceArgs(epmdPort)],
+      args: ['-c', '"$@" & exec "$0"', program, ...nameServiceArgs(instance.epmdPort)],
       env,
       cwd: instance.folder,
       letsIn: async () => (await letsIn(urls.url)) && letsIn(urls.producerUrl),
@@ -157,7 +155,7 @@ function environmentOf({ name, folder, epmdPort }: Node, distPort: string): Node
     ERL_ZFLAGS: '-start_epmd false',
     RABBITMQ_NODENAME: name,
     RABBITMQ_CONFIG_FILE: join(folder, 'rabbitmq.conf'),
-    RABBITMQ_CONFIG_FILES: join(folder, 'conf.d', '*.conf'),
+    RABBITMQ_CONFIG_FILES: join(folder, 'none', '*.conf'), // an earlier version has left a file in `conf.d`
     RABBITMQ_ADVANCED_CONFIG_FILE: join(folder, 'advanced.config'),
     RABBITMQ_CONF_ENV_FILE: '/dev/null',
     RABBITMQ_ENABLED_PLUGINS_FILE: join(folder, 'enabled_plugins'),

@@ -38,7 +38,8 @@ export const redis: StoreKind = {
   },
   drop: (url, env) =>
     withClient(url, async (client) => {
-      const match = `${env.REDIS_KEY_PREFIX || redisKeyPrefix}*`;
+      const prefix = env.REDIS_KEY_PREFIX || redisKeyPrefix;
+      const match = `${prefix.replace(/[\\*?[\]]/g, '\\$&')}*`;
       for await (const keys of client.scanStream({ match, count: 1_000 }))
         if (keys.length > 0) await client.unlink(...keys);
     }),

@@ -73,7 +73,9 @@ export async function findSources(
 
 async function findRunning(kind: StoreKind, env: NodeJS.ProcessEnv): Promise<Source | undefined> {
   const { name, variable, letsIn, usual } = kind;
-  const given = env[variable];
+  // The databases of both sides do for one that serves both.
+  const both = variable === 'DATABASE_URL' && env.WEBHOOK_DATABASE_URL && env.AUTH_DATABASE_URL;
+  const given = env[variable] || both;
   if (given && !(await letsIn(given)))
     throw new Trouble(
       `${variable} is set, but ${name} does not let us in at ${maskUrl(given)}.`,
