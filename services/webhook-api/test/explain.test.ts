@@ -187,7 +187,9 @@ describe('a delivery', () => {
         next: null,
       });
     const third = await park({ event, hook, attempt: 3 }, 'retry', '2030-01-01T00:00:00Z');
-    expect((await explainDelivery(hook, second)).body).toMatchObject({ state: 'delivered', delivery_id: second });
+    const { body: accepted } = await explainDelivery(hook, second);
+    expect(accepted).toMatchObject({ state: 'delivered', delivery_id: second });
+    expect(accepted.steps.at(-1)).toMatchObject({ delivery_id: third, sentence: 'It waits for its next attempt.' });
     expect((await explain(hook, event.guid)).body).toMatchObject({
       state: 'retry',
       delivery_id: third,

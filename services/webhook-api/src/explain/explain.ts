@@ -27,7 +27,7 @@ export function explain(known: Known): Explanation {
     ...summary,
     causes,
     duplicates_until: event ? duplicatesUntil(event).toISOString() : null,
-    steps: stepsOf(known, summary.state),
+    steps: stepsOf(known),
   };
 }
 

@@ -5,7 +5,7 @@ import type { AttemptRow, EventRow } from './rows.ts';
 import type { ExplainedStep } from './schema.ts';
 import { type State, type Step, states } from './words.ts';
 
-export function stepsOf(known: Known, state: State): ExplainedStep[] {
+export function stepsOf(known: Known): ExplainedStep[] {
   const { event, attempts } = known;
   const first = firstDeliveryId(known);
   const waiting = waitingOf(known);
@@ -14,7 +14,7 @@ export function stepsOf(known: Known, state: State): ExplainedStep[] {
     ...(event ? stepsOfEvent(event, matched) : []),
     ...(event && first !== undefined ? stepsOfHandOver(event, first) : []),
     ...attempts.flatMap((attempt) => stepsOfAttempt(attempt, event, first)),
-    ...(waiting ? stepsOfWaiting(waiting, state) : []),
+    ...(waiting ? stepsOfWaiting(waiting) : []),
   ];
 }
 
@@ -49,7 +49,17 @@ function stepsOfAttempt(row: AttemptRow, event: EventRow | undefined, first: num
   ];
 }
 
-function stepsOfWaiting(row: WaitingRow, state: State): ExplainedStep[] {
+/** What a waiting delivery waits for. The answer's state may be that of another delivery, which has been made. */
+const stateOf: Record<WaitingRow['reason'], State> = {
+  limit: 'throttled',
+  retry: 'retry',
+  busy: 'receiver_busy',
+  paused: 'paused',
+  handed_over: 'in_flight',
+};
+
+function stepsOfWaiting(row: WaitingRow): ExplainedStep[] {
+  const state = stateOf[row.reason];
   const job = readJob(row.job);
   const of = { deliveryId: Number(row.delivery_id), ...(job.attempt !== undefined && { attempt: job.attempt }) };
   const since = job.throttledAt ? [throttled(new Date(job.throttledAt), of)] : [];
