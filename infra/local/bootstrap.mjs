@@ -1,7 +1,7 @@
 /**
- * The first program of every `npm` command. It runs on the machine's own Node with nothing installed yet: it checks Node's
- * version, installs the dependencies, generates the database clients and builds the services when they are out of date, then hands over to
- * `commands/command.ts` on the Node that the project pins, and ends with that program's status.
+ * The first program of every `npm` command. It runs on the machine's own Node, with nothing installed yet. It checks Node's
+ * version, installs the dependencies, generates the database clients and builds the services if they are out of date. Then it runs
+ * `commands/command.ts` on the pinned Node, and ends with its status.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -19,16 +19,16 @@ const env = { ...process.env, PATH: [join(root, 'node_modules/.bin'), process.en
 
 const help = join(root, program.replace(/\.ts$/, '-help.txt'));
 if (/^(--help|-h)$/m.test(args.join('\n')) && existsSync(help)) {
-  process.stdout.write(readFileSync(help)); // whoever asks has installed nothing yet
+  process.stdout.write(readFileSync(help)); // nothing may be installed yet
   process.exit();
 }
 installDependencies();
-// Each knows what has changed since.
+// Both skip what has not changed.
 step('generated code', 'turbo', 'run', 'generate', 'build', '--output-logs=errors-only', '--no-update-notifier');
 step('build', 'tsc', '--build', 'services/auth', 'services/webhook-api', 'services/dispatcher');
 handOver();
 
-/** Installs when the lock file is not the one that was installed last; an interrupted installation leaves no copy of it. */
+/** Installs if the lock file differs from the one installed last, of which an interrupted installation leaves no copy. */
 function installDependencies() {
   const installed = join(root, 'node_modules/.gatepost-lock.yaml');
   const lock = readFileSync(join(root, 'pnpm-lock.yaml'));
@@ -38,12 +38,12 @@ function installDependencies() {
   writeFileSync(installed, lock);
 }
 
-/** Runs the command, which ends with us: signals are passed on to it, and the channel tells it when we are gone. */
+/** Runs the command, which ends with us: we pass signals on, and the channel tells it when we are gone. */
 function handOver() {
   const run = ['--conditions=source', '--disable-warning=ExperimentalWarning', 'infra/local/commands/command.ts'];
   const running = spawn(pinnedNode, [...run, program, ...args], {
     cwd: root,
-    // What was compiled once starts faster the next time; the services inherit it.
+    // Cached compiled code speeds up later starts; the services inherit this.
     env: { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/node'), ...env },
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   });
@@ -52,10 +52,10 @@ function handOver() {
   running.once('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
 }
 
-/** Runs one program of the preparation, silently; if it fails, the end of its output is shown. */
+/** Runs a preparation program silently; shows the end of its output if it fails. */
 function step(label, command, ...commandArgs) {
-  console.error(`  … ${label}`); // not among what the command prints
-  // Nothing here reports anything to anybody, and nothing asks a question.
+  console.error(`  … ${label}`); // not part of the command's output
+  // These programs send no telemetry and ask no questions.
   const quiet = { CI: 'true', ...env, TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1', CHECKPOINT_DISABLE: '1' };
   const options = { cwd: root, env: quiet, encoding: 'utf8', maxBuffer: Infinity };
   const { status, signal, error, stdout, stderr } = spawnSync(command, commandArgs, options);

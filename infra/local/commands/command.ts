@@ -1,7 +1,7 @@
 /**
- * How each command of ours runs and ends: `command.ts PROGRAM [arguments]` calls what PROGRAM exports by default, a function of the
- * `Context` that resolves with the status to end with. The first SIGINT, SIGTERM or SIGHUP stops what runs, at whatever point, and closes
- * everything that was opened, newest first; a second one ends it all at once.
+ * How our commands run and end: `command.ts PROGRAM [arguments]` calls PROGRAM's default export, a function of the `Context` that
+ * resolves with the exit status. The first SIGINT, SIGTERM or SIGHUP stops the command, at any point, and closes everything it has
+ * opened, newest first; a second one ends everything at once.
  */
 import { setMaxListeners } from 'node:events';
 import { constants } from 'node:os';
@@ -16,13 +16,13 @@ export type Context = {
   env: NodeJS.ProcessEnv;
   home: string;
   say: Say;
-  /** Aborts when the command shall end; everything that waits rejects then. */
+  /** Aborts when the command must end; everything that waits then rejects. */
   signal: AbortSignal;
   /** Closed at the end, newest first. */
   stack: AsyncDisposableStack;
 };
 
-// npm and the terminal may both tell us of one Ctrl-C.
+// npm and the terminal may both report one Ctrl-C.
 const oneKeystrokeMs = 600;
 
 process.umask(0o077);
@@ -46,8 +46,8 @@ try {
 } catch (error) {
   if (!stopped) tell(error);
 }
-abort.abort(); // whatever still goes on beside what ended
-process.on('unhandledRejection', () => {}); // it ends for the reason that was just shown
+abort.abort(); // stops anything still running
+process.on('unhandledRejection', () => {}); // the reason was just shown
 await stack.disposeAsync().catch((error) => {
   status ||= 1;
   tell(error);
@@ -64,7 +64,7 @@ function stop(by: NodeJS.Signals): void {
 }
 
 function tell(error: unknown): void {
-  // An error of the system, such as a full disk or a file that cannot be written, says all in its message.
+  // The message of a system error, such as a full disk or an unwritable file, says enough.
   const isPlain = error instanceof Trouble || (error instanceof Error && 'syscall' in error);
   console.error(isPlain ? error.message : error);
 }

@@ -1,4 +1,4 @@
-/** The environment that the services get, and `.gatepost/services.env`, from which they can be started alone. */
+/** The services' environment, and `.gatepost/services.env`, for starting them alone. */
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -10,28 +10,28 @@ import { Trouble } from '../processes/trouble.ts';
 import { redisKeyPrefix } from '../stores/redis.ts';
 import type { urlsOf } from '../stores/stores.ts';
 
-/** The variables of the services. */
+/** The services' variables. */
 const ours =
   /^(DATABASE_URL$|AUTH_|WEBHOOK_|DISPATCHER_|REDIS_|AMQP_URL$|PRODUCER|SECRETS_KEY|SEED_FILE$|ISSUER|JWKS_URL$|MAIL_|SMS_|DELIVERY_|OUTBOUND_|TRUST|TLS_|RETRY_|THROTTLE_|EVENT|ORGANIZATION_|HOST$|START_|STOP_|STORE_|GATEPOST_)/;
 const others = /^(LOG_LEVEL|NODE_ENV|PG[A-Z]+|FORCE_COLOR)$/;
 
-/** What of the environment the programs under test may see: nothing that leads to anybody's data or changes a default. */
+/** The environment for programs under test: nothing that leads to anybody's data or changes a default. */
 export function cleanEnv(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !ours.test(name) && !others.test(name)));
 }
 
-/** Makes the variables, with all of ours that are given. */
+/** Makes the variables, including all given ones of ours. */
 export function servicesEnv(
   home: string,
   given: NodeJS.ProcessEnv,
   urls: ReturnType<typeof urlsOf>,
   certificate: Pick<CertificateFiles, 'cert' | 'key'>,
 ): Record<string, string> {
-  // Empty, these two allow none; any other variable is not given then.
+  // These two, if empty, allow no network; any other empty variable counts as not given.
   const counts = (name: string, value = '') => ours.test(name) && (value !== '' || name.endsWith('ALLOWED_NETWORKS'));
   return {
     DELIVERY_ALLOWED_NETWORKS: '127.0.0.2/32',
-    // The applications that a developer's gate tells of a logout are on his machine.
+    // A developer's gate notifies applications on the same machine of logouts.
     OUTBOUND_ALLOWED_NETWORKS: '127.0.0.0/8,::1/128',
     AUTH_TLS_PORT: String(portOf(given, 'AUTH_TLS_PORT')),
     WEBHOOK_API_TLS_PORT: String(portOf(given, 'WEBHOOK_API_TLS_PORT')),
@@ -40,7 +40,7 @@ export function servicesEnv(
     ISSUER_ALIASES: tlsIssuer(given),
     REDIS_KEY_PREFIX: redisKeyPrefix,
     ORGANIZATION_ACCOUNTS: 'on',
-    // Whoever moves the gate's port wants to find it there.
+    // The issuer moves with the gate's port.
     ...(given.AUTH_PORT && { ISSUER: `http://localhost:${given.AUTH_PORT}/` }),
     ...Object.fromEntries(Object.entries(given).filter(([name, value]) => counts(name, value))),
     DATABASE_URL: urls.PostgreSQL,
@@ -52,10 +52,10 @@ export function servicesEnv(
   };
 }
 
-/** What the services need; it is there from the first `npm start` on. */
+/** What the services need; exists from the first `npm start` on. */
 export const servicesEnvFile = (home: string) => join(home, 'services.env');
 
-/** What a program that publishes events needs, and nothing that a service needs. */
+/** Only what a program that publishes events needs. */
 export const producerEnvFile = (home: string) => join(home, 'producer.env');
 
 export function readEnvFile(file: string): NodeJS.Dict<string> | undefined {
@@ -67,7 +67,7 @@ export function writeEnvFile(file: string, values: Record<string, string>): void
   writePrivate(file, `# Written by npm start at every start.\n${lines.join('\n')}\n`);
 }
 
-/** In a form that Node's `--env-file` and a POSIX shell read alike. */
+/** Quotes a value for both Node's `--env-file` and a POSIX shell. */
 export function quote(value: string): string {
   if (/^[\w:/.,@%+=-]*$/.test(value)) return value;
   return value.includes("'") ? `"${value}"` : `'${value}'`;
@@ -78,14 +78,14 @@ export function tlsIssuer(env: NodeJS.ProcessEnv): string {
   return env.TLS_ISSUER || `https://localhost:${portOf(env, 'AUTH_TLS_PORT')}/`;
 }
 
-/** Where the webhook API is reached, with a trailing slash; its audience is only a name. */
+/** The webhook API's URL, with a trailing slash; its audience is only a name. */
 export function webhookApiUrl(env: NodeJS.ProcessEnv): string {
   return env.WEBHOOK_API_URL?.replace(/\/*$/, '/') || `http://localhost:${portOf(env, 'WEBHOOK_API_PORT')}/`;
 }
 
 /**
- * The demo's seed, and behind it the files of `SEED_FILE` as seen from where the command was typed; empty, it means no seed at all.
- * @throws Trouble when one is not there, by its number: a misplaced value may be a secret. The services would see it from their own folders.
+ * The demo's seed, then the files in `SEED_FILE`, relative to where the command was typed (the services have other working folders). If it
+ * is empty, no seed at all. @throws Trouble with the number of a missing file, not its name: a misplaced value may be a secret.
  */
 export function seedFiles(given: NodeJS.ProcessEnv): string[] {
   if (given.SEED_FILE?.trim() === '') return [];
@@ -97,7 +97,7 @@ export function seedFiles(given: NodeJS.ProcessEnv): string[] {
   return [...new Set([join(rootFolder, 'infra/demo/seed.yaml'), ...own])];
 }
 
-/** Made once, and kept apart from the rest: whoever loses it cannot read the stored secrets any more. */
+/** Made once, and kept in its own file: without it, the stored secrets cannot be read. */
 function secretsKey(home: string): string {
   const file = join(home, 'secrets-key');
   if (!existsSync(file)) writePrivate(file, `${randomBytes(32).toString('base64')}\n`);

@@ -1,11 +1,11 @@
-/** What a command prints: one aligned line a step with its seconds, and before it, where it takes a while, that it has begun. */
+/** A command's output: an aligned line per step with its seconds, and for a slow step, before it, a line that it has begun. */
 
 export type Say = {
-  /** Runs `work` as a named step. `detail` is shown behind the name when it ends. The result `false` marks it as failed. */
+  /** Runs `work` as a named step, and shows `detail` after the name when it ends. The result `false` marks it as failed. */
   step<T>(name: string, detail: string | ((result: T) => string), work: () => Promise<T>): Promise<T>;
   /** Prints a line as it is. */
   line(text?: string): void;
-  /** Prints a line about a named thing, aligned with the steps. */
+  /** Prints a line about something, aligned with the steps. */
   about(name: string, text: string): void;
 };
 

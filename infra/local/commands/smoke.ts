@@ -1,4 +1,4 @@
-/** `npm run smoke`: the smoke story of infra/demo against the system that `npm start` keeps running, or that the environment names. */
+/** `npm run smoke`: runs the smoke story of infra/demo against the system started by `npm start` or named by the environment. */
 import { runShown } from '../processes/child.ts';
 import { Trouble } from '../processes/trouble.ts';
 import type { Context } from './command.ts';
@@ -15,7 +15,7 @@ export default async function smoke({ env, home, signal }: Context): Promise<num
   return (await runSmoke({ ...values, WEBHOOK_API_URL: webhookApiUrl(values) }, signal)) ? 0 : 1;
 }
 
-/** Its lines go to our output as they come; true if every step held. */
+/** Prints its lines as they come; true if every step passed. */
 export function runSmoke(env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<boolean> {
   return runShown(['infra/demo/smoke.ts'], { env, signal, deadlineMs: 120_000 });
 }

@@ -1,6 +1,6 @@
 /**
- * `npm start`: the whole flow. Stores, migrations, services, the smoke story, then whatever happens until someone says stop.
- * `--help` is answered by `bootstrap.mjs`, which needs nothing installed for it.
+ * `npm start`: stores, migrations, services, the smoke story; then keeps everything running until it is told to stop.
+ * `bootstrap.mjs` answers `--help`, which needs nothing installed.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ export default async function start({ args, env, home, say, signal, stack }: Con
   if (unknown.length > 0)
     throw new Trouble(`npm start does not know ${unknown.join(' ')}; \`npm start -- --help\` says what it takes.`);
   const certificates = await keepCertificates(home);
-  // What is mistyped or taken is told before anything starts.
+  // Report bad values and taken ports before anything starts.
   await checkVariables({ ...env, ...servicesEnv(home, env, unknownYet, certificates) });
   await checkPorts(env);
   setLogsAside(home);
@@ -35,7 +35,7 @@ export default async function start({ args, env, home, say, signal, stack }: Con
   writeEnvFile(servicesEnvFile(home), values);
   const serviceEnv = { ...env, ...values };
   const broker = stores.find((store) => store.name === 'RabbitMQ')!; // one of each
-  // A user of their own, where the broker is ours to make one in, else what the services have.
+  // Producers have their own user if the broker is ours, else the services'.
   const producerUrl = env.PRODUCER_AMQP_URL || broker.producerUrl;
   if (!producerUrl)
     say.about('producers', "share the services' AMQP_URL: this RabbitMQ is not ours (docs/reference/rabbitmq.md)");
@@ -56,7 +56,7 @@ export default async function start({ args, env, home, say, signal, stack }: Con
   else if (hasDemo) kept.push(await startOne('demo', () => startDemoApp({ ...running, env: demoEnv })));
 
   const ended = Promise.race(kept.map((one) => supervise(one, say, signal)));
-  ended.catch(() => {}); // it is heard below
+  ended.catch(() => {}); // awaited below
   say.line();
   if (hasDemo && !(await runSmoke(demoEnv, signal))) say.line(`  The logs are in ${join(home, 'logs')}.`);
   for (const line of welcome(serviceEnv, home, hasDemo, certificates)) say.line(line);
@@ -64,7 +64,7 @@ export default async function start({ args, env, home, say, signal, stack }: Con
   return 0;
 }
 
-/** In the place of the stores' URLs. */
+/** Placeholders for the stores' URLs. */
 const unknownYet = {
   PostgreSQL: 'postgres://gatepost:unknown@127.0.0.1/gatepost',
   Redis: 'redis://127.0.0.1',

@@ -1,4 +1,4 @@
-/** What a newcomer reads when everything runs: where things are, who can sign in, what to try. */
+/** Tells a newcomer, once everything runs, where things are, who can sign in, what to try. */
 import { join } from 'node:path';
 import { type CertificateFiles, trustVariables } from '../processes/certificates.ts';
 import { portOf } from '../processes/ports.ts';
@@ -20,7 +20,7 @@ export function welcome(env: NodeJS.ProcessEnv, home: string, hasDemo: boolean, 
     `  webhook API      ${api}`,
     `  by https         ${tlsIssuer(env)}  https://localhost:${portOf(env, 'WEBHOOK_API_TLS_PORT')}/`,
     `    to trust it    ${tls.root} in a browser; Node, Python, Go and curl by`,
-    // Each trusts what its file holds besides, or instead of, what it knows.
+    // Each trusts this file in addition to, or instead of, its own roots.
     `                   export ${trustVariables.map((name) => `${name}=${quote(tls.bundle)}`).join(' ')}`,
     `  events           exchange gatepost.events at PRODUCER_AMQP_URL in ${producerEnvFile(home)}`,
     ...(sendsMail ? [] : [mailbox]),

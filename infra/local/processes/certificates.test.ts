@@ -11,7 +11,7 @@ const home = mkdtempSync(join(tmpdir(), 'certificates-'));
 afterAll(() => rmSync(home, { recursive: true }));
 const day = 86_400_000;
 
-test('who trusts the root, or the bundle, reaches this machine by https; nobody else does', async () => {
+test('clients that trust the root or bundle reach this machine by https; others do not', async () => {
   const files = await keepCertificates(home);
   const server = createServer({ cert: readFileSync(files.cert), key: readFileSync(files.key) });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -33,7 +33,7 @@ test('who trusts the root, or the bundle, reaches this machine by https; nobody 
   expect(statSync(files.key).mode & 0o777).toBe(0o600);
 });
 
-test('they are made once, and again when they end within 30 days', async () => {
+test('they are made once, and again when they expire within 30 days', async () => {
   const files = await keepCertificates(home);
   const keyNow = () => readFileSync(files.key, 'utf8');
   const first = keyNow();

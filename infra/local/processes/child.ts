@@ -1,6 +1,6 @@
 /**
- * The programs that a command starts. Each runs in a process group of its own, so that Ctrl-C reaches only us and we decide the
- * order of the ends; on Linux the kernel also ends a server when we are killed outright.
+ * The programs that a command starts. Each runs in its own process group, so that Ctrl-C reaches only us and we decide the order
+ * in which they end; on Linux the kernel also stops a server when we are killed outright.
  */
 import { type SpawnOptions, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { waitFor } from './wait.ts';
 
 export type Exit = { code: number | null; signal: NodeJS.Signals | null };
 
-/** Where and as whom it runs; it is told to stop when `signal` aborts. */
+/** Where and as which user it runs; it is stopped when `signal` aborts. */
 type Place = Pick<SpawnOptions, 'env' | 'cwd' | 'uid' | 'gid' | 'signal'>;
 
 export type Child = AsyncDisposable & {
@@ -29,18 +29,18 @@ export type ChildOptions = Place & {
   args: string[];
   /** Output is appended here. */
   log: string;
-  /** Opens a channel, which also tells the child when we are gone. */
+  /** Opens a channel, which also tells the child if we are gone. */
   onMessage?: (message: unknown) => void;
-  /** The program's polite way to stop; PostgreSQL's is SIGINT. */
+  /** Asks the program to stop; PostgreSQL's is SIGINT. */
   stopSignal?: NodeJS.Signals;
   stopDeadlineMs?: number;
 };
 
-/** Starts a server. Closing it ends its input and stops it politely, then firmly after `stopDeadlineMs`. */
+/** Starts a server. Closing it ends its input, sends `stopSignal`, and kills it after `stopDeadlineMs`. */
 export function startChild(options: ChildOptions): Child {
   const { command, args, log, onMessage, stopSignal = 'SIGTERM', stopDeadlineMs = 20_000, ...place } = options;
   const output = openSync(log, 'a', 0o600);
-  // Services notice by their channel that we are gone.
+  // Services notice by their channel if we are gone.
   const { child, exited } = open([...(onMessage ? [] : endsWithUs(stopSignal)), command, ...args], {
     ...place,
     stdio: ['pipe', output, output, ...(onMessage ? (['ipc'] as const) : [])],
@@ -55,7 +55,7 @@ export function startChild(options: ChildOptions): Child {
     hasExited: () => child.exitCode !== null || child.signalCode !== null,
     async [Symbol.asyncDispose]() {
       child.stdin?.destroy();
-      if (!child.killed) child.kill(stopSignal); // a service takes a second signal for "at once"
+      if (!child.killed) child.kill(stopSignal); // to a service, a second signal means "at once"
       const firm = setTimeout(killGroup, stopDeadlineMs, pid);
       await exited;
       clearTimeout(firm);
@@ -63,18 +63,18 @@ export function startChild(options: ChildOptions): Child {
   };
 }
 
-/** What goes before a command to have the kernel end it with its parent, however that ends: util-linux on Linux, else nothing. */
+/** A command prefix that makes the kernel end a program with its parent (setpriv of util-linux, Linux only). */
 export function endsWithUs(signal: string): string[] {
   const setpriv = findProgram(['setpriv']);
   return setpriv ? [setpriv, '--pdeathsig', signal.replace('SIG', ''), '--'] : [];
 }
 
-/** A server that others wait for; its log has its name. */
+/** A server that others wait for; its log is named after it. */
 type Server = Omit<ChildOptions, 'log'> & { name: string; letsIn(): Promise<boolean>; readyTimeoutMs?: number };
 
 /**
- * Makes the function that starts a server and waits until it lets us in. It throws Trouble with the end of its log; then nothing of the
- * server is left, and it may be called again.
+ * Returns a function that starts a server and waits until it lets us in. On failure it throws Trouble with the end of the log, leaves
+ * nothing of the server, and may be called again.
  */
 export function launcher(
   { home, stack, signal }: Pick<Context, 'home' | 'stack' | 'signal'>,
@@ -89,7 +89,7 @@ export function launcher(
     const outcome = (await waitFor(probe, readyTimeoutMs, signal)) ?? 'did not start in time';
     if (outcome === 'ready') return child;
     await child[Symbol.asyncDispose]();
-    // A service whose environment or seed is wrong (EX_CONFIG) says what to mend in plain lines, behind those of its log.
+    // A service with a bad environment or seed (EX_CONFIG) says what to fix in plain lines after its log.
     const isToMend = (await child.exited).code === 78;
     const end = logEnd(log).filter((line) => !isToMend || !line.startsWith('  {'));
     throw new Trouble(`${name} ${outcome}; the end of ${log}:`, ...end);
@@ -98,13 +98,13 @@ export function launcher(
 
 export type RunOptions = Place & {
   deadlineMs?: number;
-  /** Its output is shown as it comes instead of being kept. */
+  /** Shows its output as it comes instead of keeping it. */
   show?: boolean;
 };
 
 /**
- * Runs a program to its end. Resolves with its status, 127 if it cannot be started, and the end of what it printed. It is stopped when
- * the deadline passes, and when `signal` aborts: the promise rejects then.
+ * Runs a program to its end. Resolves with its status, 127 if it cannot be started, and the end of its output. It is stopped at the
+ * deadline, and when `signal` aborts: then the promise rejects.
  */
 export async function runToEnd(command: string, args: string[], options: RunOptions = {}) {
   const { deadlineMs, show = false, ...place } = options;
@@ -125,17 +125,17 @@ export async function runToEnd(command: string, args: string[], options: RunOpti
   return { ...exit, output };
 }
 
-/** Before one of our own programs, which Node runs from its source. */
+/** Flags with which Node runs our own programs from source. */
 export const sourceFlags = ['--conditions=source', '--disable-warning=ExperimentalWarning'];
 
-/** Runs one of our own programs with our output; true if it ended well. */
+/** Runs one of our own programs with our output; true if it succeeded. */
 export async function runShown(args: string[], options: RunOptions): Promise<boolean> {
   return (await runToEnd(process.execPath, [...sourceFlags, ...args], { ...options, show: true })).code === 0;
 }
 
 const alive = new Set<number>();
 
-/** Ends whatever we still have running, at once: the last resort of a second Ctrl-C. */
+/** Kills everything we still have running, for a second Ctrl-C. */
 export function killAll(): void {
   for (const pid of alive) killGroup(pid);
 }
@@ -145,19 +145,19 @@ function open([command = '', ...args]: string[], options: SpawnOptions) {
   const { pid } = child;
   if (pid) alive.add(pid);
   const exited = new Promise<Exit>((resolve) => {
-    // It was told to stop (`AbortError`), or could not be started: then nothing else comes.
+    // It was told to stop (`AbortError`), or could not start: then no `exit` follows.
     child.on('error', () => pid ?? resolve({ code: 127, signal: null }));
     child.once('exit', async (code, signal) => {
-      // What it has left of its group goes with it: PostgreSQL does not start again beside its old sessions.
+      // Kill the rest of its group: PostgreSQL does not restart while old sessions run.
       await waitFor(() => !killGroup(pid) || undefined, 500);
-      alive.delete(pid!); // what has ended had one
+      alive.delete(pid!); // a process that ended had one
       resolve({ code, signal });
     });
   });
   return { child, exited };
 }
 
-/** False if nothing of it is left. */
+/** False if none of it is left. */
 function killGroup(pid: number | undefined): boolean {
   try {
     return pid ? process.kill(-pid, 'SIGKILL') : false;

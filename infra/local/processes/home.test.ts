@@ -47,7 +47,7 @@ test('writes what the services need, for the owner only, with the same key each 
   expect(servicesEnv(home, {}, urls, files).SECRETS_KEY).toBe(first.SECRETS_KEY);
 });
 
-test('what the environment gives goes before what is made', () => {
+test('the given environment overrides what is made', () => {
   const key = Buffer.alloc(32, 1).toString('base64');
   const given = { SECRETS_KEY: key, DELIVERY_ALLOWED_NETWORKS: '', AUTH_PORT: '4410', MAIL_URL: 'smtp://a b#c@host' };
   const home = newHome();
@@ -60,7 +60,7 @@ test('what the environment gives goes before what is made', () => {
   );
 });
 
-test('a seed of one’s own stands beside the demo’s, as seen from where the command was typed; an empty one means none', () => {
+test('a seed of one’s own joins the demo’s, relative to where the command was typed; an empty one means none', () => {
   const demo = expect.stringMatching(/\/infra\/demo\/seed\.yaml$/);
   expect(seedFiles({})).toEqual([demo]);
   const [here, more] = [newHome(), join(newHome(), 'more.yaml')];

@@ -6,12 +6,12 @@ import { endOf } from './trouble.ts';
 
 export const rootFolder = resolve(import.meta.dirname, '../../..');
 
-/** The absolute path; a relative `GATEPOST_HOME` is taken from where the command was typed. */
+/** Its absolute path; `GATEPOST_HOME` may be relative to where the command was typed. */
 export function homeFolder(env: NodeJS.ProcessEnv): string {
   return env.GATEPOST_HOME ? resolve(typedIn(env), env.GATEPOST_HOME) : join(rootFolder, '.gatepost');
 }
 
-/** npm goes to the folder of the package, and tells where it was called. */
+/** npm changes to the package's folder, and passes on where it was called. */
 export function typedIn({ INIT_CWD: folder = process.cwd() }: NodeJS.ProcessEnv): string {
   return folder;
 }
@@ -21,7 +21,7 @@ export function makeFolder(path: string): string {
   return path;
 }
 
-/** Writes a private file as a whole: a reader sees the old text or the new one. */
+/** Writes a private file atomically: readers see the old text or the new. */
 export function writePrivate(path: string, text: string): void {
   makeFolder(dirname(path));
   const partial = `${path}.${process.pid}`;
@@ -29,10 +29,10 @@ export function writePrivate(path: string, text: string): void {
   renameSync(partial, path);
 }
 
-/** The JSON in a file of ours; undefined if there is none or it is damaged. */
+/** The JSON in a file of ours; undefined if missing or damaged. */
 export function readJson<T>(path: string): T | undefined {
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as T; // only ever written by us
+    return JSON.parse(readFileSync(path, 'utf8')) as T; // only we write it
   } catch {
     return undefined;
   }
@@ -43,18 +43,18 @@ export function logFile(home: string, name: string): string {
   return join(makeFolder(join(home, 'logs')), `${name}.log`);
 }
 
-/** Each run begins its logs anew, and leaves those of the run before it in `logs.before`. */
+/** Each run starts new logs, and keeps those of the previous run in `logs.before`. */
 export function setLogsAside(home: string): void {
   rmSync(join(home, 'logs.before'), { recursive: true, force: true });
   renameSync(makeFolder(join(home, 'logs')), join(home, 'logs.before'));
 }
 
-/** The last lines of a log, to be shown below what is wrong. */
+/** The last lines of a log, to show below an error. */
 export function logEnd(path: string): string[] {
   return existsSync(path) ? endOf(readFileSync(path, 'utf8')) : [];
 }
 
-/** A short name for a path, the same each time. */
+/** A short, stable name for a path. */
 export function shortHash(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 12);
 }

@@ -34,7 +34,7 @@ test('names the process that holds a port', async () => {
   }
 });
 
-test('says which variable moves a taken port, and by which process it is taken', async () => {
+test('says which variable moves a taken port, and which process holds it', async () => {
   const others = Object.fromEntries(Object.keys(servicePorts).map((variable) => [variable, '0']));
   await expect(checkPorts({ ...others, AUTH_PORT: String(taken) })).rejects.toThrow(
     new RegExp(`Port ${taken} is taken by process ${process.pid} .*set AUTH_PORT to a free port`),

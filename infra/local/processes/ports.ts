@@ -1,11 +1,11 @@
-/** TCP ports of this machine: those of our services, whether anything answers at one, and who holds it. */
+/** TCP ports of this machine: those of our services, whether one is taken, and by which process. */
 import { once } from 'node:events';
 import { readFile, readlink } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { runToEnd } from './child.ts';
 import { Trouble } from './trouble.ts';
 
-/** Every port that a service listens on, by its variable, and the default. */
+/** The variable and default of every port that a service listens on. */
 export const servicePorts = {
   AUTH_PORT: 4400,
   AUTH_TLS_PORT: 4443,
@@ -22,7 +22,7 @@ export function portOf(env: NodeJS.ProcessEnv, variable: Variable): number {
   return Number(env[variable] || servicePorts[variable]);
 }
 
-/** @throws Trouble naming every taken port with its variable and, where the machine shows it, by what it is taken. */
+/** @throws Trouble naming every taken port, its variable and, if known, the process that holds it. */
 export async function checkPorts(env: NodeJS.ProcessEnv): Promise<void> {
   const taken: string[] = [];
   for (const variable of Object.keys(servicePorts) as Variable[]) {
@@ -46,13 +46,13 @@ export async function answers(port: number, host = '127.0.0.1'): Promise<boolean
   }
 }
 
-/** The process that listens on the port, where `ss` is installed and tells (Linux, and only processes that we may look at). */
+/** The process that listens on the port, if `ss` is installed and shows it (Linux, and only processes we may inspect). */
 export async function holderOf(port: number): Promise<string> {
   const { output } = await runToEnd('ss', ['-Hltnp', `sport = :${port}`]);
   const pid = /pid=(\d+)/.exec(output)?.[1];
   if (!pid) return 'another process';
   const words = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0');
-  // Without the options of Node, and with the folder: many a program is `dist/main.js`.
+  // Without Node's options, but with the folder: many programs are `dist/main.js`.
   const program = words.filter((word) => word !== '' && !word.startsWith('--')).join(' ');
   const folder = await readlink(`/proc/${pid}/cwd`).catch(() => 'an unknown folder');
   return `process ${pid} (${program.slice(0, 80)} in ${folder})`;

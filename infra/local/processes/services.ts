@@ -12,14 +12,14 @@ import { endOf, Trouble } from './trouble.ts';
 
 export const serviceNames = ['auth', 'webhook-api', 'dispatcher'];
 
-/** Told before a store is started for nothing. @throws Trouble with all that the services would refuse of these variables */
+/** Runs before stores are started for nothing. @throws Trouble with every variable that a service would refuse */
 export async function checkVariables(env: NodeJS.ProcessEnv): Promise<void> {
   const wrong: string[] = [];
   for (const name of serviceNames) {
     const folder = join(rootFolder, 'services', name);
-    // By path: infra depends on no service.
+    // By path: infra does not depend on services.
     const { variables } = (await import(join(folder, 'src/config.ts'))) as { variables: z.ZodObject };
-    process.chdir(folder); // as the service sees relative paths
+    process.chdir(folder); // relative paths as the service sees them
     try {
       readEnv(variables, env);
     } catch (error) {
@@ -31,27 +31,27 @@ export async function checkVariables(env: NodeJS.ProcessEnv): Promise<void> {
   if (wrong.length > 0) throw new Trouble(...wrong);
 }
 
-/** A service has a deadline of its own; this is the longest that any may have. */
+/** Services have their own deadlines; this is the longest possible one. */
 export const serviceStopMs = supervisedStopMs(deliveryTimeoutMs.max);
 
 type Surroundings = Pick<Context, 'env' | 'home' | 'say' | 'signal' | 'stack'>;
 
-/** Starts a service from its environment and waits until it says that it is ready. @throws Trouble with what it said. */
+/** Starts a service from its environment and waits until it is ready. @throws Trouble with its output. */
 export function startService(name: string, options: Surroundings): Promise<Child> {
   const folder = join('services', name);
-  // How it starts, with the flags that keep its memory small, stands in one place: its own package.
+  // Only its package.json has its start command, with the flags that limit its memory.
   const { scripts } = JSON.parse(readFileSync(join(rootFolder, folder, 'package.json'), 'utf8'));
   return startReady(name, folder, scripts.start, options);
 }
 
-/** The demo application, on the port that its client's callback names. */
+/** The demo application's port, as in its client's callback. */
 export const demoPort = 4599;
 
 export function startDemoApp(options: Surroundings): Promise<Child> {
   return startReady('demo', 'infra', `node ${sourceFlags.join(' ')} demo/app/main.ts`, options);
 }
 
-/** Both sides' migrations, each by its own program, side by side. @throws Trouble with what the one that failed said. */
+/** Runs both sides' migration programs in parallel. @throws Trouble with the output of one that failed. */
 export async function migrate(env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<void> {
   const migrateBy = async (program: string) => {
     const { code, output } = await runToEnd(process.execPath, [...sourceFlags, program], { env, signal });
@@ -62,7 +62,7 @@ export async function migrate(env: NodeJS.ProcessEnv, signal: AbortSignal): Prom
 
 function startReady(name: string, folder: string, line: string, { env, say, ...running }: Surroundings) {
   let isReady = false;
-  // A service says 'ready', and then what it has to tell whoever started it: each mail that it has sent, with its link.
+  // A service sends 'ready', and then its news: each mail that it has sent, with the link.
   const onMessage = (said: unknown) => {
     isReady ||= said === 'ready';
     const { news } = said as { news?: string };

@@ -1,4 +1,4 @@
-/** Whoever waits for another to stop waits longer than that one takes, however long an attempt may take. */
+/** Each program waits longer for another to stop than that one takes, at any timeout of an attempt. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { dispatcherStopMs, handsEmptyMs, stopMs } from '@gatepost/contracts/stopping';
@@ -8,7 +8,7 @@ import { serviceStopMs } from './services.ts';
 
 const graces = [...readFileSync(join(rootFolder, 'docker-compose.yml'), 'utf8').matchAll(/stop_grace_period: (\S+)/g)];
 
-/** As compose reads it: variables first, then a duration of several units. */
+/** As compose reads it: variables first, then a duration in several units. */
 function graceMs(text: string, env: Record<string, string>): number {
   const value = text.replaceAll(
     /\$\{(\w+):-(\w+)\}/g,
@@ -24,7 +24,7 @@ function graceMs(text: string, env: Record<string, string>): number {
 describe.each([1, 10_000, 18_001, 60_000, 600_000])('with DELIVERY_TIMEOUT_MS=%d', (timeoutMs) => {
   const env = { DELIVERY_TIMEOUT_MS: String(timeoutMs) };
 
-  test('an attempt in flight ends before the dispatcher gives up, and that before it is ended', () => {
+  test('an attempt ends before the dispatcher gives up, and it gives up before it is killed', () => {
     expect(handsEmptyMs(timeoutMs)).toBeGreaterThan(timeoutMs);
     expect(dispatcherStopMs(timeoutMs)).toBeGreaterThan(handsEmptyMs(timeoutMs));
   });

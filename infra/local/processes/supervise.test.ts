@@ -9,7 +9,7 @@ const home = mkdtempSync(join(tmpdir(), 'gatepost-supervise-'));
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 const { signal } = new AbortController();
 
-test('a server that lets nobody in is ended before anybody starts it again', async () => {
+test('a server that lets nobody in is stopped before it is started again', async () => {
   const started: Child[] = [];
   const stack = new AsyncDisposableStack();
   const use = stack.use.bind(stack);
@@ -23,7 +23,7 @@ test('a server that lets nobody in is ended before anybody starts it again', asy
   expect(started.map((child) => child.hasExited())).toEqual([true]);
 });
 
-/** A program whose every life ends as told; 'never starts' is what it says of itself. */
+/** A program whose lives end as given; 'never starts' fails its start. */
 function dying(exits: (number | 'never starts' | 'lives on')[]) {
   const abort = new AbortController();
   const said: string[] = [];
@@ -31,7 +31,7 @@ function dying(exits: (number | 'never starts' | 'lives on')[]) {
     const code = exits.shift();
     if (code === 'never starts') throw new Error(code);
     if (typeof code === 'number') return { log: '/nowhere.log', exited: Promise.resolve({ code, signal: null }) };
-    abort.abort(); // the story ends here
+    abort.abort(); // the test ends here
     return { log: '/nowhere.log', exited: Promise.resolve({ code: 0, signal: null }) };
   };
   const outcome = async () => {

@@ -1,4 +1,4 @@
-/** Keeping a program running: it is started again when it dies, ever later, until it has died too often. */
+/** Keeps a program running: restarts it when it dies, after growing waits, until it has died too often. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Say } from '../commands/say.ts';
 import type { Child } from './child.ts';
@@ -7,15 +7,15 @@ import { Trouble } from './trouble.ts';
 
 type Life = Pick<Child, 'exited' | 'log'>;
 
-/** A program that runs, and what starts it again and waits until it is ready. */
+/** A running program; `launch` restarts it and waits until it is ready. */
 export type Supervised = { name: string; child: Life; launch(): Promise<Life> };
 
 const longLifeMs = 60_000;
 const deathsAllowed = 5;
 
 /**
- * Keeps a program running until `signal` aborts. Waits between lives double from 0.2 s; a life of a minute starts them anew.
- * @throws Trouble at the fifth death without such a life; a start that fails is one, too
+ * Keeps a program running until `signal` aborts. Waits between lives double from 0.2 s; a life of a minute resets them.
+ * @throws Trouble at the fifth death without such a life; a failed start counts as one
  */
 export async function supervise({ name, child, launch }: Supervised, say: Pick<Say, 'about'>, signal: AbortSignal) {
   let life: Life | undefined = child;
@@ -30,7 +30,7 @@ export async function supervise({ name, child, launch }: Supervised, say: Pick<S
     say.about(name, `${how}; starting it again in ${waitMs / 1000} s`);
     await sleep(waitMs);
     from = performance.now();
-    life = await launch().catch(() => undefined); // it has said why in its log; the next turn counts it
+    life = await launch().catch(() => undefined); // its log says why; the next turn counts it
     if (life) say.about(name, 'runs again');
   }
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Calls `probe` every 50 ms until it gives something; undefined after `timeoutMs`. Rejects when `signal` aborts. */
+/** Calls `probe` every 50 ms until it returns something; undefined after `timeoutMs`. Rejects if `signal` aborts. */
 export async function waitFor<T>(
   probe: () => Promise<T | undefined> | T | undefined,
   timeoutMs: number,

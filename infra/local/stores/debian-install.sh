@@ -1,11 +1,11 @@
 #!/bin/sh
-# Installs packages of Debian or Ubuntu as root, without letting the distribution start a server or make a database cluster:
-# the private instances are ours. The files put in place for that are taken away again, also on failure.
+# Installs Debian or Ubuntu packages as root, without letting the distribution start a server or make a database cluster:
+# we run our own instances. The files that prevent it are removed at the end, even on failure.
 #   debian-install.sh <package>...
 set -eu
 umask 022
 
-root="${GATEPOST_INSTALL_ROOT:-}" # for tests: where the files below are put instead
+root="${GATEPOST_INSTALL_ROOT:-}" # for tests: where to put the files below
 policy="$root/usr/sbin/policy-rc.d"
 cluster="$root/etc/postgresql-common/createcluster.d/gatepost.conf"
 mark='# put here by gatepost while it installs a package'
@@ -25,11 +25,11 @@ fi
 mkdir --parents "$(dirname "$cluster")"
 printf 'create_main_cluster = false\n' > "$cluster"
 
-dpkg --configure --pending # one that was stopped half way refuses everything until it is told to go on
+dpkg --configure --pending # an interrupted dpkg refuses everything until this has run
 apt-get --quiet update
 apt-get --quiet --yes --no-install-recommends --option Dpkg::Options::=--force-confold install "$@"
 
-# Nor may systemd start them with the machine. A package without a server has no unit of its name.
+# Nor may systemd start them at boot. A package without a server has no unit of its name.
 case "$*" in *rabbitmq-server*) set -- "$@" epmd.service epmd.socket ;; esac
 if [ -d /run/systemd/system ]; then
   for unit in "$@"; do systemctl disable --now "$unit" 2> /dev/null || true; done

@@ -10,7 +10,7 @@ afterAll(() => rmSync(all, { recursive: true }));
 
 const script = fileURLToPath(new URL('debian-install.sh', import.meta.url));
 
-/** A file tree and an `apt-get` that writes down how it was called and whether the distribution may start servers then. */
+/** A file tree, and an `apt-get` that records its calls and whether the distribution may then start servers. */
 function fakeDebian(installStatus = 0) {
   const root = mkdtempSync(join(all, 'one-'));
   for (const folder of ['usr/sbin', 'etc', 'bin']) mkdirSync(join(root, folder), { recursive: true });
@@ -33,7 +33,7 @@ case "$*" in *install*) exit ${installStatus} ;; esac
   return { policy, cluster, run, calls: () => readFileSync(calls, 'utf8').trim().split('\n') };
 }
 
-test('lets a dpkg that was stopped half way go on; then installs while the distribution may start no server and make no cluster, and leaves no trace', async () => {
+test('finishes an interrupted dpkg; then installs without letting the distribution start a server or make a cluster, and leaves no trace', async () => {
   const debian = fakeDebian();
   expect((await debian.run('redis-server', 'postgresql')).code).toBe(0);
   expect(debian.calls()).toEqual([
@@ -44,7 +44,7 @@ test('lets a dpkg that was stopped half way go on; then installs while the distr
   expect([existsSync(debian.policy), existsSync(debian.cluster)]).toEqual([false, false]);
 });
 
-test('leaves no trace when the installation fails either', async () => {
+test('leaves no trace when the installation fails', async () => {
   const debian = fakeDebian(100);
   expect((await debian.run('postgresql')).code).toBe(100);
   expect(debian.calls()).toHaveLength(3);

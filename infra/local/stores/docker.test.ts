@@ -18,7 +18,7 @@ afterAll(() => rmSync(all, { recursive: true }));
 
 const { signal } = new AbortController();
 
-/** A `docker` that writes down how it was called; `info`, `compose … up` and `compose version` end with the given statuses. */
+/** A `docker` that records its calls; `info`, `compose … up` and `compose version` end with the given statuses. */
 function fakeDocker(infoStatus: number, upStatus = 0, composeStatus = 0) {
   const folder = mkdtempSync(join(all, 'one-'));
   const calls = join(folder, 'calls');
@@ -45,7 +45,7 @@ function optionsOf({ home }: ReturnType<typeof fakeDocker>): PrivateOptions {
   return { home, signal, stack: new AsyncDisposableStack(), say: makeSay() };
 }
 
-test('is not found where there is no engine behind the program, or no program', async () => {
+test('is not found without the program, or without an engine behind it', async () => {
   const fake = fakeDocker(1);
   expect(await findCompose(optionsOf(fake), fake.path)).toBeUndefined();
   expect(fake.calls()).toEqual([expect.stringMatching(/^info /)]);
@@ -62,12 +62,12 @@ async function start(fake: ReturnType<typeof fakeDocker>, service: string, fresh
   return { stack: options.stack, ...store };
 }
 
-test('is not found where `docker` has no compose', async () => {
+test('is not found if `docker` has no compose', async () => {
   const fake = fakeDocker(0, 0, 1);
   expect(await findCompose(optionsOf(fake), fake.path)).toBeUndefined();
 });
 
-test('the container ends with us, also when we are killed outright', async () => {
+test('the container ends with us, even if we are killed outright', async () => {
   const fake = fakeDocker(0);
   const script = `
     import { findCompose, prepareContainer } from ${JSON.stringify(join(import.meta.dirname, 'docker.ts'))};
@@ -95,7 +95,7 @@ test('starts the store of docker-compose.yml with its port on 127.0.0.1, and sto
   await second.stack.disposeAsync();
 
   expect(first.url).toMatch(/^postgres:\/\/gatepost:[0-9a-f]{48}@127\.0\.0\.1:\d+\/gatepost$/);
-  expect(second.url).toBe(first.url); // the same port and password, so that the volume still fits
+  expect(second.url).toBe(first.url); // same port and password, so that the volume still fits
   const { port, password } = new URL(first.url);
   const ups = fake.calls().filter((call) => call.includes(' up '));
   expect(ups).toHaveLength(2);
@@ -117,7 +117,7 @@ test('drops the containers with their volumes, and keeps port and password', asy
   await second.stack.disposeAsync();
 });
 
-test('gives RabbitMQ a user for producers with a password of its own, and its management API, with which tests make vhosts', async () => {
+test('gives RabbitMQ a user for producers with its own password, and the management API, with which tests make vhosts', async () => {
   const fake = fakeDocker(0);
   const { stack, url, producerUrl, managementUrl } = await start(fake, 'rabbitmq');
   await stack.disposeAsync();
@@ -135,7 +135,7 @@ test('says what docker said when it fails', async () => {
   await expect(starting).rejects.toThrow(/pull access denied/);
 });
 
-test('docker-compose.yml defines the producers’ user and the policy as they stand in the code', () => {
+test('docker-compose.yml defines the producers’ user and the policy as the code does', () => {
   const compose = readFileSync(join(rootFolder, 'docker-compose.yml'), 'utf8');
   const [, block] = /content: \|\n([\s\S]*?\n {6}\}\n)/.exec(compose)!;
   const definitions = JSON.parse(block!.replaceAll('$$', '$').replaceAll(/\$\{\w+:-(\w+)\}/g, '$1'));

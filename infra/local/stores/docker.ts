@@ -1,14 +1,14 @@
-/** Stores in containers, where a Docker engine answers: the services of docker-compose.yml with their ports on 127.0.0.1. */
+/** Stores in containers, if a Docker engine answers: the services of docker-compose.yml, with ports on 127.0.0.1. */
 import { freePorts } from '@gatepost/testkit/system';
 import { launcher, runToEnd } from '../processes/child.ts';
 import { rootFolder, shortHash } from '../processes/home.ts';
 import { findProgram } from '../processes/programs.ts';
 import { type Located, type PrivateOptions, recallInstance, type StoreKind } from './private.ts';
 
-/** `docker compose` with the files and the project of a home, apart from those of a plain `docker compose up`. */
+/** `docker compose` with a home's files and project, separate from those of a plain `docker compose up`. */
 export type Compose = string[];
 
-/** If an engine answers and there is `docker compose`, which is a program of its own. */
+/** Only if an engine answers and `docker compose`, a separate program, is installed. */
 export async function findCompose(options: PrivateOptions, path?: string): Promise<Compose | undefined> {
   const { home, fresh, signal } = options;
   const program = findProgram(['docker'], path);
@@ -17,21 +17,21 @@ export async function findCompose(options: PrivateOptions, path?: string): Promi
     if ((await runToEnd(program, args, { signal, deadlineMs: 10_000 })).code !== 0) return undefined;
   const files = ['docker-compose.yml', 'infra/local/stores/stores.compose.yml'].flatMap((file) => ['--file', file]);
   const project = ['compose', '--project-name', `gatepost-${shortHash(home)}`, ...files];
-  // It removes volumes too; `rm` would leave those that have a name.
+  // `down` also removes named volumes; `rm` would leave them.
   if (fresh) await runToEnd(program, [...project, 'down', '--volumes'], { signal });
   return [program, ...project];
 }
 
 /**
- * Until its input ends, which also happens when we are killed outright. Told to stop, it waits for nothing more; the container is
- * stopped in any case, also if word to stop comes while that is being done, and its data stay.
+ * Runs until its input ends, which also happens when we are killed outright, or until SIGTERM. It always stops the container, even if
+ * SIGTERM arrives while it does so; the data is kept.
  */
 const upAndStop = `trap 'kill $! 2>/dev/null' TERM
 "$@" up --detach --wait --no-deps $0 & wait $! && cat
 trap '' TERM
 "$@" stop $0`;
 
-/** A store in its container, not yet started. Like a server of ours, it ends with us. */
+/** A store in a container, not yet started. Like our own servers, it ends with us. */
 export async function prepareContainer(compose: Compose, kind: StoreKind, options: PrivateOptions) {
   const { name, service, letsIn } = kind;
   const { port, password, producerPassword } = await recallInstance(options, service);
@@ -60,7 +60,7 @@ export async function prepareContainer(compose: Compose, kind: StoreKind, option
     },
     cwd: rootFolder,
     letsIn: () => letsIn(located.url),
-    readyTimeoutMs: 30 * 60_000, // its image may have to be brought first
+    readyTimeoutMs: 30 * 60_000, // it may have to pull its image first
   });
   return { ...located, launch };
 }

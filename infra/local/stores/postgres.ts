@@ -18,7 +18,7 @@ export const postgres: StoreKind = {
   service: 'postgres',
   package: 'postgresql',
   programs: () => postgresPrograms(),
-  /** By libpq's own variables if they are set, else as what fresh installations let in. */
+  /** With libpq's variables if set, else the logins that fresh installations accept. */
   usual({ PGUSER: user, PGPASSWORD: password }, port = 5432) {
     if (user || password) return [urlOf(port, user ?? 'postgres', password)];
     return [urlOf(port, 'postgres'), urlOf(port, 'postgres', 'postgres'), urlOf(port, userInfo().username)];
@@ -31,13 +31,13 @@ export const postgres: StoreKind = {
   },
 };
 
-/** The newest installed first; Debian keeps them out of PATH. */
+/** Newest first; Debian does not put them in PATH. */
 export function postgresPrograms(debian = '/usr/lib/postgresql'): string[] {
   const installed = globSync(`${debian}/*/bin/postgres`);
   return [...installed.sort((a, b) => b.localeCompare(a, 'en', { numeric: true })), 'postgres'];
 }
 
-/** Can we make a schema in the database? A missing one is made by way of the server's own, `postgres`. */
+/** Can we create schemas in the database? `make` creates a missing one through the database `postgres`. */
 async function letsIn(url: string, make = false): Promise<boolean> {
   const may = "SELECT has_database_privilege(current_database(), 'CREATE') AS may";
   const isIn = async () => (await rowsOf(url, may).catch(() => []))[0]?.may === true;
@@ -64,7 +64,7 @@ async function prepare(program: string, options: PrivateOptions): Promise<Privat
     command: program,
     args: ['-D', data, ...values.flatMap((value) => ['-c', value])],
     cwd: data,
-    stopSignal: 'SIGINT' as const, // the "fast" shutdown: sessions end, data are safe
+    stopSignal: 'SIGINT' as const, // the "fast" shutdown: ends sessions, keeps data safe
     letsIn: () => letsIn(url, true),
     ...serverAccount(),
   };
@@ -79,8 +79,8 @@ function urlOf(port: number, user: string, password?: string): string {
 const memory = '/dev/shm';
 
 /**
- * Data that nobody wants after this command lie in memory, if 2 GiB of it are free: tests make hundreds of databases of 500 files each and
- * drop them, and an ext4 without a journal looks, for each file that it makes, through all those that were deleted in the last minutes.
+ * Test data is kept in memory if 2 GiB are free. Tests create and drop hundreds of databases of 500 files each, and ext4 without a journal
+ * searches all files deleted in the last minutes each time it creates one.
  */
 function placeOf({ home, forTests, stack }: PrivateOptions): string {
   const free = existsSync(memory) ? statfsSync(memory) : { bavail: 0, bsize: 0 };
@@ -90,13 +90,13 @@ function placeOf({ home, forTests, stack }: PrivateOptions): string {
   return join(folder, 'postgres', 'data');
 }
 
-/** PostgreSQL refuses to run as root, and whose account it has then may not pass through root's folders: its data lie elsewhere. */
+/** PostgreSQL refuses to run as root, and the account it then has cannot enter root's folders: its data is elsewhere. */
 export function dataFolder(home: string): string {
   const folder = join(home, 'postgres');
   return join(serverAccount() ? join('/var/lib/gatepost', shortHash(folder)) : folder, 'data');
 }
 
-/** Makes an empty cluster. `initdb` takes away what it has made when it is stopped half way. */
+/** Makes an empty cluster. An interrupted `initdb` removes what it has made. */
 async function initialize(program: string, data: string, password: string, { forTests, signal }: PrivateOptions) {
   const account = serverAccount();
   makeFolder(data);

@@ -1,6 +1,6 @@
 /**
- * What all three kinds of stores are, and what those that we start share: a folder with the port and the passwords that stay the
- * same from start to start (`instance.json`), and a server of ours.
+ * What the three kinds of stores have in common. Each one that we start has a folder, with the port and passwords that it keeps
+ * across starts (`instance.json`), and a server of ours.
  */
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
@@ -13,50 +13,50 @@ import { answers, holderOf } from '../processes/ports.ts';
 import { Trouble } from '../processes/trouble.ts';
 import { waitFor } from '../processes/wait.ts';
 
-/** What is known of one kind of store. */
+/** What we know about a kind of store. */
 export type StoreKind = {
   name: 'RabbitMQ' | 'PostgreSQL' | 'Redis';
   /** The variable that holds its URL. */
   variable: 'AMQP_URL' | 'DATABASE_URL' | 'REDIS_URL';
-  /** In docker-compose.yml; its folder has the same name. */
+  /** In docker-compose.yml, and the name of its folder. */
   service: 'rabbitmq' | 'postgres' | 'redis';
-  /** Debian's. */
+  /** In Debian. */
   package: string;
-  /** The names or paths of its server, best first. */
+  /** Names or paths of its server, best first. */
   programs(): string[];
-  /** Where one that runs on this machine may let us in. */
+  /** URLs where one on this machine may let us in. */
   usual(env: NodeJS.ProcessEnv, port?: number): string[];
-  /** @param make the database, if there is none */
+  /** @param make creates a missing database */
   letsIn(url: string, make?: boolean): Promise<boolean>;
   /** A private instance under `<home>/<service>`, not yet started. */
   prepare(program: string, options: PrivateOptions): Promise<PrivateStore>;
-  /** Drops what is ours of a store that others may use too. */
+  /** Drops only our data: others may use the store too. */
   drop(url: string, env: NodeJS.ProcessEnv): Promise<void>;
 };
 
-/** How stores that we start shall be run. `home` holds a folder for each, and `logs`. */
+/** How to run the stores that we start. `home` holds a folder for each, and `logs`. */
 export type PrivateOptions = Pick<Context, 'home' | 'say' | 'signal' | 'stack'> & {
-  /** Their data are dropped first. Ports and passwords stay: producers, and whoever looks into a store, have their URLs. */
+  /** Drops their data first. Ports and passwords stay, because producers and people have the URLs. */
   fresh?: boolean;
-  /** Nobody wants the data after this command: they may be lost, or lie in memory. RabbitMQ has its management API, which makes vhosts. */
+  /** The data is not needed after this command: it may be lost, or kept in memory. RabbitMQ gets its management API, to make vhosts. */
   forTests?: boolean;
 };
 
-/** Where a store is reached. */
+/** A store's URLs. */
 export type Located = {
   url: string;
-  /** RabbitMQ's for producers, who may write to the exchange and nothing else. */
+  /** RabbitMQ's for producers, who may only write to the exchange. */
   producerUrl?: string;
   managementUrl?: string;
 };
 
-/** `launch` starts the server and waits until it lets us in. May be called again when it has died. */
+/** `launch` starts the server and waits until it lets us in. Can be called again after it died. */
 export type PrivateStore = Located & { launch(): Promise<Child> };
 
-/** What stays from start to start. RabbitMQ's name service, which has `epmdPort`, ends with its node. */
+/** Kept across starts. `epmdPort` is that of RabbitMQ's name service, which ends with its node. */
 type Instance = Record<'port' | 'epmdPort', number> & Record<'password' | 'producerPassword', string>;
 
-/** What is remembered of an instance, or made at its first start; and its folder. */
+/** What an instance keeps, made at its first start, and its folder. */
 export async function recallInstance({ home, fresh, signal }: PrivateOptions, service: StoreKind['service']) {
   const folder = join(home, service);
   const file = join(folder, 'instance.json');
@@ -69,7 +69,7 @@ export async function recallInstance({ home, fresh, signal }: PrivateOptions, se
   return { ...instance, folder: makeFolder(folder) };
 }
 
-/** The server of a command that was killed outright is told so by the kernel, and takes a while to end. */
+/** The kernel stops the server of a command that was killed outright, which takes a while. */
 async function released(port: number, signal: AbortSignal): Promise<void> {
   if (await waitFor(async () => !(await answers(port)) || undefined, 20_000, signal)) return;
   throw new Trouble(
@@ -78,5 +78,5 @@ async function released(port: number, signal: AbortSignal): Promise<void> {
   );
 }
 
-/** Letters and digits only, good in any URL and any configuration file. */
+/** Only letters and digits: valid in any URL or configuration file. */
 export const makePassword = () => randomBytes(24).toString('hex');

@@ -1,4 +1,4 @@
-/** RabbitMQ: on its default port, or a private instance of one node. What a node needs, those of a cluster do, too (infra/chaos). */
+/** RabbitMQ: on its default port, or a private instance of one node. Nodes of a cluster (infra/chaos) are set up here too. */
 import { globSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { shardsMax, topologyOf } from '@gatepost/contracts/shards';
@@ -23,7 +23,7 @@ export const rabbitmq: StoreKind = {
   package: 'rabbitmq-server',
   /** The server's own script first; Debian's wrapper in /usr/sbin wants to change the user. */
   programs: () => ['/usr/lib/rabbitmq/bin/rabbitmq-server', 'rabbitmq-server'],
-  /** As `guest`: in a vhost of our own if there is one, else in the default one. */
+  /** As `guest`: in our own vhost if there is one, else in the default one. */
   usual: (_env, port = 5672) =>
     [vhostName, ''].map((vhost) => new URL(vhost, `amqp://guest:guest@127.0.0.1:${port}`).href),
   letsIn,
@@ -33,7 +33,7 @@ export const rabbitmq: StoreKind = {
     const { env, managementUrl, ...urls } = await prepareNode(node, options);
     const launch = launcher(options, {
       name: 'RabbitMQ',
-      // Beside its name service, which ends with it: one that a node starts for itself would outlive it.
+      // With a name service that ends with it; one started by the node itself would outlive it.
       command: '/bin/sh',
       args: ['-c', '"$@" & exec "$0"', program, ...nameServiceArgs(instance.epmdPort)],
       env,
@@ -52,15 +52,15 @@ export const rabbitmq: StoreKind = {
     }),
 };
 
-/** Does the broker open a connection for that user in that vhost? */
+/** Does the broker let that user connect to that vhost? */
 async function letsIn(url: string): Promise<boolean> {
   return withConnection(url, async () => true).catch(() => false);
 }
 
 async function withConnection<T>(url: string, work: (connection: ChannelModel) => Promise<T>): Promise<T> {
-  // On a busy machine a node that has just started takes its time; RabbitMQ itself gives up on a handshake after 10 s.
+  // A node that has just started is slow on a busy machine; RabbitMQ itself ends a handshake after 10 s.
   const connection = await connect(url, { timeout: 10_000 });
-  connection.on('error', () => {}); // what it breaks rejects
+  connection.on('error', () => {}); // failed calls reject
   try {
     return await work(connection);
   } finally {
@@ -78,11 +78,11 @@ export type Node = {
   epmdPort: number;
   password: string;
   producerPassword: string;
-  /** Of a cluster. */
+  /** In a cluster. */
   further?: { config: string[]; cookie: string };
 };
 
-/** Writes what the server reads at its start. Answers where it is reached then, and what its environment is. */
+/** Writes the server's configuration. Returns its URLs and its environment. */
 export async function prepareNode(node: Node, { forTests = false }: Pick<PrivateOptions, 'forTests'>) {
   const [managementPort, distPort] = await freePorts(2);
   const { folder, port, password, producerPassword, further } = node;
@@ -90,7 +90,7 @@ export async function prepareNode(node: Node, { forTests = false }: Pick<Private
   const plugins = [shardsPlugin];
   const config = [
     `listeners.tcp.1 = 127.0.0.1:${port}`,
-    // Read at every start: what an earlier version made gets what it lacks.
+    // Imported at every start, to add what data of an earlier version lacks.
     `load_definitions = ${join(folder, 'definitions.json')}`,
     'max_message_size = 134217728', // an event may be 25 MB; RabbitMQ 4 takes 16 MiB by default
     'log.console = true',
@@ -116,8 +116,8 @@ export async function prepareNode(node: Node, { forTests = false }: Pick<Private
 }
 
 /**
- * A folder of the one plugin that it runs: RabbitMQ looks for each of its modules in every plugin's folder first, which takes a second of
- * each start. Where plugins lie elsewhere than in Debian's and RabbitMQ's own packages nothing changes.
+ * A plugins folder with only the plugin that it runs: RabbitMQ searches every plugin's folder for each module, which costs a second per
+ * start. Changes nothing if the plugins are not where Debian's and RabbitMQ's own packages put them.
  */
 function pluginsAlone({ folder, program }: Node): NodeJS.ProcessEnv {
   const installed = globSync(join(dirname(realpathSync(program)), '../plugins', `{rabbit,${shardsPlugin}}-*`));
@@ -127,7 +127,7 @@ function pluginsAlone({ folder, program }: Node): NodeJS.ProcessEnv {
   return installed.length === 2 ? { RABBITMQ_PLUGINS_DIR: alone } : {};
 }
 
-/** Users, their permissions and policies, as RabbitMQ imports them. */
+/** Users, permissions and policies, as RabbitMQ imports them. */
 function definitionsOf({ password, producerPassword }: Node, isAdministrator: boolean): object {
   const vhost = vhostName;
   return {
@@ -144,18 +144,18 @@ function definitionsOf({ password, producerPassword }: Node, isAdministrator: bo
   };
 }
 
-/** Nothing of our own environment, and every place that the server would look at by default is replaced by one of ours. */
+/** Contains nothing from our own environment, and replaces all the server's default paths with ours. */
 function environmentOf({ name, folder, epmdPort }: Node, distPort: string): NodeJS.ProcessEnv {
   return {
     PATH: process.env.PATH,
-    HOME: folder, // its cookie
+    HOME: folder, // for its cookie
     LANG: 'C.UTF-8',
     ERL_EPMD_PORT: String(epmdPort),
-    // For every Erlang that the server starts, the one that only looks for the name service included.
+    // For every Erlang that the server starts, including the one that only checks for the name service.
     ERL_ZFLAGS: '-start_epmd false',
     RABBITMQ_NODENAME: name,
     RABBITMQ_CONFIG_FILE: join(folder, 'rabbitmq.conf'),
-    RABBITMQ_CONFIG_FILES: join(folder, 'none', '*.conf'), // an earlier version has left a file in `conf.d`
+    RABBITMQ_CONFIG_FILES: join(folder, 'none', '*.conf'), // an earlier version left a file in `conf.d`
     RABBITMQ_ADVANCED_CONFIG_FILE: join(folder, 'advanced.config'),
     RABBITMQ_CONF_ENV_FILE: '/dev/null',
     RABBITMQ_ENABLED_PLUGINS_FILE: join(folder, 'enabled_plugins'),
@@ -164,12 +164,12 @@ function environmentOf({ name, folder, epmdPort }: Node, distPort: string): Node
     RABBITMQ_DIST_PORT: distPort,
     RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: onLoopback,
     RABBITMQ_CTL_ERL_ARGS: onLoopback,
-    // The script then becomes the server instead of waiting for it, and a signal reaches the server itself.
+    // Makes the script exec the server instead of waiting for it, so that signals reach the server.
     RUNNING_UNDER_SYSTEMD: 'true',
   };
 }
 
-/** What starts Erlang's name service. It ends with its parent. */
+/** Starts Erlang's name service, which ends with its parent. */
 export function nameServiceArgs(port: number): string[] {
   return [...endsWithUs('TERM'), 'epmd', '-address', '127.0.0.1', '-port', String(port)];
 }

@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals';
 import { makeSay } from '../commands/say.ts';
 import { redis } from './redis.ts';
 
-test('a private Redis is bounded and forgets nobody’s limit, as the one of docker-compose.yml', async () => {
+test('a private Redis is bounded and forgets nobody’s limit, like that of docker-compose.yml', async () => {
   await using stack = new AsyncDisposableStack();
   const home = stack.adopt(await mkdtemp(join(tmpdir(), 'home-')), (path) => rm(path, { recursive: true }));
   const { signal } = new AbortController();

@@ -5,7 +5,7 @@ import { launcher } from '../processes/child.ts';
 import { writePrivate } from '../processes/home.ts';
 import { recallInstance, type StoreKind } from './private.ts';
 
-/** Before every key of ours, so that a Redis may be shared. */
+/** Prefixes all our keys, so that a Redis can be shared. */
 export const redisKeyPrefix = 'gatepost:';
 
 export const redis: StoreKind = {
@@ -20,8 +20,8 @@ export const redis: StoreKind = {
     const { folder, port, password } = await recallInstance(options, 'redis');
     const url = `redis://:${password}@127.0.0.1:${port}`;
     const file = join(folder, 'redis.conf');
-    // A snapshot at a clean stop keeps people signed in from one `npm start` to the next; nothing depends on it. Bounded, so that
-    // nobody fills the machine; `noeviction`: a full Redis must refuse rather than forget somebody's limit (docs/redis.md).
+    // A snapshot at a clean stop keeps people signed in until the next `npm start`; nothing depends on it. Bounded, so that it cannot
+    // fill the machine; `noeviction`: a full Redis must refuse writes rather than forget a limit (docs/redis.md).
     const config = [
       'bind 127.0.0.1',
       `port ${port}`,
@@ -45,14 +45,14 @@ export const redis: StoreKind = {
     }),
 };
 
-/** Can we write there? A replica, or a server that wants a password, cannot be used. */
+/** Can we write there? We cannot use a replica, or a server that wants a password. */
 async function letsIn(url: string): Promise<boolean> {
   return withClient(url, (client) => client.set(`${redisKeyPrefix}probe`, '1', 'EX', 1)).then(Boolean, () => false);
 }
 
 async function withClient<T>(url: string, work: (client: Redis) => Promise<T>): Promise<T> {
   const client = new Redis(url, { retryStrategy: () => null, connectTimeout: 1_000, commandTimeout: 2_000 });
-  client.on('error', () => {}); // the command that it breaks rejects
+  client.on('error', () => {}); // the failed command rejects
   try {
     return await work(client);
   } finally {

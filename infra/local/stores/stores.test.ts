@@ -12,7 +12,7 @@ const installer: Installer = async () => {};
 
 type Offers = { url?: string; compose?: Compose; installer?: Installer };
 
-/** Where these come from on a machine that offers this. */
+/** Finds these stores on a machine with these offers. */
 function find(offers: Offers, kinds: StoreKind[], own = false) {
   const env = offers.url ? { REDIS_URL: offers.url } : {};
   const say: Say = { step: (_name, _detail, work) => work(), line() {}, about() {} };
@@ -22,7 +22,7 @@ function find(offers: Offers, kinds: StoreKind[], own = false) {
   return findSources(env, options, own, kinds, machine);
 }
 
-/** A store that answers or is installed as told. */
+/** A store that answers or is installed as given. */
 function store(state: { answers?: string[]; installed?: string[] }): StoreKind {
   const { answers = [], installed = [] } = state;
   const letsIn = async (at: string) => at === url || answers.includes(at);
@@ -42,7 +42,7 @@ test.each([
   expect(source?.how).toBe(how);
 });
 
-test('takes no other store where a URL is given at which nothing lets us in', async () => {
+test('takes no other store if the one at the given URL does not let us in', async () => {
   const finding = find({ url: 'redis://:secret@silent', compose }, [store({ answers, installed })]);
   await expect(finding).rejects.toThrow('REDIS_URL is set, but Redis does not let us in at redis://********@silent');
 });
@@ -52,7 +52,7 @@ test("takes nobody else's store when it wants one of its own", async () => {
   expect(source?.how).toBe('a private instance at');
 });
 
-test('installs the package of a store that is nowhere, and runs what it holds', async () => {
+test('installs the package of a store found nowhere, and runs its program', async () => {
   const packages: string[] = [];
   const installed: string[] = [];
   const install: Installer = async (names) => {
@@ -71,7 +71,7 @@ test('installs the package of a store that is nowhere, and runs what it holds', 
   expect(packages).toEqual(['redis-server']);
 });
 
-test('says in two lines what to install, and the variables that would do instead', async () => {
+test('says in two lines what to install, or which variables to set instead', async () => {
   const bare = storeKinds.map((kind) => ({ ...kind, usual: () => [], programs: () => [] }));
   const finding = find({}, bare);
   await expect(finding).rejects.toThrow(

@@ -1,13 +1,13 @@
 /**
- * Where PostgreSQL, Redis and RabbitMQ come from. Each is looked for on its own, and the first that there is, is taken:
+ * Where PostgreSQL, Redis and RabbitMQ come from. For each on its own, the first of these is taken:
  *
  *   1. its URL in the environment
- *   2. something on its default local port that lets us in
+ *   2. a server on its default local port that lets us in
  *   3. its installed server program: a private instance under `.gatepost/`, on a free port
  *   4. a Docker engine: the service of docker-compose.yml
  *   5. the distribution's package, on Debian and Ubuntu as root: installed, then as 3
  *
- * RabbitMQ comes first in every list: it takes longest to start.
+ * RabbitMQ is first in every list: it takes longest to start.
  */
 import { maskUrl } from '@gatepost/runtime/mask';
 import type { Child } from '../processes/child.ts';
@@ -25,11 +25,11 @@ export const storeKinds: StoreKind[] = [rabbitmq, postgres, redis];
 /** A store that lets us in. */
 export type Store = Located & {
   name: StoreKind['name'];
-  /** Where it runs as a process of ours. */
+  /** If it runs as a process of ours. */
   server?: { name: StoreKind['name']; child: Child; launch: PrivateStore['launch'] };
 };
 
-/** Brings up one of each kind; `own`: none that somebody else may use. @throws Trouble saying what to do. */
+/** Brings up one of each kind; `own`: none that others may use. @throws Trouble saying what to do. */
 export async function openStores(
   env: NodeJS.ProcessEnv,
   options: PrivateOptions,
@@ -39,14 +39,14 @@ export async function openStores(
   return Promise.all(sources.map((source) => bringUp(source, env, options)));
 }
 
-/** Where one store will come from. `prepare` makes its address known, and how it is started if that is ours to do. */
+/** Where a store will come from. `prepare` returns its address, and its `launch` if we are to start it. */
 export type Source = {
   kind: StoreKind;
   how: 'given, at' | 'found running at' | 'a private instance at' | 'in a container, at';
   prepare(options: PrivateOptions): Promise<Located & Partial<PrivateStore>>;
 };
 
-/** The order above; `own`: the search begins at 3. @throws Trouble, in two lines, naming all that there is no source for. */
+/** Searches in the order above; `own`: from 3. @throws Trouble, in two lines, naming every store without a source. */
 export async function findSources(
   env: NodeJS.ProcessEnv,
   options: PrivateOptions,
@@ -73,7 +73,7 @@ export async function findSources(
 
 async function findRunning(kind: StoreKind, env: NodeJS.ProcessEnv): Promise<Source | undefined> {
   const { name, variable, letsIn, usual } = kind;
-  // The databases of both sides do for one that serves both.
+  // A database for each side replaces one for both.
   const both = variable === 'DATABASE_URL' && env.WEBHOOK_DATABASE_URL && env.AUTH_DATABASE_URL;
   const given = env[variable] || both;
   if (given && !(await letsIn(given)))
@@ -97,7 +97,7 @@ function inContainer(kind: StoreKind, compose: Compose): Source {
   return { kind, how: 'in a container, at', prepare: (options) => prepareContainer(compose, kind, options) };
 }
 
-/** As a step that is shown. A store that others may use too is dropped nothing of but what is ours. */
+/** Runs as a step that is shown. From a store that others may use, only our data is dropped. */
 async function bringUp({ kind, how, prepare }: Source, env: NodeJS.ProcessEnv, options: PrivateOptions) {
   const { name } = kind;
   const detail = ({ url }: Store) => `${how} ${new URL(url).host || 'the given URL'}`;
@@ -105,13 +105,13 @@ async function bringUp({ kind, how, prepare }: Source, env: NodeJS.ProcessEnv, o
     const { launch, ...located } = await prepare(options);
     if (options.fresh && !launch) await kind.drop(located.url, env);
     const child = await launch?.();
-    // What stands for a container here only waits to stop it: the engine runs the server.
+    // The process of a container only waits to stop it: the engine runs the server.
     const isOurs = launch && child && how === 'a private instance at';
     return { name, ...located, ...(isOurs && { server: { name, child, launch } }) };
   });
 }
 
-/** Each by its variable, as the services want them. */
+/** The stores' URLs, by name. */
 export function urlsOf(stores: Store[]): Record<StoreKind['name'], string> {
   return Object.fromEntries(stores.map((store) => [store.name, store.url])) as Record<StoreKind['name'], string>; // one of each
 }

@@ -1,4 +1,4 @@
-/** Real private instances in a folder that is removed afterwards: of each store whose server is installed here. */
+/** Real private instances of each store whose server is installed here, in a temporary folder. */
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -28,7 +28,7 @@ function options(): PrivateOptions {
   return { home, signal, stack: new AsyncDisposableStack(), say: makeSay() };
 }
 
-/** What each store is asked to keep from one start to the next, and how it is asked for it. */
+/** What each store must keep across starts, and how to check it. */
 const keeping: Record<StoreKind['name'], { put(url: string): Promise<unknown>; has(url: string): Promise<boolean> }> = {
   PostgreSQL: {
     put: (url) => rowsOf(url, 'CREATE SCHEMA kept'),
@@ -45,16 +45,16 @@ const keeping: Record<StoreKind['name'], { put(url: string): Promise<unknown>; h
         },
       ),
   },
-  // Redis may lose everything anywhere.
+  // Redis may always lose everything.
   Redis: { put: async () => {}, has: async () => true },
 };
 
-// One set of servers for all tests that follow. A producer that runs on has the broker's URL.
+// One set of servers for all tests that follow. A running producer keeps its broker's URL.
 const shared = new AsyncDisposableStack();
 const servers = new Map<StoreKind, Awaited<ReturnType<StoreKind['prepare']>>>();
 afterAll(() => shared.disposeAsync());
 
-// That what is killed outright recovers is shown by tests/chaos.test.ts, of each of them.
+// tests/chaos.test.ts shows that each of them recovers when killed outright.
 test.each(installed.map((kind) => [kind.name, kind] as const))(
   'runs %s for us alone, and keeps its data and its port',
   async (_, kind) => {
@@ -67,11 +67,11 @@ test.each(installed.map((kind) => [kind.name, kind] as const))(
     expect(await kind.letsIn(one.url.replace(/:[0-9a-f]{48}@/, ':wrong@'))).toBe(false);
     await keeping[kind.name].put(one.url);
 
-    // The store of a run that was killed is told to end, and takes a while; the next waits for it, and the data are whole.
+    // The store of a killed run is told to end, which takes a while; the next run waits for it, and the data is intact.
     process.kill(child.pid, kind.name === 'PostgreSQL' ? 'SIGINT' : 'SIGTERM');
     const second = { ...options(), stack: shared, forTests: kind === rabbitmq };
     const two = await kind.prepare(program, second);
-    // Of RabbitMQ the name service is waited for, which ends with its node; PostgreSQL and Redis lock their data themselves.
+    // For RabbitMQ it waits for the name service, which ends with its node; PostgreSQL and Redis lock their data themselves.
     if (kind !== rabbitmq) await child.exited;
     expect(two.url).toBe(one.url);
     await two.launch();
@@ -83,7 +83,7 @@ test.each(installed.map((kind) => [kind.name, kind] as const))(
   120_000,
 );
 
-test('makes a user for producers in RabbitMQ, who publishes to the exchange and reaches no queue', async () => {
+test('makes a RabbitMQ user for producers, who can publish to the exchange and reach no queue', async () => {
   const server = servers.get(rabbitmq);
   if (!server) return expect(installed).not.toContain(rabbitmq);
   const { url, producerUrl, managementUrl } = server;
@@ -106,25 +106,25 @@ test('keeps passwords where only the owner can read them', () => {
   }
 });
 
-test('does not take a server that asks for a password it does not have, or nothing at all', async () => {
+test('does not take a server that wants an unknown password, or a port without a server', async () => {
   const ours = [...servers]
-    .filter(([kind]) => kind !== rabbitmq) // its probe only ever comes as guest, whom ours does not have
+    .filter(([kind]) => kind !== rabbitmq) // its probe only tries guest, which ours does not have
     .map(([kind, { url }]) => [kind, Number(new URL(url).port)] as const);
   for (const [kind, port] of [...ours, ...storeKinds.map((kind) => [kind, 1] as const)])
     for (const url of kind.usual({}, port)) expect(await kind.letsIn(url, true)).toBe(false);
 });
 
-test('with a server that lets us in, uses a database of our own, and drops only what is ours', async () => {
+test('uses its own database on a server that lets us in, and drops only what is ours', async () => {
   for (const [kind, { url }] of servers) {
     const { put, left } = sharing[kind.name];
     await put(url);
     await kind.drop(url, {});
-    await kind.drop(url, {}); // nothing is there any more
+    await kind.drop(url, {}); // nothing is left there
     expect([kind.name, await left(url)]).toEqual([kind.name, ['others']]);
   }
 });
 
-test('lets itself in with the login that libpq takes from the environment', async () => {
+test('signs in with the login that libpq takes from the environment', async () => {
   const server = servers.get(postgres);
   if (!server) return expect(installed).not.toContain(postgres);
   const { username, password, port } = new URL(server.url);
@@ -136,7 +136,7 @@ test('lets itself in with the login that libpq takes from the environment', asyn
   expect(await postgres.letsIn(server.url)).toBe(true); // the database was made
 });
 
-/** Ours and somebody else's in one server, and what is left of the two. */
+/** Our data and somebody else's in one server, and what is left of each. */
 const sharing: Record<StoreKind['name'], { put(url: string): Promise<unknown>; left(url: string): Promise<string[]> }> =
   {
     PostgreSQL: {
@@ -180,12 +180,12 @@ async function onRedis<T>(url: string, work: (client: Redis) => Promise<T>): Pro
   }
 }
 
-/** Whether RabbitMQ confirms a message of this user there, or closes the channel over it. */
+/** Whether RabbitMQ confirms this user's message there, or closes the channel over it. */
 async function mayPublish(url: string, exchange: string, routingKey: string): Promise<boolean> {
   const connection = await connect(url);
   try {
     const channel = await connection.createConfirmChannel();
-    channel.on('error', () => {}); // the confirm that is missing tells
+    channel.on('error', () => {}); // the missing confirm tells
     channel.publish(exchange, routingKey, Buffer.from('{}'), { mandatory: true });
     return await channel.waitForConfirms().then(
       () => true,
@@ -207,14 +207,14 @@ async function onChannel<T>(url: string, work: (channel: Channel) => Promise<T>)
   const connection = await connect(url);
   try {
     const channel = await connection.createChannel();
-    channel.on('error', () => {}); // the call that it refuses rejects
+    channel.on('error', () => {}); // the refused call rejects
     return await work(channel);
   } finally {
     await connection.close();
   }
 }
 
-test('ends with whoever started it; then drops the data, and keeps ports and passwords', async () => {
+test('ends with its command; a fresh start drops the data, and keeps ports and passwords', async () => {
   for (const [kind, { url }] of servers) await keeping[kind.name].put(url);
   await shared.disposeAsync();
   await using stack = new AsyncDisposableStack();
@@ -222,16 +222,16 @@ test('ends with whoever started it; then drops the data, and keeps ports and pas
     expect(await kind.letsIn(before.url)).toBe(false);
     const { launch, ...after } = await kind.prepare(programOf(kind), { ...options(), stack, fresh: true });
     expect([after.url, after.producerUrl]).toEqual([before.url, before.producerUrl]);
-    // It takes long to start, and has nothing but what lies there.
+    // It takes long to start, and keeps all its data there.
     if (kind === rabbitmq) expect(existsSync(join(home, 'rabbitmq', 'data'))).toBe(false);
     else {
       await launch();
-      expect(await keeping[kind.name].has(after.url)).toBe(kind.name === 'Redis'); // it may lose everything anywhere
+      expect(await keeping[kind.name].has(after.url)).toBe(kind.name === 'Redis'); // it may always lose everything
     }
   }
 });
 
-test('data of another version of PostgreSQL are told by the server itself, and left as they are', async () => {
+test('the server itself reports data of another version of PostgreSQL, and leaves it as it is', async () => {
   if (!installed.includes(postgres)) return;
   const { launch } = await postgres.prepare(programOf(postgres), options());
   const file = join(dataFolder(home), 'PG_VERSION');

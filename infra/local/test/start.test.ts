@@ -1,4 +1,4 @@
-/** `npm start` as a whole, in a folder and on ports of its own. */
+/** `npm start` as a whole, in its own folder and on its own ports. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -61,7 +61,7 @@ async function shows(run: Run, text: string | RegExp, timeoutMs = 180_000): Prom
   if (!found) throw new Error(`${text} was not printed:\n${run.output()}`);
 }
 
-/** Every process that has our folder in its environment or on its command line. */
+/** Every process with our folder in its environment or command line. */
 function processesOf(folder: string): { pid: number; command: string }[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
@@ -86,7 +86,7 @@ test('brings everything up, passes the smoke story, restarts what dies, and leav
   const run = start();
   await shows(run, 'Ctrl-C stops everything');
   expect(run.output()).toMatch(/smoke passed in \d+ ms/);
-  // What producers get is not what the services have, and stands apart from it.
+  // Producers do not get the services' login, but their own in their own file.
   expect(read(join(home, 'producer.env'))).toMatch(
     /^PRODUCER_AMQP_URL=amqp:\/\/producer:\w+@127\.0\.0\.1:\d+\/gatepost$/m,
   );
@@ -111,7 +111,7 @@ test('brings everything up, passes the smoke story, restarts what dies, and leav
   expect(processesOf(home)).toEqual([]);
 });
 
-/** Where what is asked is not what the stores do: `npm start` with those of the tests, which are there already. */
+/** `npm start` with the tests' own stores, which already run: for tests that are not about stores. */
 async function startOnGiven(more: NodeJS.ProcessEnv = {}): Promise<Run & AsyncDisposable> {
   await using opening = new AsyncDisposableStack();
   const { url: DATABASE_URL } = opening.use(await freshDatabase('migrated'));
@@ -145,8 +145,8 @@ test('leaves nothing behind when it is killed outright', async () => {
   expect([gone, processesOf(home)]).toEqual([true, []]);
 });
 
-// It was shown once the stores were there, which takes a new machine minutes.
-test('a bad environment is shown, every bad variable of every service, before any store is started', async () => {
+// This used to come after the stores, which take minutes on a new machine.
+test('reports every bad variable of every service before any store is started', async () => {
   const run = start({ DELIVERY_TIMEOUT_MS: 'soon', THROTTLE_RATE: '-1', KEY_ROTATION_DAYS: 'never' });
   expect(await run.ended).toBe(1);
   for (const line of [
@@ -161,7 +161,7 @@ test('a bad environment is shown, every bad variable of every service, before an
   expect(processesOf(home)).toEqual([]);
 });
 
-test('a URL at which nothing answers is named, and nothing is started in its stead', async () => {
+test('names a URL where nothing answers, and starts nothing in its place', async () => {
   const silent = createServer();
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
   const { port } = silent.address() as { port: number };

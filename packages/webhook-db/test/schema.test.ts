@@ -44,7 +44,7 @@ test('schema.prisma has every table and column of the migrated database, and no 
     }),
   );
   expect(fields.flat().length).toBe(migrated.length);
-  // Reading a row of each model asks for each of its columns: a column that is not there is an error.
+  // Reading a row of each model selects all its columns: a missing column is an error.
   for (const model of Object.values(known)) {
     const delegate = database[(model[0]!.toLowerCase() + model.slice(1)) as 'hook'];
     await expect(delegate.findMany({ take: 1 })).resolves.toEqual(expect.any(Array));
@@ -63,7 +63,7 @@ test('partitions exist from yesterday to the days ahead, and creating them again
   await pool.query('SELECT ensure_partitions(3)');
   expect(await partitions()).toEqual(before);
   await pool.query('SELECT ensure_partitions(4)');
-  // A partition of statistics holds a week: on Thursdays the fourth day ahead begins one.
+  // A partition of statistics holds a week: on Thursdays, the fourth day ahead begins one.
   const made = (await partitions()).filter((name) => !before.includes(name) && !name.startsWith('delivery_stats_'));
   const { rows } = await pool.query("SELECT to_char((now() AT TIME ZONE 'UTC')::date + 4, 'YYYYMMDD') AS day");
   expect(made).toEqual([`deliveries_${rows[0].day}`, `events_${rows[0].day}`]);
@@ -127,7 +127,7 @@ test('on a schema without a migration, services do not start and say why in one 
   expect((await migrateWebhooks(other.url)).applied).toEqual([]);
 });
 
-// As docs/deploying.md says: nobody who writes events waits then.
+// As in docs/deploying.md: then no writer of events has to wait.
 test('an index of events that was built in advance for each day is used by its migration', async () => {
   await using fresh = await freshDatabase();
   const before = mkdtempSync(join(tmpdir(), 'migrations-'));

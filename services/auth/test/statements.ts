@@ -1,8 +1,8 @@
 import pg from 'pg';
 
 /**
- * Records the statements that requests cost: neither the heartbeats of notifications, nor what is written later for several requests at
- * once. On a busy machine those come beside every request.
+ * Records the statements that requests cost, without the heartbeats of notifications and what is written later for several requests
+ * at once: on a busy machine those run during any request.
  */
 export function recordStatements(): { texts: string[] } & Disposable {
   const texts: string[] = [];

@@ -26,13 +26,13 @@ describe('when things break', () => {
     await world?.[Symbol.asyncDispose]();
     for (const one of [receiver, broker, database]) await one?.[Symbol.asyncDispose]();
   });
-  // One that a failed test has left behind would take what the next one publishes.
+  // A dispatcher left by a failed test would take what the next one publishes.
   const { start, killAll } = startsIn(() => world);
   afterEach(killAll);
   const throughRelays = () => ({ AMQP_URL: broker.url, WEBHOOK_DATABASE_URL: database.url });
   const publishMany = (count: number) => Promise.all(Array.from({ length: count }, () => world.publish({})));
   const guidsReceived = () => new Set(receiver.received.map((one) => one.headers['x-github-delivery']));
-  /** What is missing, who is about it, and what was recorded instead. */
+  /** Missing deliveries, who has them, and what was recorded instead. */
   const missing = async (guids: string[]) => {
     const { rows } = await world.pool.query(
       `SELECT e.guid, e.routed_at, e.taken_by, ARRAY(SELECT status FROM deliveries d WHERE d.guid = e.guid) AS recorded, p.*
@@ -65,7 +65,7 @@ describe('when things break', () => {
     const second = await start({ DELIVERY_CONCURRENCY: '20' });
     await allRecorded(guids);
     for (const guid of guids) expect(guidsReceived()).toContain(guid);
-    // What was in flight or not yet acked may have been sent twice; it has the same guid, and there is one row.
+    // Deliveries in flight or not yet acked may be sent twice, with the same guid and one row.
     const { rows } = await world.pool.query('SELECT count(*)::int AS n FROM deliveries WHERE guid = ANY ($1)', [guids]);
     expect(rows[0].n).toBe(400);
     expect(await second.stop()).toBe(0);
@@ -80,7 +80,7 @@ describe('when things break', () => {
     expect(await first.stop()).toBe(0);
     const second = await start({ DELIVERY_CONCURRENCY: '20' });
     await allRecorded(guids);
-    // Copies that the dispatcher which was killed before had published may still come: these have other guids.
+    // Copies published by the dispatcher killed before may still arrive: they have other guids.
     const sent = receiver.received.map((one) => one.headers['x-github-delivery'] ?? '');
     expect(sent.filter((guid) => guids.includes(guid)).sort()).toEqual([...guids].sort());
     expect(await second.stop()).toBe(0);
@@ -111,17 +111,17 @@ describe('when things break', () => {
     expect(await dispatcher.stop()).toBe(0);
   });
 
-  // Everything in hand used to be sent on, beside whoever RabbitMQ had handed it to again.
+  // It used to send everything in hand, while RabbitMQ had already redelivered it to others.
   test('a dispatcher whose connection broke leaves to others the deliveries that it had not begun', async () => {
-    // A hook of its own: what the dispatchers before were cut off from may still come again.
+    // Its own hook: messages of earlier dispatchers that were cut off may still come again.
     await using receiver = await openReceiver();
     await world.addAccount('begun', ['r']);
     await world.addHook('begun', { url: receiver.url, retry: false });
     const { promise: answered, resolve: answerNow } = Promise.withResolvers<void>();
     receiver.behave((_request, index) => (index < 2 ? { after: answered } : {}));
-    // Where all is slow, the second may take longer to come than an attempt may take: those in flight would have failed for good.
-    // With room for three, two in flight and two waiting leave it behind: it releases nothing that it has put aside. What is released as the
-    // connection breaks, and not confirmed, may be made twice.
+    // The long timeout: on a slow machine the second may start so late that the attempts in flight would have failed for good.
+    // With room for three, two in flight and two waiting leave it behind, so that it releases nothing it has put aside. Deliveries
+    // released as the connection breaks, without a confirm, may be made twice.
     const first = await start({ ...throughRelays(), DELIVERY_CONCURRENCY: '3', DELIVERY_TIMEOUT_MS: '60000' });
     const guids = await Promise.all(Array.from({ length: 16 }, () => world.publish({ subject: 'begun/r' })));
     await until('two are in flight', () => receiver.received.length === 2);
@@ -134,7 +134,7 @@ describe('when things break', () => {
     await until('two that wait for the receiver are let go', async () => (await first.metric(lost)) === 2);
     await allRecorded(guids);
     await broker.restore();
-    // Two were in flight. Of these such as had a job are made again; the others are left to the first while it reaches PostgreSQL.
+    // Two were in flight. Those with a job are made again; the others are left to the first while it reaches PostgreSQL.
     const sent = receiver.received.map((one) => one.headers['x-github-delivery'] ?? '');
     const twice = sent.filter((guid, index) => sent.indexOf(guid) < index);
     expect(sent.slice(0, 2)).toEqual(expect.arrayContaining(twice));
@@ -145,7 +145,7 @@ describe('when things break', () => {
 
   test('a queue full of large events keeps memory bounded, and small events behind them arrive', async () => {
     const payload = Buffer.concat([Buffer.from('{"filler":"'), Buffer.alloc(10_000_000, 'x'), Buffer.from('"}')]);
-    await world.addAccount('storing', ['r']); // pushes are kept, and there is no hook
+    await world.addAccount('storing', ['r']); // pushes are stored, but there is no hook
     for (let count = 0; count < 50; count += 1)
       await world.publish({ source: 'urn:large', type: 'push', subject: 'storing/r', payload });
     const dispatcher = await start();
@@ -155,7 +155,7 @@ describe('when things break', () => {
     };
     await until('all are stored', stored, 240_000);
     const peakMb = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${dispatcher.pid}/status`, 'utf8'))?.[1]) / 1024;
-    // All of them at once would take 500 MB beside the process itself.
+    // All of them at once would take 500 MB on top of the process itself.
     expect(peakMb).toBeLessThan(520);
     await world.deliveries(await world.publish({}));
     expect(await dispatcher.stop()).toBe(0);
@@ -189,7 +189,7 @@ describe('when things break', () => {
     await world.publish({ payload: Buffer.from([0x22, 0xff, 0x22]) });
     await world.publish({ headers: { 'cloudEvents:subject': undefined } });
     await world.publish({ headers: { 'cloudEvents:time': 'yesterday' } });
-    // PostgreSQL knows no year 0: nothing but the insert itself finds that out.
+    // PostgreSQL has no year 0: only the insert itself detects that.
     await world.publish({ headers: { 'cloudEvents:time': '0000-01-01T00:00:00Z' } });
     await world.publisher.publish({ exchange: eventsExchange, routingKey: 'x', body: Buffer.alloc(0), messageId: 'm' });
     await world.publisher.publish({

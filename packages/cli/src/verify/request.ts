@@ -1,4 +1,4 @@
-/** One request of the checks: a delivery as Gatepost sends it, or what somebody else might send. */
+/** A request of the checks: a delivery as Gatepost sends it, or what others might send. */
 import { createHmac, randomUUID } from 'node:crypto';
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
@@ -17,7 +17,7 @@ export type Delivery = {
   only?: 'sha1' | 'recorded';
   /** Sends the body in this many parts, 40 ms apart. */
   parts?: number;
-  /** Runs when half of the body has left; the rest follows when it ends. */
+  /** Runs once half of the body is sent; the rest follows when it ends. */
   halfway?: () => Promise<unknown>;
   method?: 'POST' | 'GET' | 'HEAD';
 };
@@ -85,7 +85,7 @@ function headersOf(delivery: Delivery, hookSecret: string): Record<string, strin
   };
 }
 
-/** Signs like the dispatcher: GitHub's two, plus that of Standard Webhooks if the hook's secret is one of theirs. */
+/** Signs like the dispatcher: GitHub's two, plus Standard Webhooks' if the hook's secret is in its format. */
 function signatures(secret: string, hookSecret: string, signed: Buffer, prefix: string, only: Delivery['only']) {
   const hmac = (algorithm: string) => `${algorithm}=${createHmac(algorithm, secret).update(signed).digest('hex')}`;
   if (only === 'sha1') return { 'X-Hub-Signature': hmac('sha1') };

@@ -1,6 +1,6 @@
 /**
- * The one middleware that we put around the library, for all that we change in its requests and answers. Each middleware of its own would cost every
- * request about 4 µs of CPU, whether or not it has anything to do.
+ * The only middleware around the library, for all our changes to its requests and answers. Each further middleware would cost every request
+ * about 4 µs of CPU, even if it had nothing to do.
  */
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 
@@ -10,12 +10,12 @@ export type Change = (ctx: KoaContextWithOIDC) => Promise<void> | undefined;
 /** Runs around the library, which `next` calls. */
 export type Wrap = (ctx: KoaContextWithOIDC, next: () => Promise<void>) => Promise<void>;
 
-/** Changes the answers of one route, by the library's name for it, or of all requests. A change runs before those that were registered earlier. */
+/** Changes the answers of one route, by the library's name for it, or of all requests. Changes run in reverse order of registration. */
 export function changeAnswers(provider: Provider, route: string | 'all', change: Change): void {
   middlewareOf(provider).changes.unshift({ route, change });
 }
 
-/** Runs `wrap` for the requests that `isFor` chooses by their head, before the library has looked at them. */
+/** Runs `wrap` for the requests that `isFor` selects by their head, before the library sees them. */
 export function wrapRequests(provider: Provider, isFor: (ctx: KoaContextWithOIDC) => boolean, wrap: Wrap): void {
   middlewareOf(provider).wraps.push({ isFor, wrap });
 }

@@ -1,4 +1,4 @@
-/** Two administrators at once: what one changes or adds to, the other deletes meanwhile. */
+/** Two administrators at once: one deletes what the other changes or adds to. */
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import pg from 'pg';
@@ -12,7 +12,7 @@ const token = `Bearer ${await tokenOf('manager')}`;
 const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
 stack.defer(() => db.end());
 
-/** Asks while another transaction has deleted it and not ended yet, so that a look still finds it; then that one ends. */
+/** Asks while another transaction has deleted it but not committed, so that a read still finds it; then commits that one. */
 async function askBeside(deletion: string, id: string, [method, path, body]: [string, string, object?]) {
   const other = await db.connect();
   try {
@@ -24,7 +24,7 @@ async function askBeside(deletion: string, id: string, [method, path, body]: [st
       answered = true;
     });
     await until('the write to wait', async () => {
-      // Not any lock: the gate's notifications wait for each other too.
+      // Not just any lock: the gate's notifications also wait for each other.
       const { rowCount } = await db.query('SELECT FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))', [
         rows[0].pid,
       ]);

@@ -1,4 +1,4 @@
-/** What has happened to an event on its way to a hook, in order. Pure. */
+/** What happened to an event on its way to a hook, in order. Pure. */
 import { readJob, type WaitingRow } from '../admin/waiting.ts';
 import { endedAt, firstDeliveryId, type Known, resultOf, waitingOf } from './known.ts';
 import type { AttemptRow, EventRow } from './rows.ts';
@@ -18,7 +18,7 @@ export function stepsOf(known: Known): ExplainedStep[] {
   ];
 }
 
-/** `matched`: the result of looking for its hooks. */
+/** `matched`: the result of matching its hooks. */
 export function stepsOfEvent(event: EventRow, matched: string): ExplainedStep[] {
   return [
     step('occurred', event.occurred_at, "The event occurred, by its producer's clock."),
@@ -36,7 +36,7 @@ function stepsOfHandOver({ routed_at, received_at, taken_by }: EventRow, deliver
 function stepsOfAttempt(row: AttemptRow, event: EventRow | undefined, first: number | undefined): ExplainedStep[] {
   const of = { deliveryId: Number(row.id), attempt: row.attempt };
   const which = row.redelivery ? `Redelivery, attempt ${row.attempt}` : `Attempt ${row.attempt}`;
-  // A dispatcher delivering an event that it took marks it as routed in the statement that records the outcome.
+  // A dispatcher that delivers an event it took marks it as routed in the statement that records the outcome.
   const routedAt = of.deliveryId === first && event?.taken_by ? event.routed_at : null;
   const recordedAt = routedAt && routedAt >= row.delivered_at ? routedAt : undefined;
   return [
@@ -49,7 +49,7 @@ function stepsOfAttempt(row: AttemptRow, event: EventRow | undefined, first: num
   ];
 }
 
-/** What a waiting delivery waits for. The answer's state may be that of another delivery, which has been made. */
+/** What a waiting delivery waits for. The answer's state may be that of another delivery, already made. */
 const stateOf: Record<WaitingRow['reason'], State> = {
   limit: 'throttled',
   retry: 'retry',
