@@ -81,8 +81,10 @@ test('an administrator makes an application, sees code for it, and signs in with
   await admin.getByText('Saved.').waitFor();
   await look(admin);
   await admin.getByRole('button', { name: 'Delete' }).click();
+  const confirming = admin.getByRole('button', { name: 'Delete the application' });
+  await confirming.waitFor();
   await look(admin);
-  await admin.getByRole('button', { name: 'Delete the application' }).click();
+  await confirming.click();
   await heading('Applications');
   expect(await admin.getByText('Orchard').count()).toBe(0);
 });
