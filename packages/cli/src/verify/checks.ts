@@ -132,7 +132,7 @@ export const checks: Check[] = [
       let inTime: Answer | undefined;
       const halfway = async () => {
         other = send(good(hook));
-        inTime = await Promise.race([other, wait(patienceMs, undefined)]);
+        inTime = await Promise.race([other, wait(patienceMs, undefined, { ref: false })]);
       };
       const slow = await send(good(hook, { halfway }));
       await other;
