@@ -1,7 +1,7 @@
 #!/bin/bash
-# Renders the chart with each file of values/ into rendered/, which helm.test.ts reads, after `helm lint`. Run it after every change of the
-# chart, with helm 3 or newer on the PATH. With kubeconform there, and SCHEMAS naming a place of Kubernetes' JSON schemas as its
-# -schema-location does, it also checks every object of Kubernetes itself.
+# Lints the chart and renders it with each file of values/ into rendered/, which helm.test.ts reads. Run it after every change to the chart,
+# with helm 3 or newer on the PATH. If kubeconform is there too, and SCHEMAS is a -schema-location for it, it also validates all objects of
+# Kubernetes' own kinds.
 set -euo pipefail
 export LC_ALL=C # the order of the files
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -11,7 +11,7 @@ for file in values/*.yaml; do
   name=$(basename "$file")
   helm lint --strict --quiet "${about[@]}" --values "$file"
   {
-    # A release changes the appVersion alone.
+    # Without the appVersion, the only thing that a release changes.
     echo "# $(cat "$file" <(sed '/^appVersion:/d' gatepost/Chart.yaml) gatepost/values.yaml gatepost/values.schema.json gatepost/templates/* | sha256sum | cut --characters=1-64)"
     helm template gatepost "${about[@]}" --values "$file"
   } > "rendered/$name"

@@ -2,7 +2,7 @@
 {{- if contains .Chart.Name .Release.Name }}{{ .Release.Name | trunc 40 | trimSuffix "-" }}{{ else }}{{ printf "%s-%s" .Release.Name .Chart.Name | trunc 40 | trimSuffix "-" }}{{ end }}
 {{- end }}
 
-{{/* What selects the pods of a part; never changes. (dict "root" $ "part" name) */}}
+{{/* Selects the pods of a part, so it must never change. (dict "root" $ "part" name) */}}
 {{- define "gatepost.selector" -}}
 app.kubernetes.io/name: {{ .root.Chart.Name }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}
@@ -45,7 +45,7 @@ readOnlyRootFilesystem: true
 capabilities: { drop: [ALL] }
 {{- end }}
 
-{{/* Each secret as a file: NAME_FILE. */}}
+{{/* A variable NAME_FILE for each secret. */}}
 {{- define "gatepost.secretEnv" -}}
 {{- range $variable, $key := . }}
 - name: {{ $variable }}_FILE
@@ -66,7 +66,7 @@ capabilities: { drop: [ALL] }
 {{- end }}
 
 {{/*
-  One of the three services: Deployment, its Service for the ops port, and its disruption budget.
+  One of the three services: its Deployment, Services, PodDisruptionBudget, HorizontalPodAutoscaler and ServiceMonitor.
   (dict "root" $ "part" name "values" values "ports" (dict …) "env" list of name and value, "graceSeconds" "replicas" or nil)
 */}}
 {{- define "gatepost.service" -}}
@@ -94,7 +94,7 @@ spec:
     spec:
       serviceAccountName: {{ include "gatepost.fullname" $root }}
       {{- include "gatepost.podSecurity" $root | nindent 6 }}
-      # Longer than its own deadline (packages/contracts/src/stopping.ts).
+      # Longer than the service's own deadline (packages/contracts/src/stopping.ts).
       terminationGracePeriodSeconds: {{ .graceSeconds }}
       {{- if $root.Values.topologySpread.enabled }}
       topologySpreadConstraints:
@@ -136,7 +136,7 @@ spec:
               value: {{ $value | toString | quote }}
             {{- end }}
             {{- include "gatepost.secretEnv" .values.fromSecret | nindent 12 }}
-          # A store that is away is waited for (START_TIMEOUT_MS, 60 s) before the ops port opens.
+          # Before the ops port opens, the service waits up to START_TIMEOUT_MS (60 s) for stores that are away.
           startupProbe: { httpGet: { path: /livez, port: ops }, periodSeconds: 3, timeoutSeconds: 5, failureThreshold: 40 }
           livenessProbe: { httpGet: { path: /livez, port: ops }, periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 }
           readinessProbe: { httpGet: { path: /readyz, port: ops }, periodSeconds: 2, timeoutSeconds: 5, failureThreshold: 2 }
@@ -234,7 +234,7 @@ metadata:
     {{- toYaml . | nindent 4 }}
     {{- end }}
 spec:
-  # The job's name is the part's, as the alerts call it.
+  # The alerts expect the component's name as the job's.
   jobLabel: app.kubernetes.io/component
   selector:
     matchLabels: {{- include "gatepost.selector" . | nindent 6 }}
