@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 
-// Unit tests stand beside the code, integration tests in a package's test/; stories start whole systems, and stand in tests/ and in
+// Unit tests are next to the code, integration tests in a package's test/; stories, which start whole systems, are in tests/ and in
 // test/ of infra. Several files run at a time: each has a database, a vhost and a key prefix of its own.
-// Run through `npm test`, which brings the stores; it hands their addresses over as TEST_* variables.
-// Node loads the files itself (infra/tests/runtime.mjs), and what it compiled once it compiles no more.
+// Run through `npm test`, which starts the stores and passes their addresses in TEST_* variables.
+// Node itself loads the files (infra/tests/runtime.mjs); compiled code is cached.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cache/node');
 
 const shared = {
@@ -36,9 +36,9 @@ export default {
       testMatch: ['<rootDir>/tests/**/*.test.ts', '<rootDir>/infra/*/test/**/*.test.ts'],
     },
   ],
-  // A worker keeps the modules of each file it has run: beyond this it is started anew.
+  // A worker keeps the modules of every file it has run: above this it is restarted.
   workerIdleMemoryLimit: '1GB',
   testSequencer: '<rootDir>/infra/tests/spread-stories.mjs',
-  // For what hangs: `until` gives up before it and says what did not come. On a busy machine everything takes ten times as long.
+  // For tests that hang: `until` gives up earlier and says what it waited for. On a busy machine everything takes ten times as long.
   testTimeout: 300_000,
 };

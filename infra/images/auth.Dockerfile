@@ -6,7 +6,7 @@ FROM ${NODE_IMAGE} AS build
 WORKDIR /src
 COPY package.json pnpm-lock.yaml pnpm-workspace.yaml tsconfig.base.json ./
 COPY patches patches
-# Only its manifest: the root names it, for `npx gatepost` in a clone.
+# Only its package.json: the root's depends on it, for `npx gatepost` in a clone.
 COPY infra/package.json infra/package.json
 COPY packages packages
 COPY services/auth services/auth
@@ -17,13 +17,13 @@ RUN npx pnpm --filter "@gatepost/auth..." --if-present run generate \
   && npx pnpm --filter "@gatepost/auth" deploy --legacy --prod /app \
   && sh infra/images/trim.sh /app
 
-# Node alone, without npm and its own dependencies.
+# Only Node, without npm.
 FROM ${BASE_IMAGE}
 ENV NODE_ENV=production HOST=0.0.0.0 MALLOC_ARENA_MAX=2
 COPY --from=build /usr/local/bin/node /usr/local/bin/node
 WORKDIR /app
 COPY --from=build /app .
-# A number, which Kubernetes can see is not root.
+# Numeric, so that Kubernetes can verify that it is not root.
 USER 1000:1000
 EXPOSE 4400 4401
 HEALTHCHECK --interval=5s --timeout=10s --start-period=90s --retries=6 \

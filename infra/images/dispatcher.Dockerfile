@@ -6,7 +6,7 @@ FROM ${NODE_IMAGE} AS build
 WORKDIR /src
 COPY package.json pnpm-lock.yaml pnpm-workspace.yaml tsconfig.base.json ./
 COPY patches patches
-# Only its manifest: the root names it, for `npx gatepost` in a clone.
+# Only its package.json: the root's depends on it, for `npx gatepost` in a clone.
 COPY infra/package.json infra/package.json
 COPY packages packages
 COPY services/dispatcher services/dispatcher
@@ -14,18 +14,18 @@ COPY infra/images/trim.sh infra/images/trim.sh
 RUN npx --yes pnpm@12.21.0 install --frozen-lockfile --filter gatepost --filter "@gatepost/dispatcher..."
 RUN npx pnpm --filter "@gatepost/dispatcher..." --if-present run generate \
   && npx tsc --build services/dispatcher \
-  # Prisma is optional: a dispatcher uses only the pool of the schema, which does without.
+  # Prisma is an optional dependency of the webhook schema's package, and the dispatcher does not use it.
   && npx pnpm --filter "@gatepost/dispatcher" deploy --legacy --prod --no-optional /app \
   && sh infra/images/trim.sh /app
 
-# Node alone, without npm and its own dependencies.
+# Only Node, without npm.
 FROM ${BASE_IMAGE}
-# The threshold is fixed so that glibc returns the buffers of large messages to the system.
+# A fixed threshold makes glibc return the buffers of large messages to the system.
 ENV NODE_ENV=production HOST=0.0.0.0 MALLOC_MMAP_THRESHOLD_=131072
 COPY --from=build /usr/local/bin/node /usr/local/bin/node
 WORKDIR /app
 COPY --from=build /app .
-# A number, which Kubernetes can see is not root.
+# Numeric, so that Kubernetes can verify that it is not root.
 USER 1000:1000
 EXPOSE 4601
 HEALTHCHECK --interval=5s --timeout=10s --start-period=90s --retries=6 \

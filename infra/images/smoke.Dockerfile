@@ -1,4 +1,4 @@
-# Runs the smoke story against the composed system: docker compose run --build --rm smoke
+# Runs the smoke test against the system of docker-compose.yml: docker compose run --build --rm smoke
 ARG NODE_IMAGE=node:24.21.0-bookworm-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6
 ARG BASE_IMAGE=debian:bookworm-20260918-slim@sha256:3783cc01769c7b2b1b83a5c5ad96c815348e28ed7da68e2e3687004faa906251
 

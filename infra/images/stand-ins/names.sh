@@ -1,4 +1,4 @@
-# The names that docker-compose.yml declares, without their digests: a stand-in cannot have the same one.
+# The images of docker-compose.yml without their digests, which a stand-in cannot have.
 compose=$(dirname "${BASH_SOURCE[0]}")/../../../docker-compose.yml
 for variable in NODE BASE POSTGRES REDIS RABBITMQ NGINX; do
   declared=$(sed --quiet "s/.*\${${variable}_IMAGE:-\([^@}]*\)@.*/\1/p" "$compose")

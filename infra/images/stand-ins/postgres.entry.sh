@@ -1,5 +1,5 @@
 #!/bin/sh
-# As the official image starts: makes the cluster, its user and its database once, then runs the server as `postgres`.
+# Starts like the official image: creates the cluster, its user and its database once, then runs the server as `postgres`.
 set -eu
 if [ "$(id -u)" = 0 ]; then
   chown postgres:postgres "$PGDATA"

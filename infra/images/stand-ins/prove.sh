@@ -1,7 +1,7 @@
 #!/bin/bash
-# Builds the images on stand-ins (make.sh), runs the whole of docker-compose.yml and checks what its pages promise. It ends at the first
-# promise that does not hold.   prove.sh [build|run]   both, if neither is named; `run` needs no network.
-# It takes the ports 4400, 4500 and 5672 of this machine, and drops the project gatepost-proof with its volumes.
+# Builds the images on stand-ins (make.sh), runs all of docker-compose.yml and checks what the documentation says about it. Stops at the
+# first failure.   prove.sh [build|run]   does both by default; `run` needs no network.
+# Uses the ports 4400, 4500 and 5672 of this machine, and removes the project gatepost-proof with its volumes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 . infra/images/stand-ins/names.sh
@@ -15,7 +15,7 @@ inside() { docker run --rm --user root --network none --entrypoint "$2" "gatepos
 
 if [ "${1:-build}" = build ]; then
   docker compose --profile smoke build --quiet
-  holds "every image builds on the names it declares"
+  holds 'all images build'
 fi
 [ "${1:-run}" = run ] || exit 0
 
@@ -43,16 +43,16 @@ holds 'the root file systems are read-only'
 compose run --rm smoke
 compose up --detach --wait --scale dispatcher=4 --scale auth=2 --scale webhook-api=2
 compose run --rm smoke
-[ "$(of dispatcher) $(of auth) $(of webhook-api)" = '4 2 2' ] || fails 'the smoke story changed the number of containers'
-holds 'four dispatchers, two gates and two webhook APIs, and the smoke story leaves them'
+[ "$(of dispatcher) $(of auth) $(of webhook-api)" = '4 2 2' ] || fails 'the smoke test changed the number of containers'
+holds 'four dispatchers, two gates and two webhook APIs, also after the smoke test'
 
 asks='for (let i = 0; i < 40; i++) if (!(await fetch("http://edge:4400/.well-known/openid-configuration")).ok) process.exit(1);'
 compose exec --no-TTY dispatcher node --input-type=module --eval "$asks" || fails 'a gate does not answer'
 counts='console.log(/^http_request_duration_seconds_count/m.test(await (await fetch("http://127.0.0.1:4401/metrics")).text()))'
 for container in $(compose ps --quiet auth); do
-  [ "$(docker exec "$container" node --input-type=module --eval "$counts")" = true ] || fails "the gate $container was asked for nothing"
+  [ "$(docker exec "$container" node --input-type=module --eval "$counts")" = true ] || fails "the gate $container got no request"
 done
-holds 'both gates answer at one door'
+holds 'both gates answer behind the proxy'
 
 asks='const page = await (await fetch("http://edge:4500/console/")).text(), [asset] = page.match(/assets\/[\w-]+\.js/) ?? [];
   process.exit(asset && (await fetch(`http://edge:4500/console/${asset}`)).ok ? 0 : 1)'

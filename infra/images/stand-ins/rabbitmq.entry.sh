@@ -1,5 +1,5 @@
 #!/bin/sh
-# As the official image starts: its data belong to `rabbitmq`, who runs the server; a health check is not changed to that user.
+# Starts like the official image: the data belongs to `rabbitmq`, which runs the server; a health check does not switch to that user.
 set -eu
 if [ "$(id -u)" = 0 ]; then
   find /var/lib/rabbitmq ! -user rabbitmq -exec chown rabbitmq '{}' +

@@ -1,5 +1,5 @@
 #!/bin/sh
-# As the official image starts: as `redis`, open to the container's network.
+# Starts like the official image: as `redis`, open to the container's network.
 set -eu
 if [ "$(id -u)" = 0 ]; then
   chown redis .

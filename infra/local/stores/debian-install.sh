@@ -29,7 +29,7 @@ dpkg --configure --pending # an interrupted dpkg refuses everything until this h
 apt-get --quiet update
 apt-get --quiet --yes --no-install-recommends --option Dpkg::Options::=--force-confold install "$@"
 
-# Nor may systemd start them at boot. A package without a server has no unit of its name.
+# systemd must not start them at boot either. A package without a server has no unit of its name.
 case "$*" in *rabbitmq-server*) set -- "$@" epmd.service epmd.socket ;; esac
 if [ -d /run/systemd/system ]; then
   for unit in "$@"; do systemctl disable --now "$unit" 2> /dev/null || true; done
