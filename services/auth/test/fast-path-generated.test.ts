@@ -1,5 +1,5 @@
 /**
- * Whatever a machine posts to the token endpoint is answered alike on the short way and on the common one: generated requests, some of them
+ * Whatever a machine posts to the token endpoint is answered alike on the fast path and on the common path: generated requests, some of them
  * nearly right. FUZZ_RUNS=20 sends 10,000 (@gatepost/testkit/fuzz).
  */
 import { fuzz, oddText, oddValue } from '@gatepost/testkit/fuzz';

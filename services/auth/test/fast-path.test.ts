@@ -1,6 +1,6 @@
 /**
- * The short way that plain machine requests take, beside the common one: a request answers alike on both. A query after the
- * path, which means nothing to either, keeps a request off the short way.
+ * The fast path that plain machine requests take, beside the common path: a request answers alike on both. A query after the
+ * path, which means nothing to either, keeps a request off the fast path.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { until } from '@gatepost/testkit/until';
