@@ -1,4 +1,4 @@
-/** A token request on the fast path of plain machine requests and on the common path, to compare. A query after the path keeps it off the fast path. */
+/** A token request on the fast path and on the common path, to compare. A query after the path keeps it off the fast path. */
 import { request as httpRequest } from 'node:http';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { api, apis } from './seeds.ts';
