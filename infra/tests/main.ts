@@ -40,11 +40,14 @@ export default async function test(context: Context): Promise<number> {
   return failed === 0 ? 0 : 1;
 }
 
+/** Tests run beside it, and each further checker looks at many of the same types again: four take a third more CPU. */
+const oneChecker = ['--checkers', '1'];
+
 /** Checks types and lint while stores start and tests run. Adds a count as each part ends. @throws Trouble, at once, if tests lack their stores. */
 async function runAll(context: Context, only: string[], chosen: string[], rest: string[], counts: Count[]) {
   const plain = process.stdout.isTTY ? [] : ['--colors=off'];
   const checks = async () => {
-    if (only.includes('types')) counts.push(await check(context, 'types', 'tsc', ['--build']));
+    if (only.includes('types')) counts.push(await check(context, 'types', 'tsc', ['--build', ...oneChecker]));
     if (only.includes('lint')) counts.push(await check(context, 'lint', 'biome', ['ci', ...plain, '.']));
   };
   const tests = async () => {

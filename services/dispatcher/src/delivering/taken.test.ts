@@ -19,3 +19,37 @@ test('a dispatcher that others cannot see takes no deliveries, and afterwards ha
   expect(taken.reserve('b')).toBe(true);
   expect(taken.isOurs(jobOf('b'))).toBe(true);
 });
+
+test('a busy dispatcher waits for fewer of its deliveries in hand before it takes more events', async () => {
+  let busy = true;
+  const parts = { concurrency: 50, heldBy: () => 1, isBusy: () => busy } as Parameters<typeof makeTaken>[0];
+  const taken = makeTaken(parts);
+  const keys = Array.from({ length: 100 }, (_, index) => String(index));
+  for (const key of keys) expect(taken.reserve(key)).toBe(true);
+  let hasRoom = false;
+  const end = async (count: number) => {
+    for (const key of keys.splice(0, count)) taken.free(key);
+    await new Promise(setImmediate);
+  };
+  const wait = () => {
+    hasRoom = false;
+    void taken.roomSoon().then(() => {
+      hasRoom = true;
+    });
+  };
+  wait();
+  await end(74);
+  expect(hasRoom).toBe(false);
+  await end(1);
+  expect(hasRoom).toBe(true);
+  for (let index = 0; index < 75; index += 1) {
+    keys.push(`again ${index}`);
+    taken.reserve(`again ${index}`);
+  }
+  busy = false;
+  wait();
+  await end(49);
+  expect(hasRoom).toBe(false);
+  await end(1);
+  expect(hasRoom).toBe(true);
+});

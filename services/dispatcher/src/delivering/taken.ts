@@ -13,6 +13,7 @@ import type { WorkCounts } from '../progress.ts';
 import type { Outgoing } from '../routing/enqueue.ts';
 import type { Persist } from '../settling/persist.ts';
 import { type Verdict, verdictOf } from '../settling/settle.ts';
+import { makeIsBusy } from './event-loop.ts';
 
 /** `event`: as it was stored. */
 export type TakenDelivery = Outgoing & { event: NewEvent };
@@ -50,10 +51,12 @@ export function makeTaken(parts: {
   workCounts: WorkCounts;
   log: Log;
   heldBy: () => number | undefined;
+  /** Whether the event loop is too busy for further deliveries to be made sooner. */
+  isBusy?: () => boolean;
   deliver: (message: Incoming, job: DeliveryJob, event: TakenEvent) => Promise<Verdict>;
 }): Taken {
   const { pool, persist, log } = parts;
-  const { keys, free, reserve, roomSoon } = makePlaces(parts.concurrency, parts.heldBy);
+  const { keys, free, reserve, roomSoon } = makePlaces(parts.concurrency, parts.heldBy, parts.isBusy);
   const route = (event: TakenEvent, job: DeliveryJob) =>
     persist('mark an event as routed', () => setRouted(pool, [event]), job);
   /** Gives up the claim in the event's row, which would otherwise tell other dispatchers for ever that we are making the delivery. */
@@ -101,7 +104,7 @@ export function makeTaken(parts: {
 }
 
 /** Places for deliveries whose events are not routed before they end. */
-function makePlaces(concurrency: number, heldBy: () => number | undefined) {
+function makePlaces(concurrency: number, heldBy: () => number | undefined, isBusy = makeIsBusy()) {
   // Those in flight, plus as many that wait or are being recorded.
   const most = concurrency * 2;
   const mostAhead = concurrency * 3;
@@ -110,7 +113,8 @@ function makePlaces(concurrency: number, heldBy: () => number | undefined) {
   let ended = 0;
   let roomy: PromiseWithResolvers<void> | undefined;
 
-  const isRoomy = () => keys.size <= most / 2;
+  // While the event loop is busy, more of them would only wait for it, and cost memory and garbage collection.
+  const isRoomy = () => keys.size <= (isBusy() ? concurrency / 2 : concurrency);
   return {
     keys,
     free(key: string): void {
