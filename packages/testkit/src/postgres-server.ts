@@ -38,7 +38,7 @@ export async function openPostgresPair(): Promise<PostgresPair> {
     return server;
   };
 
-  await makeEmpty(bin, folder, account);
+  await makeCluster(join(bin, 'initdb'), join(folder, 'primary'), { account, sync: false, user, password });
   // Synchronous only once there is a standby: before that, no commit would finish.
   const primary = await start('primary', port);
   const source = `host=127.0.0.1 port=${port} user=${user} password=${password}`;
@@ -87,7 +87,7 @@ export async function openArchivingPostgres(settings: string): Promise<Archiving
   const bin = binFolder();
   const configure = (name: string, lines: string) =>
     appendFileSync(join(folder, name, 'postgresql.conf'), `\n${lines.replaceAll('/archive', archive)}\n`);
-  await makeEmpty(bin, folder, account);
+  await makeCluster(join(bin, 'initdb'), join(folder, 'primary'), { account, sync: false, user, password });
   configure('primary', settings);
   const primary = await startServer(bin, join(folder, 'primary'), port, account, []);
   opening.defer(primary.kill);
@@ -112,14 +112,18 @@ export async function openArchivingPostgres(settings: string): Promise<Archiving
   };
 }
 
-async function makeEmpty(bin: string, folder: string, account: Account | undefined): Promise<void> {
-  const passwordFile = join(folder, 'password');
-  writeFileSync(passwordFile, password);
-  if (account) chownSync(passwordFile, account.uid, account.gid);
-  const initdb = ['--pgdata', join(folder, 'primary'), '--username', user, '--pwfile', passwordFile];
-  await run(join(bin, 'initdb'), [...initdb, '--auth=scram-sha-256', '--encoding=UTF8', '--locale=C', '--no-sync'], {
+/** Makes an empty cluster. An interrupted `initdb` removes what it has made. @throws with the output of `initdb` */
+export async function makeCluster(
+  initdb: string,
+  data: string,
+  { account, sync, ...login }: { account: Account | undefined; sync: boolean; user: string; password: string },
+): Promise<void> {
+  const script = 'printf %s "$PGPASSWORD" | "$0" "$@" --pwfile=/dev/stdin';
+  const settings = ['--auth=scram-sha-256', '--encoding=UTF8', '--locale=C', ...(sync ? [] : ['--no-sync'])];
+  await run('sh', ['-c', script, initdb, `--pgdata=${data}`, `--username=${login.user}`, ...settings], {
     ...account,
     cwd: '/',
+    env: { ...process.env, PGPASSWORD: login.password },
   });
 }
 
