@@ -3,9 +3,9 @@ import { setMaxListeners } from 'node:events';
 import { openProducer } from '@gatepost/producer';
 import { openApi } from '@gatepost/testkit/api';
 import { openSystem } from '@gatepost/testkit/system';
+import { until } from '@gatepost/testkit/until';
 import type { Context } from '../local/commands/command.ts';
 import { Trouble } from '../local/processes/trouble.ts';
-import { waitFor } from '../local/processes/wait.ts';
 import { storeKinds } from '../local/stores/stores.ts';
 import { openOwnStores } from '../tests/own-stores.ts';
 import { createHooks, writeSeed } from './accounts.ts';
@@ -48,8 +48,7 @@ export async function runChaos(context: Context, options: ChaosOptions): Promise
   const random = makeRandom(options.seed);
   const kinds = storeKinds.filter(({ name }) => !(options.cluster && name === 'RabbitMQ'));
   const own = await openOwnStores(context, 'chaos', kinds);
-  const cluster =
-    options.cluster === true ? await openCluster(own.options, context.env.PATH) : options.cluster || undefined;
+  const cluster = options.cluster === true ? await openCluster(own.options) : options.cluster || undefined;
   const record = stack.use(await openRecord(options.failingShare, random));
   const system = await say.step('system', 'auth, webhook-api and the first dispatcher are ready', async () =>
     stack.use(
@@ -81,7 +80,10 @@ export async function runChaos(context: Context, options: ChaosOptions): Promise
   let latest = 0;
   const isWorking = async () => {
     const before = latest;
-    return (await waitFor(() => record.latest() > before || undefined, goOnMs, signal)) !== undefined;
+    return until('a later event', () => record.latest() > before, goOnMs, signal).catch(() => {
+      signal.throwIfAborted();
+      return false;
+    });
   };
   const onStrike = (name: string, text: string) => say.about(name, text);
   const strikes = { random, isOver, isWorking, onStrike, signal };

@@ -5,12 +5,11 @@
 import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { freePorts } from '@gatepost/testkit/system';
-import { type Child, launcher, runToEnd, startChild } from '../local/processes/child.ts';
-import { logFile } from '../local/processes/home.ts';
+import { until } from '@gatepost/testkit/until';
+import { type Child, findProgram, launcher, runToEnd, startChild } from '../local/processes/child.ts';
+import { logFile, writePrivate } from '../local/processes/home.ts';
 import { answers } from '../local/processes/ports.ts';
-import { findProgram } from '../local/processes/programs.ts';
 import { Trouble } from '../local/processes/trouble.ts';
-import { waitFor } from '../local/processes/wait.ts';
 import { makePassword, type PrivateOptions } from '../local/stores/private.ts';
 import { type Node, nameServiceArgs, prepareNode, rabbitmq } from '../local/stores/rabbitmq.ts';
 
@@ -54,8 +53,8 @@ const allFollow = `
 const nameOf = (index: number) => `gatepost-${index + 1}@localhost`;
 
 /** Starts it, showing the progress. @throws Trouble if RabbitMQ is not installed. */
-export async function openCluster(options: PrivateOptions, path?: string): Promise<Cluster> {
-  const program = findProgram(rabbitmq.programs(), path);
+export async function openCluster(options: PrivateOptions): Promise<Cluster> {
+  const program = findProgram(rabbitmq.programs(), options.env.PATH);
   if (!program) throw new Trouble('A cluster takes an installed RabbitMQ (Debian, Ubuntu: rabbitmq-server).');
   return options.say.step('RabbitMQ', `a private cluster of ${size} nodes`, () => startCluster(program, options));
 }
@@ -66,15 +65,16 @@ async function startCluster(program: string, options: PrivateOptions): Promise<C
   rmSync(join(home, 'rabbitmq'), { recursive: true, force: true });
   const [epmdPort = 0, ...ports] = await freePorts(1 + size);
   const shared = { epmdPort, password: makePassword(), producerPassword: makePassword() };
-  const further = { cookie: makePassword(), config: clusterConfig };
+  const cookie = makePassword();
   const nodes = ports.map((port, index): Node => {
     const folder = join(home, 'rabbitmq', String(index + 1));
-    return { name: nameOf(index), folder, program, port, further, ...shared };
+    writePrivate(join(folder, '.erlang.cookie'), cookie);
+    return { name: nameOf(index), folder, program, port, config: clusterConfig, ...shared };
   });
   const clusterNodes = await Promise.all(nodes.map((node, index) => makeNode(node, index, options)));
   const [command = '', ...args] = nameServiceArgs(shared.epmdPort);
   stack.use(startChild({ command, args, log: logFile(home, 'epmd'), cwd: '/' }));
-  await waitFor(async () => (await answers(shared.epmdPort)) || undefined, 5_000, signal);
+  await until('the name service', () => answers(shared.epmdPort), 5_000, signal);
   const [first, ...others] = clusterNodes;
   await first!.launch(); // it must be running before the others join it
   await Promise.all(others.map((node) => node.launch()));
@@ -116,8 +116,7 @@ async function makeNode(node: Node, index: number, options: PrivateOptions): Pro
     cutOff: () => evaluate(`[{erlang:set_cookie(N, cut_off), erlang:disconnect_node(N)} || N <- [${others}]].`),
     async rejoin() {
       await evaluate(`[erlang:set_cookie(N, erlang:get_cookie()) || N <- [${others}]].`);
-      if (!(await waitFor(async () => (await isReady()) || undefined, readySeconds * 1_000, signal)))
-        throw new Error(`${name} did not rejoin the others within ${readySeconds} s`);
+      await until(`${name} rejoins the others`, isReady, readySeconds * 1_000, signal);
     },
     async whole(seconds = readySeconds) {
       await run('rabbitmq-upgrade', ['await_online_quorum_plus_one', '--timeout', String(seconds)]);

@@ -13,7 +13,7 @@ import { type BrowserContext, chromium } from 'playwright-core';
 import { publishEvents } from '../demo/producer.ts';
 import { useSystem } from '../examples/system.ts';
 import type { Context } from '../local/commands/command.ts';
-import { producerEnvFile, readEnvFile, servicesEnvFile } from '../local/commands/environment.ts';
+import { readEnvFile } from '../local/commands/environment.ts';
 import { rootFolder } from '../local/processes/home.ts';
 import { Trouble } from '../local/processes/trouble.ts';
 import { findChromium } from '../tests/programs.ts';
@@ -25,7 +25,7 @@ export default async function pictures({ env, home, say, signal, stack }: Contex
   const executablePath = await findChromium({ env, say, signal });
   if (!executablePath) throw new Trouble('Pictures are taken in Chromium: install it, or set CHROMIUM_PATH.');
   const system = stack.use(await useSystem({ env, home, say, signal }));
-  const written = { ...readEnvFile(servicesEnvFile(system.home)), ...readEnvFile(producerEnvFile(system.home)) };
+  const written = { ...readEnvFile(system.home, 'services'), ...readEnvFile(system.home, 'producer') };
   const amqpUrl = written.PRODUCER_AMQP_URL ?? written.AMQP_URL;
   if (!amqpUrl) throw new Trouble(`There is no address of RabbitMQ in ${system.home}: was it started there?`);
   const [gateUrl, apiUrl] = ['http://localhost:4400/', 'http://localhost:4500'];

@@ -5,13 +5,13 @@
 import { cpSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { patienceMs } from '@gatepost/testkit/chromium';
+import { until } from '@gatepost/testkit/until';
 import type { Browser, Page } from 'playwright-core';
 import { type Block, readBlocks } from '../docs/blocks.ts';
 import { type Child, runToEnd, startChild } from '../local/processes/child.ts';
-import { logEnd, logFile, rootFolder } from '../local/processes/home.ts';
+import { logFile, rootFolder } from '../local/processes/home.ts';
 import { answers } from '../local/processes/ports.ts';
-import { Trouble } from '../local/processes/trouble.ts';
-import { waitFor } from '../local/processes/wait.ts';
+import { logEnd, Trouble } from '../local/processes/trouble.ts';
 import type { QuickStart } from './quick-starts.ts';
 
 export type Place = {
@@ -71,20 +71,22 @@ async function told<T>(
   probe: (output: string) => T | Promise<T>,
   signal: AbortSignal,
 ): Promise<NonNullable<T>> {
-  const found = await waitFor(
-    async () => {
-      const hit = await probe(
-        logEnd(program.log)
-          .map((line) => line.trim())
-          .join('\n'),
-      );
-      return hit || (program.hasExited() ? false : undefined);
-    },
-    startMs,
-    signal,
-  );
-  if (!found) throw new Trouble(`ended, or did not say what it should; ${program.log}:`, ...logEnd(program.log));
-  return found as NonNullable<T>;
+  const lines = () => logEnd(program.log).map((line) => line.trim());
+  try {
+    return await until<NonNullable<T>>(
+      'what it should say',
+      async () => {
+        const hit = await probe(lines().join('\n'));
+        if (!hit && program.hasExited()) throw new Error('it ended');
+        return hit || undefined;
+      },
+      startMs,
+      signal,
+    );
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new Trouble(`${(error as Error).message}; ${program.log}:`, ...logEnd(program.log));
+  }
 }
 
 async function typeBlock(block: Block, cwd: string, { env, signal }: Place): Promise<void> {
@@ -95,7 +97,7 @@ async function typeBlock(block: Block, cwd: string, { env, signal }: Place): Pro
 /** Makes curl fail on an answer of 4xx or 5xx, which it would otherwise only print. */
 export function runBlock(text: string, options: { cwd: string; env: NodeJS.ProcessEnv; signal: AbortSignal }) {
   const strict = 'set -eo pipefail\ncurl() { command curl --fail-with-body "$@"; }\n';
-  return runToEnd('bash', ['-c', strict + text], { ...options, deadlineMs: 300_000 });
+  return runToEnd('bash', ['-c', strict + text], { ...options, timeout: 300_000 });
 }
 
 async function signInAndOut(port: number, name: string, place: Place): Promise<void> {

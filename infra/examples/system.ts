@@ -1,13 +1,13 @@
 /** The system that documents and quick starts are tried against: the running `npm start`, or our own on the same ports. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { until } from '@gatepost/testkit/until';
 import type { Context } from '../local/commands/command.ts';
 import { trustVariables } from '../local/processes/certificates.ts';
 import { startChild } from '../local/processes/child.ts';
-import { logEnd, logFile, makeFolder, rootFolder } from '../local/processes/home.ts';
+import { logFile, makeFolder, rootFolder } from '../local/processes/home.ts';
 import { answers } from '../local/processes/ports.ts';
-import { Trouble } from '../local/processes/trouble.ts';
-import { waitFor } from '../local/processes/wait.ts';
+import { logEnd, Trouble } from '../local/processes/trouble.ts';
 
 const gatePort = 4400;
 const startMs = 300_000;
@@ -49,9 +49,9 @@ export async function useSystem({
       log,
       stopDeadlineMs: 60_000,
     });
-    const ready = () =>
-      logEnd(log).join('\n').includes('Ctrl-C stops') ? true : child.hasExited() ? false : undefined;
-    if (!(await waitFor(ready, startMs, signal))) {
+    const isReady = () => child.hasExited() || logEnd(log).join('\n').includes('Ctrl-C stops');
+    await until('`npm start`', isReady, startMs, signal).catch(() => {});
+    if (child.hasExited() || !isReady()) {
       await child[Symbol.asyncDispose]();
       throw new Trouble(`npm start did not get ready; ${log}:`, ...logEnd(log));
     }

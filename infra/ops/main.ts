@@ -4,10 +4,10 @@
  */
 import { run } from '@gatepost/cli/run';
 import type { Context } from '../local/commands/command.ts';
-import { readEnvFile, servicesEnvFile, webhookApiUrl } from '../local/commands/environment.ts';
+import { readEnvFile, webhookApiUrl } from '../local/commands/environment.ts';
 
 export default async function ops({ args, env, home }: Pick<Context, 'args' | 'env' | 'home'>): Promise<number> {
-  const known: NodeJS.ProcessEnv = { ...readEnvFile(servicesEnvFile(home)), ...env };
+  const known: NodeJS.ProcessEnv = { ...readEnvFile(home, 'services'), ...env };
   return run(args, {
     ...env,
     GATEPOST_API: webhookApiUrl(known),

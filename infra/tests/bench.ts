@@ -1,10 +1,10 @@
 /** `npm run bench -- <what>`: bench/main.ts with stores of its own, which are durable as in production (fsync). */
 import { join } from 'node:path';
 import type { Context } from '../local/commands/command.ts';
-import { cleanEnv } from '../local/commands/environment.ts';
 import { runShown } from '../local/processes/child.ts';
 import { rootFolder } from '../local/processes/home.ts';
 import { Trouble } from '../local/processes/trouble.ts';
+import { cleanEnv } from './clean-env.ts';
 import { openOwnStores } from './own-stores.ts';
 
 export default async function bench(context: Context): Promise<number> {

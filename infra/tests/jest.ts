@@ -2,12 +2,12 @@
  * Jest, counted from its own report. A failed file is run once more alone: if it then passes it is counted as passed and listed as flaky,
  * so that a busy machine fails no build and no flaky test goes unnoticed.
  */
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { join, relative } from 'node:path';
 import type { Context } from '../local/commands/command.ts';
 import { runShown } from '../local/processes/child.ts';
-import { makeFolder, readJson, rootFolder } from '../local/processes/home.ts';
+import { makeFolder, rootFolder } from '../local/processes/home.ts';
 import { type Count, countJest, failedFiles, type JestReport } from './count.ts';
 import { hasLastRelease } from './programs.ts';
 
@@ -35,9 +35,9 @@ export async function runJest(
     const endedWell = await runShown(jestArgs(projects, reportFile, files, skipped), {
       env,
       signal,
-      deadlineMs: withinMs,
+      timeout: withinMs,
     });
-    const report = readJson<JestReport>(reportFile);
+    const report = readReport(reportFile);
     return { report, ...countJest(report, endedWell, narrowed) };
   };
   const { report, ...count } = await runFiles(projects.join(', '), rest, rest.length > 0, deadlineMs);
@@ -51,6 +51,15 @@ export async function runJest(
     count.failed -= failures;
   }
   return { name: 'tests', ...count, flaky };
+}
+
+/** Undefined if Jest was killed before or while it wrote it. */
+function readReport(path: string): JestReport | undefined {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as JestReport;
+  } catch {
+    return undefined;
+  }
 }
 
 /**

@@ -8,10 +8,10 @@
  */
 import { join } from 'node:path';
 import type { Context } from '../local/commands/command.ts';
-import { cleanEnv } from '../local/commands/environment.ts';
 import { runToEnd } from '../local/processes/child.ts';
 import { makeFolder, rootFolder } from '../local/processes/home.ts';
 import { Trouble } from '../local/processes/trouble.ts';
+import { cleanEnv } from './clean-env.ts';
 import { type Count, total } from './count.ts';
 import { runJest } from './jest.ts';
 import { openOwnStores } from './own-stores.ts';

@@ -28,8 +28,8 @@ export async function openOwnStores(
   const home = join(within, name);
   rmSync(join(home, 'logs'), { recursive: true, force: true });
   const own = stack.use(new AsyncDisposableStack());
-  const options = { home, fresh: true, forTests: name === 'test', signal, stack: own, say };
-  const [stores] = await Promise.all([openStores(env, options, { own: true, kinds }), beside()]);
+  const options = { env, home, own: true, fresh: true, forTests: name === 'test', signal, stack: own, say };
+  const [stores] = await Promise.all([openStores(options, kinds), beside()]);
   const managementUrl = stores.find((store) => store.managementUrl)?.managementUrl;
   return {
     urls: urlsOf(stores),

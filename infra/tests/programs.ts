@@ -2,7 +2,7 @@
 import { findLastRelease } from '@gatepost/testkit/last-release';
 import type { Context } from '../local/commands/command.ts';
 import type { Say } from '../local/commands/say.ts';
-import { findProgram } from '../local/processes/programs.ts';
+import { findProgram } from '../local/processes/child.ts';
 import { findInstaller } from '../local/stores/debian.ts';
 
 type Place = Pick<Context, 'env' | 'say' | 'signal'>;
@@ -12,22 +12,23 @@ type Place = Pick<Context, 'env' | 'say' | 'signal'>;
  * the same pages it takes less than half the CPU time.
  */
 export async function findTestBrowser(place: Place): Promise<string | undefined> {
-  const { env, say, signal } = place;
+  const { env, say } = place;
   const find = () => findProgram(['chromium-headless-shell'], env.PATH);
   const given = env.CHROMIUM_PATH || find();
   if (given) return given;
-  const install = await findInstaller(signal, env.PATH);
+  const install = await findInstaller(place);
   // Not every distribution has it.
   if (install) await say.step('Chromium', 'installed', () => install(['chromium-headless-shell'])).catch(() => {});
   return find() ?? findChromium(place);
 }
 
 /** The full Chromium: its path, or undefined if it is unavailable. */
-export async function findChromium({ env, say, signal }: Place): Promise<string | undefined> {
+export async function findChromium(place: Place): Promise<string | undefined> {
+  const { env, say } = place;
   const find = () => findProgram(['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'], env.PATH);
   const given = env.CHROMIUM_PATH || find();
   if (given) return given;
-  const install = await findInstaller(signal, env.PATH);
+  const install = await findInstaller(place);
   // If it cannot be installed, only browser tests are affected.
   if (install) await say.step('Chromium', 'installed', () => install(['chromium'])).catch(() => {});
   const found = find();
@@ -40,9 +41,10 @@ export async function findChromium({ env, say, signal }: Place): Promise<string 
 }
 
 /** The connection pooler that some tests put between the services and PostgreSQL. */
-export async function needPgBouncer({ env, say, signal }: Place): Promise<void> {
+export async function needPgBouncer(place: Place): Promise<void> {
+  const { env, say } = place;
   if (findProgram(['pgbouncer'], env.PATH)) return;
-  const install = await findInstaller(signal, env.PATH);
+  const install = await findInstaller(place);
   if (install) await say.step('PgBouncer', 'installed', () => install(['pgbouncer']));
   else say.about('PgBouncer', 'is missing: the tests that need it will fail. Install the package pgbouncer');
 }

@@ -8,7 +8,7 @@ import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { connect } from 'amqplib';
 import type { Say } from '../../local/commands/say.ts';
-import { findProgram } from '../../local/processes/programs.ts';
+import { findProgram } from '../../local/processes/child.ts';
 import { rabbitmq } from '../../local/stores/rabbitmq.ts';
 import { runChaos } from '../chaos.ts';
 import { type Cluster, openCluster } from '../cluster.ts';
@@ -25,7 +25,7 @@ beforeAll(async () => {
   if (!findProgram(rabbitmq.programs())) return; // in a container there is one node
   const earlier = join(home, 'rabbitmq', '1', 'data', 'of-an-earlier-run');
   mkdirSync(earlier, { recursive: true });
-  cluster = await openCluster({ home, signal, stack, say }, process.env.PATH);
+  cluster = await openCluster({ env: process.env, home, signal, stack, say });
   expect(existsSync(earlier)).toBe(false); // with it, a second run would wait for the first one's nodes
 });
 

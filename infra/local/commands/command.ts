@@ -6,10 +6,9 @@
 import { setMaxListeners } from 'node:events';
 import { constants } from 'node:os';
 import { join } from 'node:path';
-import { killAll } from '../processes/child.ts';
 import { homeFolder, rootFolder } from '../processes/home.ts';
 import { Trouble } from '../processes/trouble.ts';
-import { makeSay, type Say } from './say.ts';
+import { type Say, say } from './say.ts';
 
 export type Context = {
   args: string[];
@@ -22,36 +21,26 @@ export type Context = {
   stack: AsyncDisposableStack;
 };
 
-// npm and the terminal may both report one Ctrl-C.
-const oneKeystrokeMs = 600;
-
 process.umask(0o077);
 const [program = '', ...args] = process.argv.slice(2);
-const { env } = process;
 const abort = new AbortController();
 const { signal } = abort;
-setMaxListeners(0, signal);
-const say = makeSay();
+setMaxListeners(0, signal, process);
 const stack = new AsyncDisposableStack();
 let stopped: { by: NodeJS.Signals; at: number } | undefined;
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, stop);
-process.once('disconnect', () => stop('SIGTERM')); // bootstrap.mjs is gone
-process.channel?.unref();
 
-let status = 1;
+let status = 0;
 try {
   const { default: main } = await import(join(rootFolder, program));
-  const context: Context = { args, env, home: homeFolder(env), say, signal, stack };
+  const context: Context = { args, env: process.env, home: homeFolder(process.env), say, signal, stack };
   status = await main(context);
 } catch (error) {
   if (!stopped) tell(error);
 }
 abort.abort(); // stops anything still running
 process.on('unhandledRejection', () => {}); // the reason was just shown
-await stack.disposeAsync().catch((error) => {
-  status ||= 1;
-  tell(error);
-});
+await stack.disposeAsync().catch(tell);
 end();
 
 function stop(by: NodeJS.Signals): void {
@@ -60,16 +49,16 @@ function stop(by: NodeJS.Signals): void {
     say.line();
     say.about('stopping', by === 'SIGINT' ? 'Ctrl-C again ends everything at once' : by);
     abort.abort();
-  } else if (performance.now() - stopped.at > oneKeystrokeMs) end();
+  } else if (performance.now() - stopped.at > 600) end(); // npm and the terminal may both report one Ctrl-C
 }
 
 function tell(error: unknown): void {
+  status = 1;
   // The message of a system error, such as a full disk or an unwritable file, says enough.
   const isPlain = error instanceof Trouble || (error instanceof Error && 'syscall' in error);
   console.error(isPlain ? error.message : error);
 }
 
 function end(): never {
-  killAll();
   process.exit(stopped ? 128 + constants.signals[stopped.by] : status);
 }

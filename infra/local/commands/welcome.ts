@@ -1,29 +1,26 @@
 /** Tells a newcomer, once everything runs, where things are, who can sign in, what to try. */
 import { join } from 'node:path';
 import { type CertificateFiles, trustVariables } from '../processes/certificates.ts';
-import { portOf } from '../processes/ports.ts';
 import { demoPort } from '../processes/services.ts';
-import { producerEnvFile, quote, tlsIssuer, webhookApiUrl } from './environment.ts';
+import { quote, tlsIssuer, webhookApiUrl } from './environment.ts';
 
 export function welcome(env: NodeJS.ProcessEnv, home: string, hasDemo: boolean, tls: CertificateFiles): string[] {
-  const issuer = (env.ISSUER || 'http://localhost:4400/').replace(/\/?$/, '/');
+  const issuer = env.ISSUER?.replace(/\/?$/, '/');
   const api = webhookApiUrl(env);
   const audience = env.WEBHOOK_API_AUDIENCE || 'http://localhost:4500/';
-  const variables = ['AUTH_OPS_PORT', 'WEBHOOK_API_OPS_PORT', 'DISPATCHER_OPS_PORT'] as const;
-  const ops = variables.map((variable) => portOf(env, variable));
-  const sendsMail = env.MAIL_URL && !env.MAIL_URL.startsWith('file:');
+  const ops = [env.AUTH_OPS_PORT, env.WEBHOOK_API_OPS_PORT, env.DISPATCHER_OPS_PORT];
   const mailbox = `  mailbox          http://localhost:${ops[0]}/mailbox   what the gate has sent; each link is shown here too`;
   const places = [
     '',
     ...(env.CONSOLE === 'off' ? [] : [`  console          ${api}console/`]),
     `  gate             ${issuer}`,
     `  webhook API      ${api}`,
-    `  by https         ${tlsIssuer(env)}  https://localhost:${portOf(env, 'WEBHOOK_API_TLS_PORT')}/`,
+    `  by https         ${tlsIssuer(env)}  https://localhost:${env.WEBHOOK_API_TLS_PORT}/`,
     `    to trust it    ${tls.root} in a browser; Node, Python, Go and curl by`,
     // Each trusts this file in addition to, or instead of, its own roots.
     `                   export ${trustVariables.map((name) => `${name}=${quote(tls.bundle)}`).join(' ')}`,
-    `  events           exchange gatepost.events at PRODUCER_AMQP_URL in ${producerEnvFile(home)}`,
-    ...(sendsMail ? [] : [mailbox]),
+    `  events           exchange gatepost.events at PRODUCER_AMQP_URL in ${join(home, 'producer.env')}`,
+    ...(!env.MAIL_URL || env.MAIL_URL.startsWith('file:') ? [mailbox] : []),
     `  metrics          ${ops.map((port) => `http://localhost:${port}/metrics`).join('  ')}`,
     `  logs             ${join(home, 'logs')}`,
   ];

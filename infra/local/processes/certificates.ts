@@ -13,22 +13,16 @@ import { writePrivate } from './home.ts';
 export const trustVariables = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE'];
 
 const dayMs = 86_400_000;
-const renewBeforeMs = 30 * dayMs;
 
 /**
  * The chain and the key, for the services; the root to trust, and a bundle of it and everything Node trusts here, for programs that
  * trust only one file. Valid for a year; made at the first call, and again when they expire within 30 days.
  */
 export async function keepCertificates(home: string, now = Date.now()) {
-  const path = (name: string) => join(home, 'tls', name);
-  const files = {
-    key: path('localhost.key'),
-    root: path('root.pem'),
-    bundle: path('bundle.pem'),
-    cert: path('localhost.pem'),
-  };
+  const at = (name: string) => join(home, 'tls', name);
+  const files = { key: at('localhost.key'), root: at('root.pem'), bundle: at('bundle.pem'), cert: at('localhost.pem') };
   const validTo = existsSync(files.cert) ? new X509Certificate(readFileSync(files.cert)).validToDate.getTime() : 0;
-  if (validTo - now > renewBeforeMs) return files;
+  if (validTo - now > 30 * dayMs) return files;
   const { key, cert, root } = await makeCertificates();
   writePrivate(files.key, key);
   writePrivate(files.root, root);
@@ -39,31 +33,27 @@ export async function keepCertificates(home: string, now = Date.now()) {
 
 export type CertificateFiles = Awaited<ReturnType<typeof keepCertificates>>;
 
-async function makeCertificates(): Promise<Record<'root' | 'cert' | 'key', string>> {
+async function makeCertificates() {
   await import('reflect-metadata'); // @peculiar/x509 needs it
   const x509 = await import('@peculiar/x509');
-  // Works like the browser's.
-  x509.cryptoProvider.set(webcrypto as unknown as Parameters<typeof x509.cryptoProvider.set>[0]);
+  x509.cryptoProvider.set(webcrypto as never); // works like the browser's
   const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
   const newKeys = () => webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const [rootKeys, keys] = await Promise.all([newKeys(), newKeys()]);
   const issuer = 'CN=Gatepost development root';
-  const sign = async (subject: string, publicKey: webcrypto.CryptoKey, ...extensions: Extension[]) => {
+  const notBefore = new Date(Date.now() - dayMs); // for clocks that are behind, such as a container's
+  const sign = async (subject: string, publicKey: webcrypto.CryptoKey, ...more: Extension[]) => {
     const subjectKey = await x509.SubjectKeyIdentifierExtension.create(publicKey);
     const authorityKey = await x509.AuthorityKeyIdentifierExtension.create(rootKeys.publicKey);
-    const notBefore = new Date(Date.now() - dayMs); // for clocks that are behind, such as a container's
-    const signed = { subject, issuer, publicKey, notBefore, extensions: [...extensions, subjectKey, authorityKey] };
+    const signed = { subject, issuer, publicKey, notBefore, extensions: [...more, subjectKey, authorityKey] };
     const certificate = await x509.X509CertificateGenerator.create({ ...signed, signingKey: rootKeys.privateKey });
     return `${certificate.toString('pem')}\n`;
   };
   const isAuthority = new x509.BasicConstraintsExtension(true, 0, true);
   const signs = new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true);
   const serves = new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]);
-  const names = new x509.SubjectAlternativeNameExtension([
-    { type: 'dns', value: 'localhost' },
-    { type: 'ip', value: '127.0.0.1' },
-    { type: 'ip', value: '::1' },
-  ]);
+  const addresses = ['127.0.0.1', '::1'].map((value) => ({ type: 'ip' as const, value }));
+  const names = new x509.SubjectAlternativeNameExtension([{ type: 'dns', value: 'localhost' }, ...addresses]);
   return {
     root: await sign(issuer, rootKeys.publicKey, isAuthority, signs),
     cert: await sign('CN=localhost', keys.publicKey, serves, names),

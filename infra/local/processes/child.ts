@@ -4,30 +4,29 @@
  */
 import { type SpawnOptions, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '@gatepost/testkit/until';
+import which from 'which';
 import type { Context } from '../commands/command.ts';
-import { logEnd, logFile, rootFolder } from './home.ts';
-import { findProgram } from './programs.ts';
-import { Trouble } from './trouble.ts';
-import { waitFor } from './wait.ts';
+import { logFile, rootFolder } from './home.ts';
+import { logEnd, Trouble } from './trouble.ts';
 
-export type Exit = { code: number | null; signal: NodeJS.Signals | null };
-
-/** Where and as which user it runs; it is stopped when `signal` aborts. */
-type Place = Pick<SpawnOptions, 'env' | 'cwd' | 'uid' | 'gid' | 'signal'>;
+/** The first of `names` that is an executable file: absolute paths, or names looked up in PATH. */
+export function findProgram(names: string[], path?: string): string | undefined {
+  return names.flatMap((name) => which.sync(name, { path, nothrow: true }) ?? [])[0];
+}
 
 export type Child = AsyncDisposable & {
   pid: number;
-  /** Where its output goes. */
-  log: string;
-  /** Never rejects. */
-  exited: Promise<Exit>;
+  log: string; // where its output goes
+  exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>; // never rejects
   hasExited(): boolean;
 };
 
-export type ChildOptions = Place & {
+/** Besides Node's options, such as where it runs, and a `signal` that stops it. */
+export type ChildOptions = SpawnOptions & {
   command: string;
   args: string[];
-  /** Output is appended here. */
   log: string;
   /** Opens a channel, which also tells the child if we are gone. */
   onMessage?: (message: unknown) => void;
@@ -47,16 +46,15 @@ export function startChild(options: ChildOptions): Child {
   });
   if (onMessage) child.on('message', onMessage);
   closeSync(output);
-  const { pid = 0 } = child;
   return {
-    pid,
+    pid: child.pid ?? 0,
     log,
     exited,
     hasExited: () => child.exitCode !== null || child.signalCode !== null,
     async [Symbol.asyncDispose]() {
       child.stdin?.destroy();
       if (!child.killed) child.kill(stopSignal); // to a service, a second signal means "at once"
-      const firm = setTimeout(killGroup, stopDeadlineMs, pid);
+      const firm = setTimeout(killGroup, stopDeadlineMs, child.pid);
       await exited;
       clearTimeout(firm);
     },
@@ -64,93 +62,95 @@ export function startChild(options: ChildOptions): Child {
 }
 
 /** A command prefix that makes the kernel end a program with its parent (setpriv of util-linux, Linux only). */
-export function endsWithUs(signal: string): string[] {
-  const setpriv = findProgram(['setpriv']);
-  return setpriv ? [setpriv, '--pdeathsig', signal.replace('SIG', ''), '--'] : [];
-}
+export const endsWithUs = (signal: NodeJS.Signals) =>
+  findProgram(['setpriv']) ? ['setpriv', '--pdeathsig', signal, '--'] : [];
 
 /** A server that others wait for; its log is named after it. */
 type Server = Omit<ChildOptions, 'log'> & { name: string; letsIn(): Promise<boolean>; readyTimeoutMs?: number };
+type Surroundings = Pick<Context, 'home' | 'stack' | 'signal'>;
 
 /**
  * Returns a function that starts a server and waits until it lets us in. On failure it throws Trouble with the end of the log, leaves
  * nothing of the server, and may be called again.
  */
-export function launcher(
-  { home, stack, signal }: Pick<Context, 'home' | 'stack' | 'signal'>,
-  { name, letsIn, readyTimeoutMs = 120_000, ...server }: Server,
-) {
+export function launcher({ home, stack, signal }: Surroundings, { name, letsIn, readyTimeoutMs, ...server }: Server) {
   return async (): Promise<Child> => {
     signal.throwIfAborted();
     const log = logFile(home, name.toLowerCase().replace(' ', '-'));
     const child = stack.use(startChild({ ...server, log }));
-    const probe = async () =>
-      child.hasExited() ? 'ended while it was starting' : (await letsIn()) ? 'ready' : undefined;
-    const outcome = (await waitFor(probe, readyTimeoutMs, signal)) ?? 'did not start in time';
-    if (outcome === 'ready') return child;
+    const probe = async () => (child.hasExited() ? 'ended while it was starting' : await letsIn());
+    const outcome = await until(name, probe, readyTimeoutMs, signal).catch(() => 'did not start in time');
+    if (outcome === true) return child;
     await child[Symbol.asyncDispose]();
-    // A service with a bad environment or seed (EX_CONFIG) says what to fix in plain lines after its log.
-    const isToMend = (await child.exited).code === 78;
-    const end = logEnd(log).filter((line) => !isToMend || !line.startsWith('  {'));
-    throw new Trouble(`${name} ${outcome}; the end of ${log}:`, ...end);
+    signal.throwIfAborted();
+    throw new Trouble(`${name} ${outcome}; the end of ${log}:`, ...logEnd(log));
   };
 }
 
-export type RunOptions = Place & {
-  deadlineMs?: number;
-  /** Shows its output as it comes instead of keeping it. */
-  show?: boolean;
-};
+/** A running program; `launch` restarts it and waits until it is ready. */
+export type Supervised = { name: string; child: Child; launch(): Promise<Child> };
 
 /**
- * Runs a program to its end. Resolves with its status, 127 if it cannot be started, and the end of its output. It is stopped at the
- * deadline, and when `signal` aborts: then the promise rejects.
+ * Keeps a program running until `signal` aborts. Waits between lives double from 0.2 s; a life of a minute resets them.
+ * @throws Trouble at the fifth death without such a life; a failed start counts as one
  */
-export async function runToEnd(command: string, args: string[], options: RunOptions = {}) {
-  const { deadlineMs, show = false, ...place } = options;
+export async function supervise({ name, child, launch }: Supervised, { say, signal }: Pick<Context, 'say' | 'signal'>) {
+  let life: Child | undefined = child;
+  for (let deaths = 1, from = performance.now(); ; deaths += 1) {
+    const exit = await life?.exited;
+    if (signal.aborted) return;
+    if (performance.now() - from >= 60_000) deaths = 1;
+    const how = exit ? `ended with ${exit.signal ?? `status ${exit.code}`}` : 'could not start';
+    if (deaths === 5)
+      throw new Trouble(`${name} died five times, at last it ${how}; the end of ${child.log}:`, ...logEnd(child.log));
+    const waitMs = 100 * 2 ** deaths;
+    say.about(name, `${how}; starting it again in ${waitMs / 1000} s`);
+    await sleep(waitMs);
+    from = performance.now();
+    life = await launch().catch(() => undefined); // its log says why; the next turn counts it
+    if (life) say.about(name, 'runs again');
+  }
+}
+
+export type RunOptions = SpawnOptions & { show?: boolean };
+
+/**
+ * Runs a program to its end. Resolves with its status, 127 if it cannot be started, and the end of its output, unless that is shown as it
+ * comes (`show`). It is stopped at the timeout, and when `signal` aborts: then the promise rejects.
+ */
+export async function runToEnd(command: string, args: string[], { show, ...place }: RunOptions = {}) {
   place.signal?.throwIfAborted();
   const shown = show ? 'inherit' : 'pipe';
-  const stdio: SpawnOptions['stdio'] = ['ignore', shown, shown];
-  const { child, exited } = open([command, ...args], { cwd: rootFolder, timeout: deadlineMs, ...place, stdio });
-  const closed = new Promise((resolve) => child.once('close', resolve));
+  const { child, exited } = open([command, ...args], { cwd: rootFolder, ...place, stdio: ['ignore', shown, shown] });
   let output = '';
   const keep = (text: unknown) => {
     output = (output + text).slice(-64_000);
   };
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', keep);
   child.once('error', ({ message }) => keep(message));
-  const exit = await exited;
-  await closed;
+  await new Promise((resolve) => child.once('close', resolve));
   place.signal?.throwIfAborted();
-  return { ...exit, output };
+  return { ...(await exited), output };
 }
 
-/** Flags with which Node runs our own programs from source. */
-export const sourceFlags = ['--conditions=source', '--disable-warning=ExperimentalWarning'];
-
-/** Runs one of our own programs with our output; true if it succeeded. */
+/** Runs one of our own programs from source, with our output; true if it succeeded. */
 export async function runShown(args: string[], options: RunOptions): Promise<boolean> {
-  return (await runToEnd(process.execPath, [...sourceFlags, ...args], { ...options, show: true })).code === 0;
-}
-
-const alive = new Set<number>();
-
-/** Kills everything we still have running, for a second Ctrl-C. */
-export function killAll(): void {
-  for (const pid of alive) killGroup(pid);
+  const flags = ['--conditions=source', '--disable-warning=ExperimentalWarning'];
+  return (await runToEnd(process.execPath, [...flags, ...args], { ...options, show: true })).code === 0;
 }
 
 function open([command = '', ...args]: string[], options: SpawnOptions) {
   const child = spawn(command, args, { ...options, detached: true });
   const { pid } = child;
-  if (pid) alive.add(pid);
-  const exited = new Promise<Exit>((resolve) => {
+  const kill = () => killGroup(pid);
+  process.once('exit', kill); // after a second Ctrl-C
+  const exited: Child['exited'] = new Promise((resolve) => {
     // It was told to stop (`AbortError`), or could not start: then no `exit` follows.
     child.on('error', () => pid ?? resolve({ code: 127, signal: null }));
     child.once('exit', async (code, signal) => {
       // Kill the rest of its group: PostgreSQL does not restart while old sessions run.
-      await waitFor(() => !killGroup(pid) || undefined, 500);
-      alive.delete(pid!); // a process that ended had one
+      await until('its group is gone', () => !kill(), 500).catch(() => {});
+      process.off('exit', kill);
       resolve({ code, signal });
     });
   });

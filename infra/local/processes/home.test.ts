@@ -27,7 +27,7 @@ test('writes what the services need, for the owner only, with the same key each 
   const home = newHome();
   const first = servicesEnv(home, {}, urls, files);
   const file = join(home, 'services.env');
-  writeEnvFile(file, first);
+  writeEnvFile(home, 'services', first);
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(parseEnv(readFileSync(file, 'utf8'))).toEqual(first);
   expect(first).toMatchObject({
@@ -53,7 +53,7 @@ test('the given environment overrides what is made', () => {
   const home = newHome();
   const values = servicesEnv(home, given, urls, files);
   expect(values).toMatchObject({ ...given, ISSUER: 'http://localhost:4410/' });
-  writeEnvFile(join(home, 'services.env'), values);
+  writeEnvFile(home, 'services', values);
   expect(parseEnv(readFileSync(join(home, 'services.env'), 'utf8'))).toMatchObject(given);
   expect(servicesEnv(home, { ...given, ISSUER: 'https://id.example/' }, urls, files).ISSUER).toBe(
     'https://id.example/',

@@ -1,19 +1,13 @@
 /** The folder `.gatepost` (`GATEPOST_HOME` moves it): private stores, logs and keys. */
-import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { hash } from 'node:crypto';
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { endOf } from './trouble.ts';
 
 export const rootFolder = resolve(import.meta.dirname, '../../..');
 
-/** Its absolute path; `GATEPOST_HOME` may be relative to where the command was typed. */
-export function homeFolder(env: NodeJS.ProcessEnv): string {
-  return env.GATEPOST_HOME ? resolve(typedIn(env), env.GATEPOST_HOME) : join(rootFolder, '.gatepost');
-}
-
-/** npm changes to the package's folder, and passes on where it was called. */
-export function typedIn({ INIT_CWD: folder = process.cwd() }: NodeJS.ProcessEnv): string {
-  return folder;
+/** Its absolute path; may be given relative to where the command was typed, which npm passes on. */
+export function homeFolder({ GATEPOST_HOME: home, INIT_CWD: typedIn = '' }: NodeJS.ProcessEnv): string {
+  return home ? resolve(typedIn, home) : join(rootFolder, '.gatepost');
 }
 
 export function makeFolder(path: string): string {
@@ -29,16 +23,6 @@ export function writePrivate(path: string, text: string): void {
   renameSync(partial, path);
 }
 
-/** The JSON in a file of ours; undefined if missing or damaged. */
-export function readJson<T>(path: string): T | undefined {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8')) as T; // only we write it
-  } catch {
-    return undefined;
-  }
-}
-
-/** The path of a log. */
 export function logFile(home: string, name: string): string {
   return join(makeFolder(join(home, 'logs')), `${name}.log`);
 }
@@ -49,12 +33,5 @@ export function setLogsAside(home: string): void {
   renameSync(makeFolder(join(home, 'logs')), join(home, 'logs.before'));
 }
 
-/** The last lines of a log, to show below an error. */
-export function logEnd(path: string): string[] {
-  return existsSync(path) ? endOf(readFileSync(path, 'utf8')) : [];
-}
-
 /** A short, stable name for a path. */
-export function shortHash(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 12);
-}
+export const shortHash = (path: string) => hash('sha256', path).slice(0, 12);

@@ -1,13 +1,15 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
-import { type Child, launcher } from './child.ts';
-import { supervise } from './supervise.ts';
+import { say } from '../commands/say.ts';
+import { type Child, launcher, supervise } from './child.ts';
 
 const home = mkdtempSync(join(tmpdir(), 'gatepost-supervise-'));
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 const { signal } = new AbortController();
+const log = join(home, 'it.log');
+writeFileSync(log, '');
 
 test('a server that lets nobody in is stopped before it is started again', async () => {
   const started: Child[] = [];
@@ -30,13 +32,13 @@ function dying(exits: (number | 'never starts' | 'lives on')[]) {
   const launch = async () => {
     const code = exits.shift();
     if (code === 'never starts') throw new Error(code);
-    if (typeof code === 'number') return { log: '/nowhere.log', exited: Promise.resolve({ code, signal: null }) };
-    abort.abort(); // the test ends here
-    return { log: '/nowhere.log', exited: Promise.resolve({ code: 0, signal: null }) };
+    if (code === 'lives on') abort.abort(); // the test ends here
+    const exit = { code: typeof code === 'number' ? code : 0, signal: null };
+    return { log, exited: Promise.resolve(exit) } as unknown as Child;
   };
   const outcome = async () => {
-    const say = { about: (name: string, text: string) => void said.push(`${name} ${text}`) };
-    await supervise({ name: 'it', child: await launch(), launch }, say, abort.signal);
+    const heard = { ...say, about: (name: string, text: string) => void said.push(`${name} ${text}`) };
+    await supervise({ name: 'it', child: await launch(), launch }, { say: heard, signal: abort.signal });
   };
   return { outcome: outcome(), said };
 }

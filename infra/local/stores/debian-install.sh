@@ -1,7 +1,6 @@
 #!/bin/sh
-# Installs Debian or Ubuntu packages as root, without letting the distribution start a server or make a database cluster:
+# Installs Debian or Ubuntu packages, its arguments, as root, without letting the distribution start a server or make a database cluster:
 # we run our own instances. The files that prevent it are removed at the end, even on failure.
-#   debian-install.sh <package>...
 set -eu
 umask 022
 
@@ -9,22 +8,17 @@ root="${GATEPOST_INSTALL_ROOT:-}" # for tests: where to put the files below
 policy="$root/usr/sbin/policy-rc.d"
 cluster="$root/etc/postgresql-common/createcluster.d/gatepost.conf"
 mark='# put here by gatepost while it installs a package'
-export DEBIAN_FRONTEND=noninteractive
 
-restore() {
-  if grep --quiet --no-messages "$mark" "$policy"; then rm --force "$policy"; fi
-  rm --force "$cluster"
-}
-trap restore EXIT
+trap 'if grep -qs "$mark" "$policy"; then rm -f "$policy"; fi; rm -f "$cluster"' EXIT
 trap 'exit 143' TERM
-
 if [ ! -e "$policy" ]; then
   printf '#!/bin/sh\n%s\nexit 101\n' "$mark" > "$policy"
   chmod 755 "$policy"
 fi
-mkdir --parents "$(dirname "$cluster")"
-printf 'create_main_cluster = false\n' > "$cluster"
+mkdir -p "$(dirname "$cluster")"
+echo 'create_main_cluster = false' > "$cluster"
 
+export DEBIAN_FRONTEND=noninteractive
 dpkg --configure --pending # an interrupted dpkg refuses everything until this has run
 apt-get --quiet update
 apt-get --quiet --yes --no-install-recommends --option Dpkg::Options::=--force-confold install "$@"

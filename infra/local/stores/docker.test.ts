@@ -4,11 +4,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deadLettersPolicy, eventsPolicy, producerPermissions } from '@gatepost/contracts/topology';
+import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
-import { makeSay } from '../commands/say.ts';
+import { say } from '../commands/say.ts';
 import { rootFolder } from '../processes/home.ts';
 import { Trouble } from '../processes/trouble.ts';
-import { waitFor } from '../processes/wait.ts';
 import { findCompose, prepareContainer } from './docker.ts';
 import type { PrivateOptions } from './private.ts';
 import { storeKinds } from './stores.ts';
@@ -18,8 +18,8 @@ afterAll(() => rmSync(all, { recursive: true }));
 
 const { signal } = new AbortController();
 
-/** A `docker` that records its calls; `info`, `compose … up` and `compose version` end with the given statuses. */
-function fakeDocker(infoStatus: number, upStatus = 0, composeStatus = 0) {
+/** A `docker` that records its calls; `compose ls`, which asks the engine, and `compose … up` end with the given statuses. */
+function fakeDocker(engineStatus: number, upStatus = 0) {
   const folder = mkdtempSync(join(all, 'one-'));
   const calls = join(folder, 'calls');
   writeFileSync(
@@ -27,8 +27,7 @@ function fakeDocker(infoStatus: number, upStatus = 0, composeStatus = 0) {
     `#!/bin/sh
 echo "$* | $GATEPOST_POSTGRES_PORT $POSTGRES_PASSWORD $GATEPOST_MANAGEMENT_PORT $RABBITMQ_PRODUCER_PASSWORD" >> ${calls}
 case "$*" in
-  info*) exit ${infoStatus} ;;
-  "compose version") exit ${composeStatus} ;;
+  "compose ls") exit ${engineStatus} ;;
   *" up "*) echo "pull access denied" >&2; exit ${upStatus} ;;
 esac
 `,
@@ -38,42 +37,37 @@ esac
   const [isStop, isUp] = [/ stop | down /, / up /].map(
     (pattern) => () => read().findLastIndex((call) => pattern.test(call)),
   );
-  return { path: `${folder}:/usr/bin:/bin`, home: folder, calls: read, isUp: async () => isUp!() > isStop!() };
+  return { env: { PATH: `${folder}:/usr/bin:/bin` }, home: folder, calls: read, isUp: async () => isUp!() > isStop!() };
 }
 
-function optionsOf({ home }: ReturnType<typeof fakeDocker>): PrivateOptions {
-  return { home, signal, stack: new AsyncDisposableStack(), say: makeSay() };
+function optionsOf({ env, home }: Pick<ReturnType<typeof fakeDocker>, 'env' | 'home'>): PrivateOptions {
+  return { env, home, signal, stack: new AsyncDisposableStack(), say };
 }
 
-test('is not found without the program, or without an engine behind it', async () => {
+test('is not found without the program, its `compose`, or an engine behind it', async () => {
   const fake = fakeDocker(1);
-  expect(await findCompose(optionsOf(fake), fake.path)).toBeUndefined();
-  expect(fake.calls()).toEqual([expect.stringMatching(/^info /)]);
-  expect(await findCompose(optionsOf(fake), '/nonexistent')).toBeUndefined();
+  expect(await findCompose(optionsOf(fake))).toBeUndefined();
+  expect(fake.calls()).toEqual([expect.stringMatching(/^compose ls /)]);
+  expect(await findCompose(optionsOf({ ...fake, env: { PATH: '/nonexistent' } }))).toBeUndefined();
 });
 
 /** Starts a store as `npm start` does. It lets us in once its container is up. */
 async function start(fake: ReturnType<typeof fakeDocker>, service: string, fresh = false, letsIn = fake.isUp) {
   const options = { ...optionsOf(fake), fresh };
-  const compose = await findCompose(options, fake.path);
+  const compose = await findCompose(options);
   const kind = storeKinds.find((one) => one.service === service)!;
   const store = await prepareContainer(compose!, { ...kind, letsIn }, options);
   await store.launch();
   return { stack: options.stack, ...store };
 }
 
-test('is not found if `docker` has no compose', async () => {
-  const fake = fakeDocker(0, 0, 1);
-  expect(await findCompose(optionsOf(fake), fake.path)).toBeUndefined();
-});
-
 test('the container ends with us, even if we are killed outright', async () => {
   const fake = fakeDocker(0);
   const script = `
     import { findCompose, prepareContainer } from ${JSON.stringify(join(import.meta.dirname, 'docker.ts'))};
     const { signal } = new AbortController();
-    const options = { home: ${JSON.stringify(fake.home)}, signal, stack: new AsyncDisposableStack() };
-    const compose = await findCompose(options, ${JSON.stringify(fake.path)});
+    const options = { env: ${JSON.stringify(fake.env)}, home: ${JSON.stringify(fake.home)}, signal, stack: new AsyncDisposableStack() };
+    const compose = await findCompose(options);
     const store = await prepareContainer(compose, { name: 'Redis', service: 'redis', letsIn: async () => true }, options);
     await store.launch();
     console.log('up');
@@ -81,10 +75,10 @@ test('the container ends with us, even if we are killed outright', async () => {
   const args = ['--conditions=source', '--input-type=module', '--eval', script];
   const starter = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   await once(starter.stdout, 'data');
-  await waitFor(async () => (await fake.isUp()) || undefined, 30_000);
+  await until('its container is up', fake.isUp, 30_000);
   const stops = () => fake.calls().filter((call) => call.includes(' stop redis')).length;
   starter.kill('SIGKILL');
-  expect(await waitFor(() => stops() > 0 || undefined, 30_000)).toBe(true);
+  await until('its container is stopped', () => stops() > 0, 30_000);
 });
 
 test('starts the store of docker-compose.yml with its port on 127.0.0.1, and stops it at the end', async () => {

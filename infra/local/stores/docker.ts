@@ -1,25 +1,21 @@
 /** Stores in containers, if a Docker engine answers: the services of docker-compose.yml, with ports on 127.0.0.1. */
-import { freePorts } from '@gatepost/testkit/system';
-import { launcher, runToEnd } from '../processes/child.ts';
+import { findProgram, launcher, runToEnd } from '../processes/child.ts';
 import { rootFolder, shortHash } from '../processes/home.ts';
-import { findProgram } from '../processes/programs.ts';
 import { type Located, type PrivateOptions, recallInstance, type StoreKind } from './private.ts';
 
-/** `docker compose` with a home's files and project, separate from those of a plain `docker compose up`. */
-export type Compose = string[];
-
-/** Only if an engine answers and `docker compose`, a separate program, is installed. */
-export async function findCompose(options: PrivateOptions, path?: string): Promise<Compose | undefined> {
-  const { home, fresh, signal } = options;
-  const program = findProgram(['docker'], path);
-  if (!program) return undefined;
-  for (const args of [['info'], ['compose', 'version']])
-    if ((await runToEnd(program, args, { signal, deadlineMs: 10_000 })).code !== 0) return undefined;
+/**
+ * `docker compose` with a home's files and project, separate from those of a plain `docker compose up`. Only if an engine answers and
+ * `docker compose`, a separate program, is installed.
+ */
+export async function findCompose({ env, home, fresh, signal }: PrivateOptions): Promise<string[] | undefined> {
+  const docker = findProgram(['docker'], env.PATH);
+  if (!docker) return undefined;
+  if ((await runToEnd(docker, ['compose', 'ls'], { signal, timeout: 10_000 })).code !== 0) return undefined;
   const files = ['docker-compose.yml', 'infra/local/stores/stores.compose.yml'].flatMap((file) => ['--file', file]);
   const project = ['compose', '--project-name', `gatepost-${shortHash(home)}`, ...files];
   // `down` also removes named volumes; `rm` would leave them.
-  if (fresh) await runToEnd(program, [...project, 'down', '--volumes'], { signal });
-  return [program, ...project];
+  if (fresh) await runToEnd(docker, [...project, 'down', '--volumes'], { signal });
+  return [docker, ...project];
 }
 
 /**
@@ -32,12 +28,11 @@ trap '' TERM
 "$@" stop $0`;
 
 /** A store in a container, not yet started. Like our own servers, it ends with us. */
-export async function prepareContainer(compose: Compose, kind: StoreKind, options: PrivateOptions) {
-  const { name, service, letsIn } = kind;
-  const { port, password, producerPassword } = await recallInstance(options, service);
-  const [managementPort] = await freePorts(1);
+export async function prepareContainer(compose: string[], kind: StoreKind, options: PrivateOptions) {
+  const { name, service } = kind;
+  const { port, epmdPort: managementPort, password, producerPassword } = await recallInstance(options, service);
   const at = `127.0.0.1:${port}`;
-  const address: Record<StoreKind['service'], Located> = {
+  const urls: Record<StoreKind['service'], Located> = {
     postgres: { url: `postgres://gatepost:${password}@${at}/gatepost` },
     redis: { url: `redis://${at}` },
     rabbitmq: {
@@ -46,21 +41,16 @@ export async function prepareContainer(compose: Compose, kind: StoreKind, option
       managementUrl: `http://gatepost:${password}@127.0.0.1:${managementPort}`,
     },
   };
-  const located = address[service];
-  const launch = launcher(options, {
-    name,
-    command: 'sh',
-    args: ['-c', upAndStop, service, ...compose],
-    env: {
-      ...process.env,
-      [`GATEPOST_${service.toUpperCase()}_PORT`]: String(port),
-      [`${service.toUpperCase()}_PASSWORD`]: password,
-      RABBITMQ_PRODUCER_PASSWORD: producerPassword,
-      GATEPOST_MANAGEMENT_PORT: String(managementPort),
-    },
-    cwd: rootFolder,
-    letsIn: () => letsIn(located.url),
-    readyTimeoutMs: 30 * 60_000, // it may have to pull its image first
-  });
-  return { ...located, launch };
+  const env = {
+    ...process.env,
+    [`GATEPOST_${service.toUpperCase()}_PORT`]: String(port),
+    [`${service.toUpperCase()}_PASSWORD`]: password,
+    RABBITMQ_PRODUCER_PASSWORD: producerPassword,
+    GATEPOST_MANAGEMENT_PORT: String(managementPort),
+  };
+  const args = ['-c', upAndStop, service, ...compose];
+  const letsIn = () => kind.letsIn(urls[service].url);
+  const readyTimeoutMs = 30 * 60_000; // it may have to pull its image first
+  const launch = launcher(options, { name, command: 'sh', args, env, cwd: rootFolder, letsIn, readyTimeoutMs });
+  return { ...urls[service], launch };
 }

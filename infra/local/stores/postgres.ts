@@ -2,15 +2,13 @@
 import { chmodSync, chownSync, existsSync, globSync, rmSync, statfsSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
-import { rowsOf } from '@gatepost/testkit/postgres-server';
+import { makeCluster, rowsOf } from '@gatepost/testkit/postgres-server';
 import { serverAccount } from '@gatepost/testkit/server-account';
-import { launcher, runToEnd } from '../processes/child.ts';
+import { launcher } from '../processes/child.ts';
 import { makeFolder, shortHash } from '../processes/home.ts';
-import { endOf, Trouble } from '../processes/trouble.ts';
-import { type PrivateOptions, type PrivateStore, recallInstance, type StoreKind } from './private.ts';
+import { type PrivateOptions, recallInstance, type StoreKind } from './private.ts';
 
-const databaseName = 'gatepost';
-const userName = 'gatepost';
+const ours = 'gatepost'; // our database, and its user
 
 export const postgres: StoreKind = {
   name: 'PostgreSQL',
@@ -23,8 +21,38 @@ export const postgres: StoreKind = {
     if (user || password) return [urlOf(port, user ?? 'postgres', password)];
     return [urlOf(port, 'postgres'), urlOf(port, 'postgres', 'postgres'), urlOf(port, userInfo().username)];
   },
-  letsIn,
-  prepare,
+  /** Can we create schemas in the database? `make` creates a missing one through the database `postgres`. */
+  async letsIn(url, make = false) {
+    const may = "SELECT has_database_privilege(current_database(), 'CREATE') AS may";
+    const isIn = async () => (await rowsOf(url, may).catch(() => []))[0]?.may === true;
+    if (await isIn()) return true;
+    if (!make) return false;
+    return rowsOf(new URL('/postgres', url).href, `CREATE DATABASE ${ours}`).then(isIn, () => false);
+  },
+  async prepare(program, options) {
+    const data = placeOf(options);
+    const { port, password } = await recallInstance(options, 'postgres');
+    if (options.fresh) rmSync(data, { recursive: true, force: true });
+    if (!existsSync(join(data, 'PG_VERSION'))) await initialize(program, data, password, !options.forTests);
+    const values = [
+      `port=${port}`,
+      'listen_addresses=127.0.0.1',
+      'unix_socket_directories=',
+      'max_connections=300',
+      ...(options.forTests ? ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off'] : []),
+    ];
+    const url = urlOf(port, ours, password);
+    const launch = launcher(options, {
+      name: 'PostgreSQL',
+      command: program,
+      args: ['-D', data, ...values.flatMap((value) => ['-c', value])],
+      cwd: data,
+      stopSignal: 'SIGINT', // the "fast" shutdown: ends sessions, keeps data safe
+      letsIn: () => postgres.letsIn(url, true),
+      ...serverAccount(),
+    });
+    return { url, launch };
+  },
   async drop(url, { AUTH_DATABASE_URL: auth, WEBHOOK_DATABASE_URL: webhooks }) {
     await rowsOf(auth || url, 'DROP SCHEMA IF EXISTS auth CASCADE');
     await rowsOf(webhooks || url, 'DROP SCHEMA IF EXISTS webhooks CASCADE');
@@ -37,52 +65,17 @@ export function postgresPrograms(debian = '/usr/lib/postgresql'): string[] {
   return [...installed.sort((a, b) => b.localeCompare(a, 'en', { numeric: true })), 'postgres'];
 }
 
-/** Can we create schemas in the database? `make` creates a missing one through the database `postgres`. */
-async function letsIn(url: string, make = false): Promise<boolean> {
-  const may = "SELECT has_database_privilege(current_database(), 'CREATE') AS may";
-  const isIn = async () => (await rowsOf(url, may).catch(() => []))[0]?.may === true;
-  if (await isIn()) return true;
-  if (!make) return false;
-  return rowsOf(new URL('/postgres', url).href, `CREATE DATABASE ${databaseName}`).then(isIn, () => false);
+function urlOf(port: number, ...login: (string | undefined)[]): string {
+  const given = login.filter((one) => one !== undefined).map(encodeURIComponent);
+  return `postgres://${given.join(':')}@127.0.0.1:${port}/${ours}`;
 }
-
-async function prepare(program: string, options: PrivateOptions): Promise<PrivateStore> {
-  const data = placeOf(options);
-  const { port, password } = await recallInstance(options, 'postgres');
-  if (options.fresh) rmSync(data, { recursive: true, force: true });
-  if (!existsSync(join(data, 'PG_VERSION'))) await initialize(program, data, password, options);
-  const values = [
-    `port=${port}`,
-    'listen_addresses=127.0.0.1',
-    'unix_socket_directories=',
-    'max_connections=300',
-    ...(options.forTests ? ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off'] : []),
-  ];
-  const url = urlOf(port, userName, password);
-  const server = {
-    name: 'PostgreSQL',
-    command: program,
-    args: ['-D', data, ...values.flatMap((value) => ['-c', value])],
-    cwd: data,
-    stopSignal: 'SIGINT' as const, // the "fast" shutdown: ends sessions, keeps data safe
-    letsIn: () => letsIn(url, true),
-    ...serverAccount(),
-  };
-  return { url, launch: launcher(options, server) };
-}
-
-function urlOf(port: number, user: string, password?: string): string {
-  const login = [user, ...(password === undefined ? [] : [password])].map(encodeURIComponent).join(':');
-  return `postgres://${login}@127.0.0.1:${port}/${databaseName}`;
-}
-
-const memory = '/dev/shm';
 
 /**
  * Test data is kept in memory if 2 GiB are free. Tests create and drop hundreds of databases of 500 files each, and ext4 without a journal
  * searches all files deleted in the last minutes each time it creates one.
  */
 function placeOf({ home, forTests, stack }: PrivateOptions): string {
+  const memory = '/dev/shm';
   const free = existsSync(memory) ? statfsSync(memory) : { bavail: 0, bsize: 0 };
   if (!forTests || free.bavail * free.bsize < 2 * 1024 ** 3) return dataFolder(home);
   const folder = join(memory, `gatepost-${shortHash(home)}`);
@@ -90,24 +83,19 @@ function placeOf({ home, forTests, stack }: PrivateOptions): string {
   return join(folder, 'postgres', 'data');
 }
 
-/** PostgreSQL refuses to run as root, and the account it then has cannot enter root's folders: its data is elsewhere. */
+/** PostgreSQL refuses to run as root, and the account that it then has (`postgres` or `nobody`) cannot enter root's folders. */
 export function dataFolder(home: string): string {
   const folder = join(home, 'postgres');
   return join(serverAccount() ? join('/var/lib/gatepost', shortHash(folder)) : folder, 'data');
 }
 
-/** Makes an empty cluster. An interrupted `initdb` removes what it has made. */
-async function initialize(program: string, data: string, password: string, { forTests, signal }: PrivateOptions) {
+/** Makes an empty cluster. @throws with the output of `initdb` */
+async function initialize(program: string, data: string, password: string, sync: boolean): Promise<void> {
   const account = serverAccount();
   makeFolder(data);
   if (account) {
     chownSync(data, account.uid, account.gid);
     for (const path of [join(data, '..'), join(data, '../..')]) chmodSync(path, 0o711);
   }
-  const script = 'printf %s "$PGPASSWORD" | "$0" "$@" --pwfile=/dev/stdin';
-  const args = [`--pgdata=${data}`, `--username=${userName}`, '--auth=scram-sha-256', '--encoding=UTF8', '--locale=C'];
-  const all = ['-c', script, join(dirname(program), 'initdb'), ...args, ...(forTests ? ['--no-sync'] : [])];
-  const env = { ...process.env, PGPASSWORD: password };
-  const { code, output } = await runToEnd('sh', all, { cwd: '/', env, signal, ...account });
-  if (code !== 0) throw new Trouble('PostgreSQL could not make its data folder:', ...endOf(output));
+  await makeCluster(join(dirname(program), 'initdb'), data, { account, sync, user: ours, password });
 }

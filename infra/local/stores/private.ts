@@ -1,17 +1,14 @@
-/**
- * What the three kinds of stores have in common. Each one that we start has a folder, with the port and passwords that it keeps
- * across starts (`instance.json`), and a server of ours.
- */
+/** What the three kinds of stores have in common. */
 import { randomBytes } from 'node:crypto';
-import { rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePorts } from '@gatepost/testkit/system';
+import { until } from '@gatepost/testkit/until';
 import type { Context } from '../commands/command.ts';
 import type { Child } from '../processes/child.ts';
-import { makeFolder, readJson, writePrivate } from '../processes/home.ts';
+import { writePrivate } from '../processes/home.ts';
 import { answers, holderOf } from '../processes/ports.ts';
 import { Trouble } from '../processes/trouble.ts';
-import { waitFor } from '../processes/wait.ts';
 
 /** What we know about a kind of store. */
 export type StoreKind = {
@@ -35,7 +32,9 @@ export type StoreKind = {
 };
 
 /** How to run the stores that we start. `home` holds a folder for each, and `logs`. */
-export type PrivateOptions = Pick<Context, 'home' | 'say' | 'signal' | 'stack'> & {
+export type PrivateOptions = Omit<Context, 'args'> & {
+  /** None that others may use. */
+  own?: boolean;
   /** Drops their data first. Ports and passwords stay, because producers and people have the URLs. */
   fresh?: boolean;
   /** The data is not needed after this command: it may be lost, or kept in memory. RabbitMQ gets its management API, to make vhosts. */
@@ -53,29 +52,26 @@ export type Located = {
 /** `launch` starts the server and waits until it lets us in. Can be called again after it died. */
 export type PrivateStore = Located & { launch(): Promise<Child> };
 
-/** Kept across starts. `epmdPort` is that of RabbitMQ's name service, which ends with its node. */
-type Instance = Record<'port' | 'epmdPort', number> & Record<'password' | 'producerPassword', string>;
-
-/** What an instance keeps, made at its first start, and its folder. */
+/**
+ * What an instance keeps across starts, made at its first, and its folder. `epmdPort` is that of RabbitMQ's name service, which ends with
+ * its node; in a container, of its management API. Waits for the server of a command that was killed outright: it takes a while to stop.
+ */
 export async function recallInstance({ home, fresh, signal }: PrivateOptions, service: StoreKind['service']) {
   const folder = join(home, service);
   const file = join(folder, 'instance.json');
-  const known = readJson<Instance>(file);
-  const [port = 0, epmdPort = 0] = known ? [known.port, known.epmdPort] : await freePorts(2);
-  for (const one of [port, epmdPort]) await released(one, signal);
+  const [port = 0, epmdPort = 0] = await freePorts(2);
+  const made = { port, epmdPort, password: makePassword(), producerPassword: makePassword() };
+  const instance: typeof made = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : made;
+  for (const port of [instance.port, instance.epmdPort])
+    await until(`port ${port}`, async () => !(await answers(port)), 20_000, signal).catch(async () => {
+      throw new Trouble(
+        `Port ${port} of a private store is taken by ${await holderOf(port)}.`,
+        'Stop the command that runs with the same folder, or take another with GATEPOST_HOME.',
+      );
+    });
   if (fresh) rmSync(folder, { recursive: true, force: true });
-  const instance = known ?? { port, epmdPort, password: makePassword(), producerPassword: makePassword() };
   writePrivate(file, JSON.stringify(instance, undefined, 2));
-  return { ...instance, folder: makeFolder(folder) };
-}
-
-/** The kernel stops the server of a command that was killed outright, which takes a while. */
-async function released(port: number, signal: AbortSignal): Promise<void> {
-  if (await waitFor(async () => !(await answers(port)) || undefined, 20_000, signal)) return;
-  throw new Trouble(
-    `Port ${port} of a private store is taken by ${await holderOf(port)}.`,
-    'Stop the command that runs with the same folder, or take another with GATEPOST_HOME.',
-  );
+  return { ...instance, folder };
 }
 
 /** Only letters and digits: valid in any URL or configuration file. */

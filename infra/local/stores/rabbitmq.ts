@@ -9,12 +9,9 @@ import { endsWithUs, launcher } from '../processes/child.ts';
 import { makeFolder, writePrivate } from '../processes/home.ts';
 import { type PrivateOptions, recallInstance, type StoreKind } from './private.ts';
 
-const vhostName = 'gatepost';
-const shardsPlugin = 'rabbitmq_consistent_hash_exchange';
+const ours = 'gatepost'; // our vhost, and the services' user
 const producerName = 'producer';
-const userName = 'gatepost';
-const everything = { configure: '.*', write: '.*', read: '.*' };
-const onLoopback = '-kernel inet_dist_use_interface {127,0,0,1}';
+const shardsPlugin = 'rabbitmq_consistent_hash_exchange';
 
 export const rabbitmq: StoreKind = {
   name: 'RabbitMQ',
@@ -24,13 +21,13 @@ export const rabbitmq: StoreKind = {
   /** The server's own script first; Debian's wrapper in /usr/sbin wants to change the user. */
   programs: () => ['/usr/lib/rabbitmq/bin/rabbitmq-server', 'rabbitmq-server'],
   /** As `guest`: in our own vhost if there is one, else in the default one. */
-  usual: (_env, port = 5672) =>
-    [vhostName, ''].map((vhost) => new URL(vhost, `amqp://guest:guest@127.0.0.1:${port}`).href),
-  letsIn,
+  usual: (_env, port = 5672) => [ours, ''].map((vhost) => new URL(vhost, `amqp://guest:guest@127.0.0.1:${port}`).href),
+  /** Does the broker let that user connect to that vhost? */
+  letsIn: (url) => withConnection(url, async () => true).catch(() => false),
   async prepare(program, options) {
     const instance = await recallInstance(options, 'rabbitmq');
     const node = { name: 'gatepost@localhost', program, ...instance };
-    const { env, managementUrl, ...urls } = await prepareNode(node, options);
+    const { env, ...urls } = await prepareNode(node, options);
     const launch = launcher(options, {
       name: 'RabbitMQ',
       // With a name service that ends with it; one started by the node itself would outlive it.
@@ -38,9 +35,9 @@ export const rabbitmq: StoreKind = {
       args: ['-c', '"$@" & exec "$0"', program, ...nameServiceArgs(instance.epmdPort)],
       env,
       cwd: instance.folder,
-      letsIn: async () => (await letsIn(urls.url)) && letsIn(urls.producerUrl),
+      letsIn: async () => (await rabbitmq.letsIn(urls.url)) && rabbitmq.letsIn(urls.producerUrl),
     });
-    return { ...urls, ...(options.forTests && { managementUrl }), launch };
+    return { ...urls, launch };
   },
   drop: (url) =>
     withConnection(url, async (connection) => {
@@ -52,43 +49,24 @@ export const rabbitmq: StoreKind = {
     }),
 };
 
-/** Does the broker let that user connect to that vhost? */
-async function letsIn(url: string): Promise<boolean> {
-  return withConnection(url, async () => true).catch(() => false);
-}
-
 async function withConnection<T>(url: string, work: (connection: ChannelModel) => Promise<T>): Promise<T> {
   // A node that has just started is slow on a busy machine; RabbitMQ itself ends a handshake after 10 s.
   const connection = await connect(url, { timeout: 10_000 });
   connection.on('error', () => {}); // failed calls reject
-  try {
-    return await work(connection);
-  } finally {
-    await connection.close();
-  }
+  return work(connection).finally(() => connection.close());
 }
 
-export type Node = {
-  /** Erlang's, such as `gatepost@localhost`. */
-  name: string;
-  folder: string;
-  /** The server's. */
-  program: string;
-  port: number;
-  epmdPort: number;
-  password: string;
-  producerPassword: string;
-  /** In a cluster. */
-  further?: { config: string[]; cookie: string };
-};
+/** A node to be: its name in Erlang (`gatepost@localhost`), its server, and further lines of its configuration. */
+export type Node = Awaited<ReturnType<typeof recallInstance>> & { name: string; program: string; config?: string[] };
 
 /** Writes the server's configuration. Returns its URLs and its environment. */
-export async function prepareNode(node: Node, { forTests = false }: Pick<PrivateOptions, 'forTests'>) {
+export async function prepareNode(node: Node, { forTests }: Pick<PrivateOptions, 'forTests'>) {
   const [managementPort, distPort] = await freePorts(2);
-  const { folder, port, password, producerPassword, further } = node;
-  const file = (name: string, lines: string[]) => writePrivate(join(folder, name), `${lines.join('\n')}\n`);
-  const plugins = [shardsPlugin];
-  const config = [
+  const { folder, port, password, producerPassword, config = [] } = node;
+  const write = (name: string, ...lines: string[]) => writePrivate(join(folder, name), `${lines.join('\n')}\n`);
+  const management = ['management.tcp.ip = 127.0.0.1', `management.tcp.port = ${managementPort}`];
+  write(
+    'rabbitmq.conf',
     `listeners.tcp.1 = 127.0.0.1:${port}`,
     // Imported at every start, to add what data of an earlier version lacks.
     `load_definitions = ${join(folder, 'definitions.json')}`,
@@ -96,21 +74,16 @@ export async function prepareNode(node: Node, { forTests = false }: Pick<Private
     'log.console = true',
     'log.console.level = warning',
     'log.file = false',
-  ];
-  if (forTests) {
-    plugins.push('rabbitmq_management', 'rabbitmq_amqp1_0');
-    config.push('management.tcp.ip = 127.0.0.1', `management.tcp.port = ${managementPort}`);
-    config.push('collect_statistics_interval = 1000');
-  }
-  file('rabbitmq.conf', [...config, ...(further?.config ?? [])]);
-  file('definitions.json', [JSON.stringify(definitionsOf(node, forTests), undefined, 2)]);
-  file('enabled_plugins', [`[${plugins.join()}].`]);
-  if (further) writePrivate(join(folder, '.erlang.cookie'), further.cookie);
-  const at = `127.0.0.1:${port}/${vhostName}`;
+    ...(forTests ? [...management, 'collect_statistics_interval = 1000'] : []),
+    ...config,
+  );
+  write('definitions.json', JSON.stringify(definitionsOf(node), undefined, 2));
+  write('enabled_plugins', `[${forTests ? 'rabbitmq_management,rabbitmq_amqp1_0,' : ''}${shardsPlugin}].`);
+  const urlOf = (user: string, password: string) => `amqp://${user}:${password}@127.0.0.1:${port}/${ours}`;
   return {
-    url: `amqp://${userName}:${password}@${at}`,
-    producerUrl: `amqp://${producerName}:${producerPassword}@${at}`,
-    managementUrl: `http://${userName}:${password}@127.0.0.1:${managementPort}`,
+    url: urlOf(ours, password),
+    producerUrl: urlOf(producerName, producerPassword),
+    ...(forTests && { managementUrl: `http://${ours}:${password}@127.0.0.1:${managementPort}` }),
     env: { ...environmentOf(node, String(distPort)), ...(forTests ? {} : pluginsAlone(node)) },
   };
 }
@@ -127,20 +100,19 @@ function pluginsAlone({ folder, program }: Node): NodeJS.ProcessEnv {
   return installed.length === 2 ? { RABBITMQ_PLUGINS_DIR: alone } : {};
 }
 
-/** Users, permissions and policies, as RabbitMQ imports them. */
-function definitionsOf({ password, producerPassword }: Node, isAdministrator: boolean): object {
-  const vhost = vhostName;
+/** Users, permissions and policies, as RabbitMQ imports them. The administrator's tag is for the management API. */
+function definitionsOf({ password, producerPassword }: Node): object {
   return {
-    vhosts: [{ name: vhost }],
+    vhosts: [{ name: ours }],
     users: [
-      { name: userName, password, tags: isAdministrator ? 'administrator' : '' },
+      { name: ours, password, tags: 'administrator' },
       { name: producerName, password: producerPassword, tags: '' },
     ],
     permissions: [
-      { user: userName, vhost, ...everything },
-      { user: producerName, vhost, ...producerPermissions },
+      { user: ours, vhost: ours, configure: '.*', write: '.*', read: '.*' },
+      { user: producerName, vhost: ours, ...producerPermissions },
     ],
-    policies: [deadLettersPolicy, eventsPolicy].map((policy) => ({ vhost, ...policy })),
+    policies: [deadLettersPolicy, eventsPolicy].map((policy) => ({ vhost: ours, ...policy })),
   };
 }
 
@@ -152,7 +124,7 @@ function environmentOf({ name, folder, epmdPort }: Node, distPort: string): Node
     LANG: 'C.UTF-8',
     ERL_EPMD_PORT: String(epmdPort),
     // For every Erlang that the server starts, including the one that only checks for the name service.
-    ERL_ZFLAGS: '-start_epmd false',
+    ERL_ZFLAGS: '-start_epmd false -kernel inet_dist_use_interface {127,0,0,1}',
     RABBITMQ_NODENAME: name,
     RABBITMQ_CONFIG_FILE: join(folder, 'rabbitmq.conf'),
     RABBITMQ_CONFIG_FILES: join(folder, 'none', '*.conf'), // an earlier version left a file in `conf.d`
@@ -162,8 +134,6 @@ function environmentOf({ name, folder, epmdPort }: Node, distPort: string): Node
     RABBITMQ_MNESIA_BASE: join(folder, 'data'),
     RABBITMQ_LOG_BASE: join(folder, 'log'),
     RABBITMQ_DIST_PORT: distPort,
-    RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: onLoopback,
-    RABBITMQ_CTL_ERL_ARGS: onLoopback,
     // Makes the script exec the server instead of waiting for it, so that signals reach the server.
     RUNNING_UNDER_SYSTEMD: 'true',
   };
@@ -171,5 +141,5 @@ function environmentOf({ name, folder, epmdPort }: Node, distPort: string): Node
 
 /** Starts Erlang's name service, which ends with its parent. */
 export function nameServiceArgs(port: number): string[] {
-  return [...endsWithUs('TERM'), 'epmd', '-address', '127.0.0.1', '-port', String(port)];
+  return [...endsWithUs('SIGTERM'), 'epmd', '-address', '127.0.0.1', '-port', String(port)];
 }

@@ -15,7 +15,9 @@ export const redis: StoreKind = {
   package: 'redis-server',
   programs: () => ['redis-server', 'valkey-server'],
   usual: (_env, port = 6379) => [`redis://127.0.0.1:${port}`],
-  letsIn,
+  /** Can we write there? We cannot use a replica, or a server that wants a password. */
+  letsIn: (url) =>
+    withClient(url, (client) => client.set(`${redisKeyPrefix}probe`, '1', 'EX', 1)).then(Boolean, () => false),
   async prepare(command, options) {
     const { folder, port, password } = await recallInstance(options, 'redis');
     const url = `redis://:${password}@127.0.0.1:${port}`;
@@ -33,29 +35,19 @@ export const redis: StoreKind = {
       `dir "${folder}"`,
     ];
     writePrivate(file, `${config.join('\n')}\n`);
-    const launch = launcher(options, { name: 'Redis', command, args: [file], letsIn: () => letsIn(url) });
+    const launch = launcher(options, { name: 'Redis', command, args: [file], letsIn: () => redis.letsIn(url) });
     return { url, launch };
   },
   drop: (url, env) =>
     withClient(url, async (client) => {
-      const prefix = env.REDIS_KEY_PREFIX || redisKeyPrefix;
-      const match = `${prefix.replace(/[\\*?[\]]/g, '\\$&')}*`;
-      for await (const keys of client.scanStream({ match, count: 1_000 }))
+      const prefix = (env.REDIS_KEY_PREFIX || redisKeyPrefix).replace(/[\\*?[\]]/g, '\\$&');
+      for await (const keys of client.scanStream({ match: `${prefix}*`, count: 1_000 }))
         if (keys.length > 0) await client.unlink(...keys);
     }),
 };
 
-/** Can we write there? We cannot use a replica, or a server that wants a password. */
-async function letsIn(url: string): Promise<boolean> {
-  return withClient(url, (client) => client.set(`${redisKeyPrefix}probe`, '1', 'EX', 1)).then(Boolean, () => false);
-}
-
 async function withClient<T>(url: string, work: (client: Redis) => Promise<T>): Promise<T> {
   const client = new Redis(url, { retryStrategy: () => null, connectTimeout: 1_000, commandTimeout: 2_000 });
   client.on('error', () => {}); // the failed command rejects
-  try {
-    return await work(client);
-  } finally {
-    client.disconnect();
-  }
+  return work(client).finally(() => client.disconnect());
 }

@@ -1,25 +1,24 @@
 import { expect, test } from '@jest/globals';
 import type { Say } from '../commands/say.ts';
 import type { Child } from '../processes/child.ts';
-import type { Installer } from './debian.ts';
-import type { Compose } from './docker.ts';
 import type { PrivateOptions, StoreKind } from './private.ts';
 import { redis } from './redis.ts';
 import { findSources, storeKinds } from './stores.ts';
 
-const compose: Compose = ['docker', 'compose'];
+type Installer = (packages: string[]) => Promise<void>;
+const compose = ['docker', 'compose'];
 const installer: Installer = async () => {};
 
-type Offers = { url?: string; compose?: Compose; installer?: Installer };
+type Offers = { url?: string; compose?: string[]; installer?: Installer };
 
 /** Finds these stores on a machine with these offers. */
 function find(offers: Offers, kinds: StoreKind[], own = false) {
   const env = offers.url ? { REDIS_URL: offers.url } : {};
   const say: Say = { step: (_name, _detail, work) => work(), line() {}, about() {} };
   const { signal } = new AbortController();
-  const options = { home: '/nowhere', say, signal, stack: new AsyncDisposableStack() };
+  const options = { env, own, home: '/nowhere', say, signal, stack: new AsyncDisposableStack() };
   const machine = { compose: async () => offers.compose, installer: async () => offers.installer };
-  return findSources(env, options, own, kinds, machine);
+  return findSources(options, kinds, machine);
 }
 
 /** A store that answers or is installed as given. */

@@ -6,37 +6,26 @@
  *   3. its installed server program: a private instance under `.gatepost/`, on a free port
  *   4. a Docker engine: the service of docker-compose.yml
  *   5. the distribution's package, on Debian and Ubuntu as root: installed, then as 3
- *
- * RabbitMQ is first in every list: it takes longest to start.
  */
 import { maskUrl } from '@gatepost/runtime/mask';
-import type { Child } from '../processes/child.ts';
-import { findProgram } from '../processes/programs.ts';
+import { findProgram, type Supervised } from '../processes/child.ts';
 import { Trouble } from '../processes/trouble.ts';
 import { findInstaller } from './debian.ts';
-import { type Compose, findCompose, prepareContainer } from './docker.ts';
+import { findCompose, prepareContainer } from './docker.ts';
 import { postgres } from './postgres.ts';
 import type { Located, PrivateOptions, PrivateStore, StoreKind } from './private.ts';
 import { rabbitmq } from './rabbitmq.ts';
 import { redis } from './redis.ts';
 
-export const storeKinds: StoreKind[] = [rabbitmq, postgres, redis];
+export const storeKinds: StoreKind[] = [rabbitmq, postgres, redis]; // first what takes longest to start
 
-/** A store that lets us in. */
-export type Store = Located & {
-  name: StoreKind['name'];
-  /** If it runs as a process of ours. */
-  server?: { name: StoreKind['name']; child: Child; launch: PrivateStore['launch'] };
-};
+/** A store that lets us in; `server` if it runs as a process of ours. */
+export type Store = Located & { name: StoreKind['name']; server?: Supervised };
 
-/** Brings up one of each kind; `own`: none that others may use. @throws Trouble saying what to do. */
-export async function openStores(
-  env: NodeJS.ProcessEnv,
-  options: PrivateOptions,
-  { own = false, kinds = storeKinds } = {},
-): Promise<Store[]> {
-  const sources = await findSources(env, options, own, kinds);
-  return Promise.all(sources.map((source) => bringUp(source, env, options)));
+/** Brings up one of each kind. @throws Trouble saying what to do. */
+export async function openStores(options: PrivateOptions, kinds = storeKinds): Promise<Store[]> {
+  const sources = await findSources(options, kinds);
+  return Promise.all(sources.map((source) => bringUp(source, options)));
 }
 
 /** Where a store will come from. `prepare` returns its address, and its `launch` if we are to start it. */
@@ -46,24 +35,25 @@ export type Source = {
   prepare(options: PrivateOptions): Promise<Located & Partial<PrivateStore>>;
 };
 
-/** Searches in the order above; `own`: from 3. @throws Trouble, in two lines, naming every store without a source. */
+/** Searches in the order above; if `own`, from 3. @throws Trouble, in two lines, naming every store without a source. */
 export async function findSources(
-  env: NodeJS.ProcessEnv,
   options: PrivateOptions,
-  own: boolean,
   kinds: StoreKind[],
   { compose, installer } = { compose: findCompose, installer: findInstaller },
 ): Promise<Source[]> {
-  const find = async (kind: StoreKind) => (own ? undefined : await findRunning(kind, env)) ?? findPrivate(kind, env);
+  const { env, own, say } = options;
+  const find = async (kind: StoreKind) => (!own && (await findRunning(kind, env))) || findPrivate(kind, env);
   const found = await Promise.all(kinds.map(find));
   const missing = kinds.filter((_, index) => !found[index]);
   const packages = missing.map((kind) => kind.package);
-  const engine = missing.length > 0 ? await compose(options, env.PATH) : undefined;
-  const install = missing.length > 0 && !engine ? await installer(options.signal, env.PATH) : undefined;
-  if (install) await options.say.step('packages', `installed: ${packages.join(' ')}`, () => install(packages));
+  const engine = missing.length > 0 ? await compose(options) : undefined;
+  const install = missing.length > 0 && !engine ? await installer(options) : undefined;
+  if (install) await say.step('packages', `installed: ${packages.join(' ')}`, () => install(packages));
   return kinds.map((kind, index): Source => {
-    const source = found[index] ?? (engine ? inContainer(kind, engine) : findPrivate(kind, env));
-    if (source) return source;
+    if (found[index]) return found[index];
+    if (engine) return { kind, how: 'in a container, at', prepare: (one) => prepareContainer(engine, kind, one) };
+    const installed = findPrivate(kind, env);
+    if (installed) return installed;
     throw new Trouble(
       `Missing: ${missing.map(({ name }) => name).join(', ')}. Install them (Debian, Ubuntu: sudo apt-get install ${packages.join(' ')}), or start a Docker engine that has \`docker compose\`,`,
       `or set ${missing.map(({ variable }) => variable).join(', ')} to servers that run elsewhere.`,
@@ -73,17 +63,17 @@ export async function findSources(
 
 async function findRunning(kind: StoreKind, env: NodeJS.ProcessEnv): Promise<Source | undefined> {
   const { name, variable, letsIn, usual } = kind;
+  const at = (url: string, how: Source['how']): Source => ({ kind, how, prepare: async () => ({ url }) });
   // A database for each side replaces one for both.
   const both = variable === 'DATABASE_URL' && env.WEBHOOK_DATABASE_URL && env.AUTH_DATABASE_URL;
   const given = env[variable] || both;
-  if (given && !(await letsIn(given)))
+  if (given && (await letsIn(given))) return at(given, 'given, at');
+  if (given)
     throw new Trouble(
       `${variable} is set, but ${name} does not let us in at ${maskUrl(given)}.`,
       `Start it, mend ${variable}, or unset it to have one started here.`,
     );
-  if (given) return { kind, how: 'given, at', prepare: async () => ({ url: given }) };
-  for (const url of usual(env))
-    if (await letsIn(url, true)) return { kind, how: 'found running at', prepare: async () => ({ url }) };
+  for (const url of usual(env)) if (await letsIn(url, true)) return at(url, 'found running at');
   return undefined;
 }
 
@@ -93,17 +83,13 @@ function findPrivate(kind: StoreKind, env: NodeJS.ProcessEnv): Source | undefine
   return { kind, how: 'a private instance at', prepare: (options) => kind.prepare(program, options) };
 }
 
-function inContainer(kind: StoreKind, compose: Compose): Source {
-  return { kind, how: 'in a container, at', prepare: (options) => prepareContainer(compose, kind, options) };
-}
-
 /** Runs as a step that is shown. From a store that others may use, only our data is dropped. */
-async function bringUp({ kind, how, prepare }: Source, env: NodeJS.ProcessEnv, options: PrivateOptions) {
+async function bringUp({ kind, how, prepare }: Source, options: PrivateOptions) {
   const { name } = kind;
   const detail = ({ url }: Store) => `${how} ${new URL(url).host || 'the given URL'}`;
   return options.say.step(name, detail, async (): Promise<Store> => {
     const { launch, ...located } = await prepare(options);
-    if (options.fresh && !launch) await kind.drop(located.url, env);
+    if (options.fresh && !launch) await kind.drop(located.url, options.env);
     const child = await launch?.();
     // The process of a container only waits to stop it: the engine runs the server.
     const isOurs = launch && child && how === 'a private instance at';

@@ -7,8 +7,8 @@ import { rowsOf } from '@gatepost/testkit/postgres-server';
 import { afterAll, expect, test } from '@jest/globals';
 import { type Channel, connect } from 'amqplib';
 import { Redis } from 'ioredis';
-import { makeSay } from '../commands/say.ts';
-import { findProgram } from '../processes/programs.ts';
+import { say } from '../commands/say.ts';
+import { findProgram } from '../processes/child.ts';
 import { dataFolder, postgres } from '../stores/postgres.ts';
 import type { PrivateOptions, StoreKind } from '../stores/private.ts';
 import { rabbitmq } from '../stores/rabbitmq.ts';
@@ -25,7 +25,7 @@ afterAll(async () => {
 });
 
 function options(): PrivateOptions {
-  return { home, signal, stack: new AsyncDisposableStack(), say: makeSay() };
+  return { env: process.env, home, signal, stack: new AsyncDisposableStack(), say };
 }
 
 /** What each store must keep across starts, and how to check it. */

@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { freshDatabase, freshPrefix, freshVhost } from '@gatepost/testkit/stores';
 import { freePorts } from '@gatepost/testkit/system';
+import { until } from '@gatepost/testkit/until';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { cleanEnv } from '../commands/environment.ts';
+import { cleanEnv } from '../../tests/clean-env.ts';
 import { rootFolder } from '../processes/home.ts';
 import { servicePorts } from '../processes/ports.ts';
-import { waitFor } from '../processes/wait.ts';
 import { dataFolder } from '../stores/postgres.ts';
 
 let home = '';
@@ -27,7 +27,7 @@ beforeEach(async () => {
 
 afterEach(async () => {
   for (const child of started.splice(0)) child.kill('SIGKILL');
-  await waitFor(() => (processesOf(home).length === 0 ? true : undefined), 120_000);
+  await isEmpty().catch(() => {});
   rmSync(dirname(dataFolder(home)), { recursive: true, force: true });
   rmSync(home, { recursive: true, force: true });
 });
@@ -53,13 +53,13 @@ function spawnCommand(args: string[], more: NodeJS.ProcessEnv = {}): Run {
   return { child, output: () => output, ended: new Promise((resolve) => child.once('close', resolve)) };
 }
 
-async function shows(run: Run, text: string | RegExp, timeoutMs = 180_000): Promise<void> {
-  const found = await waitFor(() => {
-    if (run.output().search(text) >= 0) return true;
-    return run.child.exitCode === null ? undefined : false;
-  }, timeoutMs);
-  if (!found) throw new Error(`${text} was not printed:\n${run.output()}`);
+async function shows(run: Run, text: string | RegExp): Promise<void> {
+  const seen = () => run.output().search(text) >= 0;
+  await until(`${text}`, () => seen() || run.child.exitCode !== null, 180_000).catch(() => {});
+  if (!seen()) throw new Error(`${text} was not printed:\n${run.output()}`);
 }
+
+const isEmpty = () => until('all its processes end', () => processesOf(home).length === 0);
 
 /** Every process with our folder in its environment or command line. */
 function processesOf(folder: string): { pid: number; command: string }[] {
@@ -141,8 +141,7 @@ test('leaves nothing behind when it is killed outright', async () => {
   const run = start();
   await shows(run, 'RabbitMQ ');
   run.child.kill('SIGKILL');
-  const gone = await waitFor(() => (processesOf(home).length === 0 ? true : undefined), 120_000);
-  expect([gone, processesOf(home)]).toEqual([true, []]);
+  await isEmpty();
 });
 
 // This used to come after the stores, which take minutes on a new machine.

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import { postgresPrograms } from '../stores/postgres.ts';
-import { findProgram } from './programs.ts';
+import { findProgram } from './child.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatepost-programs-'));
 
