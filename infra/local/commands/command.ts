@@ -33,8 +33,7 @@ for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, st
 let status = 0;
 try {
   const { default: main } = await import(join(rootFolder, program));
-  const context: Context = { args, env: process.env, home: homeFolder(process.env), say, signal, stack };
-  status = await main(context);
+  status = await main({ args, env: process.env, home: homeFolder(process.env), say, signal, stack } satisfies Context);
 } catch (error) {
   if (!stopped) tell(error);
 }

@@ -83,7 +83,10 @@ export function launcher({ home, stack, signal }: Surroundings, { name, letsIn, 
     if (outcome === true) return child;
     await child[Symbol.asyncDispose]();
     signal.throwIfAborted();
-    throw new Trouble(`${name} ${outcome}; the end of ${log}:`, ...logEnd(log));
+    // A service with a bad environment or seed (EX_CONFIG) says what to fix in plain lines beside its log.
+    const isToMend = (await child.exited).code === 78;
+    const end = logEnd(log).filter((line) => !isToMend || !line.startsWith('  {'));
+    throw new Trouble(`${name} ${outcome}; the end of ${log}:`, ...end);
   };
 }
 

@@ -26,8 +26,7 @@ export const rabbitmq: StoreKind = {
   letsIn: (url) => withConnection(url, async () => true).catch(() => false),
   async prepare(program, options) {
     const instance = await recallInstance(options, 'rabbitmq');
-    const node = { name: 'gatepost@localhost', program, ...instance };
-    const { env, ...urls } = await prepareNode(node, options);
+    const { env, ...urls } = await prepareNode({ name: 'gatepost@localhost', program, ...instance }, options);
     const launch = launcher(options, {
       name: 'RabbitMQ',
       // With a name service that ends with it; one started by the node itself would outlive it.

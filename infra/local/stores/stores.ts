@@ -85,15 +85,14 @@ function findPrivate(kind: StoreKind, env: NodeJS.ProcessEnv): Source | undefine
 
 /** Runs as a step that is shown. From a store that others may use, only our data is dropped. */
 async function bringUp({ kind, how, prepare }: Source, options: PrivateOptions) {
-  const { name } = kind;
   const detail = ({ url }: Store) => `${how} ${new URL(url).host || 'the given URL'}`;
-  return options.say.step(name, detail, async (): Promise<Store> => {
+  return options.say.step(kind.name, detail, async (): Promise<Store> => {
     const { launch, ...located } = await prepare(options);
     if (options.fresh && !launch) await kind.drop(located.url, options.env);
     const child = await launch?.();
     // The process of a container only waits to stop it: the engine runs the server.
     const isOurs = launch && child && how === 'a private instance at';
-    return { name, ...located, ...(isOurs && { server: { name, child, launch } }) };
+    return { name: kind.name, ...located, ...(isOurs && { server: { name: kind.name, child, launch } }) };
   });
 }
 
