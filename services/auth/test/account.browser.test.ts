@@ -163,11 +163,11 @@ test('a person signs up with a passkey, loses it, recovers the account, links a 
     await page.click('.gp-danger');
     await page.check('[name=confirm]');
     await page.click('.gp-main');
-    expect(await page.textContent('[role=alert]')).toContain('Nobody else here is an administrator.');
+    expect(await page.textContent('[role=alert]')).toContain('You are the only administrator here.');
     await manage(gate, 'POST', 'users/auth0%7Cbob/roles', { roles: ['rol_admin'] });
     await page.check('[name=confirm]');
     await page.click('.gp-main');
-    expect(await title(page)).toBe('Your account is deleted');
+    expect(await title(page)).toBe('Your account has been deleted');
     expect((await manage(gate, 'GET', `users/${walker}`)).status).toBe(404);
     await open(page);
     expect(await title(page)).toBe('Sign in');

@@ -113,7 +113,7 @@ describe('the profile', () => {
       app_metadata: {},
     });
     const refused = await browser.submit(saved, { picture: 'javascript:alert(1)' });
-    expect([refused.status, problemIn(refused)]).toEqual([400, 'Enter an address that begins with https://.']);
+    expect([refused.status, problemIn(refused)]).toEqual([400, 'Enter a URL that begins with https://.']);
   });
 
   test('gets a new address once the code that was mailed to it is entered', async () => {
@@ -122,7 +122,7 @@ describe('the profile', () => {
     expect(asked.html).toContain('<bdi>dave@elsewhere.example</bdi>');
     const code = await codeIn('dave@elsewhere.example');
     const wrong = await browser.submit(asked, { code: code === '000000' ? '000001' : '000000' });
-    expect(problemIn(wrong)).toBe('That code is not right. Check it and try again.');
+    expect(problemIn(wrong)).toBe('That code is wrong. Check it and try again.');
     const { rows: before } = await db.query("SELECT email FROM accounts WHERE user_id = 'auth0|dave'");
     expect(before).toEqual([{ email: 'dave@example.com' }]);
     const done = await browser.submit(wrong, { code });
@@ -135,7 +135,7 @@ describe('the profile', () => {
     expect(notice).toMatch(
       /is no longer dave@example\.com\. It was changed on .+ UTC by .+ from the IP address [\d.:]+/,
     );
-    expect(notice).toContain('somebody else is in your account');
+    expect(notice).toContain('somebody else has access to your account');
     expect(notice).not.toMatch(/elsewhere\.example|https?:/);
     // Somebody else's cannot be taken, even by who reads it.
     const other = await browser.submit(await browser.get('account/email'), { email: 'bob@example.com' });
@@ -182,7 +182,7 @@ describe('the password', () => {
     const page = await browser.submit(code, { code: await codeIn('frank@example.com') });
     expect(page.html).toContain('Your account has no password yet.');
     const done = await browser.submit(page, { action: 'mail' });
-    expect(noticeIn(done)).toContain('A mail with a link is on its way.');
+    expect(noticeIn(done)).toContain('We have sent you an email with a link.');
     await until('the mail', async () => (await gate.outbox()).some((mail) => mail.includes('change-password?ticket=')));
   });
 });
@@ -193,12 +193,12 @@ test('devices are listed with browser and address, and can be signed out singly 
   const { browser, page } = await visit('grace', 'account/devices');
   expect(page.html.match(/<strong><bdi>(?:Unknown browser|Firefox · Linux)</g)).toHaveLength(3);
   expect(page.html).toMatch(/127\.0\.0\.1|::1/);
-  expect(page.html.match(/this one/g)).toHaveLength(1);
+  expect(page.html.match(/this device/g)).toHaveLength(1);
   const ids = page.forms.filter(({ fields }) => fields.id).map(({ fields }) => fields.id!);
   expect(ids).toHaveLength(3);
   for (const { browser: each } of [first, second])
     for (const { value } of each.cookies.values()) for (const id of ids) expect(value).not.toContain(id);
-  const own = /this one[\s\S]*?name="id" value="([^"]+)"/.exec(page.html)![1];
+  const own = /this device[\s\S]*?name="id" value="([^"]+)"/.exec(page.html)![1];
   const target = ids.find((id) => id !== own)!;
   const ended = await browser.submit(page, { action: 'end' }, formWith(page, { id: target }));
   expect(noticeIn(ended)).toBe('Signed out there.');
@@ -229,7 +229,7 @@ test('applications are listed with their access, which can be withdrawn', async 
   expect(page.html).not.toContain('gatepost-account');
   const gone = await browser.submit(page, { action: 'disconnect' }, formWith(page, { id: 'third' }));
   expect(noticeIn(gone)).toBe('Removed.');
-  expect(gone.html).toContain('No application uses your account.');
+  expect(gone.html).toContain('No application has access to your account.');
   const refreshed = await gate.post('oauth/token', {
     grant_type: 'refresh_token',
     client_id: 'third',
@@ -241,7 +241,7 @@ test('applications are listed with their access, which can be withdrawn', async 
   expect(titleOf(await browser.authorize({ ...params, ...pkce() }))).toBe('Allow access?');
   const activity = await until('the log', async () => {
     const shown = await browser.get('account/activity');
-    return shown.html.includes('An application lost its access') && shown;
+    return shown.html.includes('An application’s access was removed') && shown;
   });
   expect(activity.html).toContain('You signed in');
 });
@@ -255,12 +255,12 @@ describe('second factors', () => {
 
   test('can be added, with recovery codes for the first, and are then asked for at login and at /account', async () => {
     const { browser, page } = await visit('ivan', 'account/security');
-    expect(titleOf(page)).toBe('Second steps and passkeys');
+    expect(titleOf(page)).toBe('Two-factor authentication and passkeys');
     const form = await browser.get('account/security/otp');
     const secret = secretIn(form);
     expect(secretIn(await browser.get('account/security/otp'))).toBe(secret);
     const wrong = await browser.submit(form, { code: '12345' });
-    expect(problemIn(wrong)).toBe('That code is not right. Check it and try again.');
+    expect(problemIn(wrong)).toBe('That code is wrong. Check it and try again.');
     const shown = await browser.submit(wrong, { code: codeOf(secret) });
     const codes = codesIn(shown);
     expect(codes).toHaveLength(10);
@@ -268,8 +268,10 @@ describe('second factors', () => {
     expect(codesIn(await browser.get('account/security/recovery-codes'))).toEqual(codes);
     const list = await browser.submit(shown);
     expect(list.html).toContain('Authenticator app');
-    expect(list.html).toContain('Codes that are left: 10');
-    expect(titleOf(await browser.get('account/security/recovery-codes'))).toBe('Second steps and passkeys');
+    expect(list.html).toContain('Codes left: 10');
+    expect(titleOf(await browser.get('account/security/recovery-codes'))).toBe(
+      'Two-factor authentication and passkeys',
+    );
 
     const again = await visit('ivan', 'account');
     expect(titleOf(again.page)).toBe('Verify it’s you');
@@ -361,9 +363,9 @@ describe('an account', () => {
     const elsewhere = await visit('niaj');
     const { browser, page } = await visit('niaj', 'account/delete');
     const unsure = await browser.submit(page, {});
-    expect([unsure.status, problemIn(unsure)]).toEqual([400, 'Tick the box to go on.']);
+    expect([unsure.status, problemIn(unsure)]).toEqual([400, 'Tick the box to continue.']);
     const done = await browser.submit(unsure, { confirm: 'yes' });
-    expect(titleOf(done)).toBe('Your account is deleted');
+    expect(titleOf(done)).toBe('Your account has been deleted');
     expect((await db.query("SELECT FROM accounts WHERE user_id = 'auth0|niaj'")).rowCount).toBe(0);
     for (const { browser: each } of [elsewhere, { browser }])
       expect(titleOf(await each.get('account'))).toBe('Sign in');
@@ -377,7 +379,7 @@ describe('an account', () => {
     await db.query("INSERT INTO user_roles (user_id, role_id) VALUES ('auth0|olivia', 'rol_admin')");
     const { browser, page } = await visit('olivia', 'account/delete');
     const refused = await browser.submit(page, { confirm: 'yes' });
-    expect(problemIn(refused)).toBe('Nobody else here is an administrator. Make somebody one first.');
+    expect(problemIn(refused)).toBe('You are the only administrator here. Make somebody else an administrator first.');
     await db.query("INSERT INTO user_roles (user_id, role_id) VALUES ('auth0|alice', 'rol_admin')");
     await db.query(`UPDATE settings SET account_self_service = '{"delete": false}'`);
     await until('the setting', async () => (await browser.get('account/delete')).status === 404);
@@ -390,6 +392,6 @@ describe('an account', () => {
     expect([left.status, (await browser.get(signIn)).status]).toEqual([303, 400]);
     await db.query("UPDATE settings SET account_self_service = '{}'");
     await until('the setting', async () => (await browser.get('account')).status === 200);
-    expect(titleOf(await browser.submit(refused, { confirm: 'yes' }))).toBe('Your account is deleted');
+    expect(titleOf(await browser.submit(refused, { confirm: 'yes' }))).toBe('Your account has been deleted');
   });
 });

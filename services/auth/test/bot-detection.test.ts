@@ -29,7 +29,7 @@ test('bot detection is off at first', async () => {
 test('when set to always, the password page asks for a solved challenge, and says so without JavaScript', async () => {
   await protect(name, { challenge_password_policy: 'always' });
   const page = await passwordPage(browserAt('192.0.2.71'), 'bob@example.com');
-  expect(page.html).toContain('The check needs JavaScript');
+  expect(page.html).toContain('This page needs JavaScript');
   expect((await signIn('192.0.2.71', solve)).location?.hash).toContain('id_token=');
   for (const captcha of [undefined, 'rubbish']) {
     const refused = await signIn('192.0.2.72', captcha);

@@ -57,11 +57,11 @@ describe('an authenticator app', () => {
 
     const later = new Browser(gate);
     const asked = await later.logIn(await later.authorize(request));
-    expect(asked.html).toContain('authenticator app shows');
+    expect(asked.html).toContain('code from your authenticator app');
     // Nobody is signed in by a password alone.
     expect(errorOf(await later.authorize({ ...request, prompt: 'none' }))).toBe('login_required');
     const wrong = await later.submit(asked, { code: '000000' });
-    expect([wrong.status, wrong.html]).toEqual([400, expect.stringContaining('That code is not right')]);
+    expect([wrong.status, wrong.html]).toEqual([400, expect.stringContaining('That code is wrong')]);
     expect(claimsOf(await later.submit(wrong, { code: codeOf(secret) }))).toMatchObject({
       sub: 'auth0|alice',
       amr: ['pwd', 'otp', 'mfa'],
@@ -77,7 +77,7 @@ describe('an authenticator app', () => {
     const code = codeOf(secret);
     expect(claimsOf(await one.submit(pages[0]!, { code })).sub).toBe('auth0|bob');
     const refused = await two.submit(pages[1]!, { code });
-    expect([refused.status, refused.html]).toEqual([400, expect.stringContaining('was used already')]);
+    expect([refused.status, refused.html]).toEqual([400, expect.stringContaining('has already been used')]);
   });
 
   test('is set up only after a fresh login, so that a session of one hour must log in again', async () => {
@@ -126,14 +126,14 @@ describe('step-up authentication', () => {
   test('a client whose MFA policy is `always` has everybody set up a factor, and one of `never` asks nobody', async () => {
     const browser = new Browser(gate);
     const { choice, done } = await enrol(browser, 'erin@example.com', { ...request, client_id: 'strict' });
-    expect(choice.html).toContain('asks for more than a password');
+    expect(choice.html).toContain('requires more than a password');
     expect(claimsOf(done).amr).toEqual(['pwd', 'otp', 'mfa']);
     const lax = new Browser(gate);
     expect(
       claimsOf(await lax.logIn(await lax.authorize({ ...request, client_id: 'lax' }), 'erin@example.com')).amr,
     ).toEqual(['pwd']);
     // That session is not enough elsewhere.
-    expect((await lax.authorize(request)).html).toContain('authenticator app shows');
+    expect((await lax.authorize(request)).html).toContain('code from your authenticator app');
   });
 
   test('an unsupported acr is refused', async () => {
@@ -157,7 +157,7 @@ describe('a recovery code', () => {
     const [code = ''] = recovery;
     expect(claimsOf(await logInBy(code.toLowerCase().replaceAll('-', ' '))).amr).toEqual(['pwd', 'otp', 'mfa']);
     const again = await logInBy(code);
-    expect([again.status, again.html]).toEqual([400, expect.stringContaining('was used already')]);
+    expect([again.status, again.html]).toEqual([400, expect.stringContaining('has already been used')]);
   });
 });
 
@@ -200,7 +200,7 @@ test('a remembered browser skips the second factor unless the request asks for s
   const spared = await browser.logIn(await browser.authorize(request), 'heidi@example.com');
   expect(claimsOf(spared)).toMatchObject({ amr: ['pwd'] });
   expect(claimsOf(await browser.authorize({ ...request, prompt: 'none' })).sub).toBe('auth0|heidi');
-  expect((await browser.authorize(stepUp)).html).toContain('authenticator app shows');
+  expect((await browser.authorize(stepUp)).html).toContain('code from your authenticator app');
   await db.query('DELETE FROM remembered_browsers');
   for (const key of browser.cookies.keys()) if (key.startsWith('_session')) browser.cookies.delete(key);
   expect((await browser.logIn(await browser.authorize(request), 'heidi@example.com')).html).toContain(

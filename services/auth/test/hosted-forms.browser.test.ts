@@ -103,15 +103,15 @@ test('a login that asks for proof of work continues with JavaScript, and without
   };
   await inTab('en', async (page) => {
     await toPassword(page);
-    expect(await page.getByText('The check needs JavaScript').isVisible()).toBe(true);
+    expect(await page.getByText('This page needs JavaScript').isVisible()).toBe(true);
     await page.click('.gp-main');
-    expect(await page.getByRole('alert').textContent()).toContain('the check needs JavaScript');
+    expect(await page.getByRole('alert').textContent()).toContain('Turn on JavaScript');
   });
   await inTab(
     'en',
     async (page, posts) => {
       await toPassword(page);
-      expect(await page.getByText('The check needs JavaScript').isVisible()).toBe(false);
+      expect(await page.getByText('This page needs JavaScript').isVisible()).toBe(false);
       await page.click('.gp-main');
       await page.waitForURL('https://app.example/**');
       expect(posts).toHaveLength(2);

@@ -87,7 +87,7 @@ describe('a mail', () => {
     const { subject, from, html, text } = await smtp.mailTo('alice@example.com');
     expect(from).toEqual({ name: 'Acme', address: 'no-reply@acme.example' });
     expect(subject).toBe('Your Shop <b>& Co</b> code');
-    expect(text).toMatch(/^Your Shop <b>& Co<\/b> code is \d{6}\. It is good for 3 minutes\./);
+    expect(text).toMatch(/^Your Shop <b>& Co<\/b> code is \d{6}\. It is valid for 3 minutes\./);
     expect(html).toContain('Shop &lt;b&gt;&amp; Co&lt;/b&gt;');
     expect(html).not.toContain('<b>');
     expect(html).toContain(/code is (\d{6})/.exec(text!)![1]!);

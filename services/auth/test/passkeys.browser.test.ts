@@ -107,7 +107,7 @@ test('a passkey is created after a login by password, and then signs in by itsel
     await page.goto(addressFor());
     await page.click('[data-passkey]', { timeout: 5_000 }).catch(() => {});
     await page.waitForSelector('[role=alert]');
-    expect(await page.textContent('[role=alert]')).toContain('not known here');
+    expect(await page.textContent('[role=alert]')).toContain('do not recognize this passkey');
   });
 });
 

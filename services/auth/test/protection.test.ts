@@ -161,14 +161,14 @@ describe('a sign-up with an address that is taken', () => {
   test('is refused in general words, unless the tenant wants people told', async () => {
     const asked = () => signup('192.0.2.44', 'bob@example.com');
     expect(await asked()).toMatchObject({ status: 400, json: { code: 'invalid_signup' } });
-    expect((await onThePage()).html).toContain('An account with these details cannot be created');
+    expect((await onThePage()).html).toContain('We cannot create an account with these details');
     await tell(true);
     const told = await until('the flag', async () => {
       const answer = await asked();
       return answer.json.code === 'user_exists' && answer;
     });
     expect(told).toMatchObject({ status: 400, json: { description: 'The user already exists.' } });
-    expect((await onThePage()).html).toContain('There is an account with this email address');
+    expect((await onThePage()).html).toContain('There is already an account with this email address');
     await tell(false);
     await until('the flag', async () => (await asked()).json.code === 'invalid_signup');
   });
@@ -203,7 +203,7 @@ describe('breached-password-detection', () => {
     expect(await logged('pwd_leak', '192.0.2.52')).toMatchObject({ user_id: 'auth0|bob', client_id: 'trusted' });
     const browser = browserAt('192.0.2.53');
     const page = await browser.submit(await passwordPage(browser, 'bob@example.com'), { password: alice.password });
-    expect([page.status, page.html.includes('known from a data breach')]).toEqual([400, true]);
+    expect([page.status, page.html.includes('appeared in a data breach')]).toEqual([400, true]);
     expect(page.html).toContain('forgot-password');
     // A wrong password is not looked up.
     const asked = pwned.asked.length;
@@ -231,7 +231,7 @@ describe('breached-password-detection', () => {
     const ticket = /change-password\?ticket=([\w-]+)/.exec(mail.replaceAll(/=\r?\n/g, '').replaceAll('=3D', '='))![1]!;
     const form = await browser.get(`change-password?ticket=${ticket}`);
     const again = await browser.submit(form, { password: leaked });
-    expect([again.status, again.html.includes('known from a data breach')]).toEqual([400, true]);
+    expect([again.status, again.html.includes('appeared in a data breach')]).toEqual([400, true]);
     expect(await logged('reset_pwd_leak', '192.0.2.55')).toMatchObject({ user_id: 'auth0|carol' });
     const unseen = 'nobody has seen this one';
     expect((await browser.submit(again, { password: unseen })).status).toBe(200);
@@ -239,7 +239,7 @@ describe('breached-password-detection', () => {
     const own = browserAt('192.0.2.57');
     const page = await own.logIn(await own.get('account/password'), 'carol@example.com', unseen);
     const refused = await own.submit(page, { old_password: unseen, password: leaked });
-    expect([refused.status, refused.html.includes('known from a data breach')]).toEqual([400, true]);
+    expect([refused.status, refused.html.includes('appeared in a data breach')]).toEqual([400, true]);
     expect((await logged('reset_pwd_leak', '192.0.2.57')).details).toMatchObject({ blocked: true });
     // One that has become known meanwhile can be changed.
     pwned.add(unseen);

@@ -80,8 +80,8 @@ describe('verification at sign-up', () => {
     expect(page.html).toContain('This link has expired');
     expect(page.html).not.toContain(email);
     const sent = await browser.submit(page);
-    expect(sent.html).toContain('a new link is on its way');
-    expect((await confirm(linkIn((await mailTo(email)).text))).html).toContain('Address confirmed');
+    expect(sent.html).toContain('we have sent a new link');
+    expect((await confirm(linkIn((await mailTo(email)).text))).html).toContain('Email address confirmed');
     expect(await browser.get('email-verification?ticket=none')).toMatchObject({ status: 400 });
   });
 });

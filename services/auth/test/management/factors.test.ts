@@ -49,7 +49,7 @@ describe('authentication methods of a user', () => {
     expect(made).toMatchObject({ id: expect.stringMatching(/^totp\|dev_/), type: 'totp', name: 'Phone' });
     expect(JSON.stringify(made)).not.toContain(secret);
     const { page, browser } = await logIn('carol@example.com');
-    expect(page.html).toContain('authenticator app shows');
+    expect(page.html).toContain('code from your authenticator app');
     expect((await browser.submit(page, { code: new TOTP({ secret }).generate() })).location?.hash).toContain(
       'id_token=',
     );

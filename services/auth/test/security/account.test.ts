@@ -239,9 +239,9 @@ test('twenty concurrent deletions of an account are one deletion', async () => {
     Array.from({ length: 20 }, () => browser.post('account/delete', { csrf, confirm: 'yes' })),
   );
   // Who comes after the deletion is to sign in; of several sign-ins with one set of cookies the last begun counts, the others' pages have expired.
-  const fine = ['200 Your account is deleted', '200 Sign in', '400 This page has expired'];
+  const fine = ['200 Your account has been deleted', '200 Sign in', '400 This page has expired'];
   for (const answer of answers) expect(fine).toContain(`${answer.status} ${titleOf(answer)}`);
-  expect(answers.some((answer) => titleOf(answer) === 'Your account is deleted')).toBe(true);
+  expect(answers.some((answer) => titleOf(answer) === 'Your account has been deleted')).toBe(true);
   expect((await db.query("SELECT FROM accounts WHERE user_id = 'auth0|dave'")).rowCount).toBe(0);
   const deletions = () => db.query("SELECT FROM logs WHERE user_id = 'auth0|dave' AND type = 'sdu'");
   await until('the log', async () => ((await deletions()).rowCount ?? 0) > 0);

@@ -88,7 +88,7 @@ describe('/account does not link', () => {
     await known('two-steps', ['totp']);
     const page = await (await leaveToLink('two-steps'))();
     expect(page.url).toBe(`${gate.issuer}account/sign-ins?link_error=second_factor`);
-    expect(text(page)).toContain('an account here with a second step of its own');
+    expect(text(page)).toContain('two-factor methods of its own');
     expect(await linked()).toBe(0);
   });
 
@@ -98,7 +98,7 @@ describe('/account does not link', () => {
     await db.query("INSERT INTO user_permissions VALUES ($1, $2, 'update:users')", right);
     const page = await (await leaveToLink('chief'))();
     expect(page.url).toBe(`${gate.issuer}account/sign-ins?link_error=last_administrator`);
-    expect(text(page)).toContain('the account of the last administrator here');
+    expect(text(page)).toContain('the only administrator here');
     expect(await linked()).toBe(0);
     await db.query('DELETE FROM user_permissions WHERE user_id = $1 AND audience = $2', right);
   });
@@ -106,13 +106,13 @@ describe('/account does not link', () => {
   test('an account without the person’s agreement there', async () => {
     const page = await (await leaveToLink('whoever'))({ error: 'access_denied' });
     expect(page.url).toBe(`${gate.issuer}account/sign-ins?link_error=refused`);
-    expect(text(page)).toContain('The sign-in there was cancelled or refused');
+    expect(text(page)).toContain('The sign-in was cancelled or refused');
   });
 
   test('an identity from a provider that does not work', async () => {
     const page = await (await leaveToLink('whoever'))({ error: 'server_error', error_description: 'out of order' });
     expect(page.url).toBe(`${gate.issuer}account/sign-ins?link_error=failed`);
-    expect(text(page)).toContain('The sign-in there did not work. Nothing was linked.');
+    expect(text(page)).toContain('The sign-in failed, so nothing was linked.');
     expect(text(page)).not.toContain('out of order');
     expect(await linked()).toBe(0);
   });

@@ -164,7 +164,7 @@ test('a mailed link alone does not sign in a person with a second factor, even i
   const browser = new Browser(gate);
   const asked = await browser.submit(await browser.get(link));
   expect(/<h1>(.*?)<\/h1>/.exec(asked.html)?.[1]).toBe('Is this your account?');
-  expect((await browser.submit(asked, { action: 'default' })).html).toContain('authenticator app shows');
+  expect((await browser.submit(asked, { action: 'default' })).html).toContain('code from your authenticator app');
   const silent = await browser.authorize({ ...request, prompt: 'none' });
   expect(silent.location?.hash).toContain('login_required');
 });

@@ -265,7 +265,7 @@ test('a device code in the address is entered by a page that cannot be framed', 
   const page = await browser.get('activate?user_code=WDJB-MJHT');
   expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
   expect(page.forms[0]!.fields.user_code).toBe('WDJB-MJHT');
-  expect((await browser.submit(page)).html).toContain('That code is not right');
+  expect((await browser.submit(page)).html).toContain('That code is wrong');
 });
 
 test('a link in the browser that requested it needs one click and one form', async () => {

@@ -34,15 +34,16 @@ export const en = {
     lead: 'Somebody entered a wrong password for your {application} account many times. We have paused sign-ins from there for a while.',
     action: 'Choose a new password',
     expiry: 'The link works once, within {time}.',
-    otherwise: 'If that was you, wait a little or choose a new password. If not, your password was not found out.',
+    otherwise:
+      'If that was you, wait a few minutes or choose a new password. If not, nobody has found out your password.',
   },
   stolen_credentials: {
     subject: 'Your {application} password is known to others',
     title: 'Choose a new password',
-    lead: 'The password of your {application} account is part of a data breach at another place, so others may know it.',
+    lead: 'The password of your {application} account has appeared in a data breach elsewhere, so others may know it.',
     action: 'Choose a new password',
     expiry: 'The link works once, within {time}.',
-    otherwise: 'Change it wherever else you use it.',
+    otherwise: 'Change it everywhere else you use it, too.',
   },
   email_changed: {
     subject: 'Your {application} email address was changed',
@@ -51,22 +52,22 @@ export const en = {
     action: '',
     expiry: '',
     otherwise:
-      'If that was you, there is nothing to do. If not, somebody else is in your account: tell those who run {tenant} at once.',
+      'If that was you, there is nothing to do. If not, somebody else has access to your account: contact {tenant} at once.',
   },
   password_changed: {
     subject: 'Your {application} password was changed',
     title: 'Your password was changed',
     lead: 'The password of your {application} account was changed on {when}, from the IP address {ip}. All other devices and applications were signed out.',
-    action: 'See your account',
+    action: 'View your account',
     expiry: '',
     otherwise:
-      'If that was not you, somebody else can sign in: choose a new password with “Forgot password?” on the sign-in page, and tell those who run {tenant}.',
+      'If that was not you, somebody else can sign in. Choose a new password with “Forgot password?” on the sign-in page, and contact {tenant}.',
   },
   factor_added: {
     subject: 'A way to sign in was added to your {application} account',
     title: 'A way to sign in was added',
     lead: '{factor} was added to your {application} account on {when}, from the IP address {ip}.',
-    action: 'See your account',
+    action: 'View your account',
     expiry: '',
     otherwise: 'If that was not you, remove it there, change your password and sign out all other devices.',
   },
@@ -74,17 +75,17 @@ export const en = {
     subject: 'A way to sign in was removed from your {application} account',
     title: 'A way to sign in was removed',
     lead: '{factor} was removed from your {application} account on {when}, from the IP address {ip}.',
-    action: 'See your account',
+    action: 'View your account',
     expiry: '',
     otherwise: 'If that was not you, change your password, sign out all other devices and add it again.',
   },
   recovery_codes_changed: {
-    subject: 'Your {application} recovery codes are new',
+    subject: 'New recovery codes for your {application} account',
     title: 'New recovery codes',
-    lead: 'New recovery codes were made for your {application} account on {when}, from the IP address {ip}. The old ones no longer work.',
-    action: 'See your account',
+    lead: 'New recovery codes were generated for your {application} account on {when}, from the IP address {ip}. The old ones no longer work.',
+    action: 'View your account',
     expiry: '',
-    otherwise: 'If that was not you, make new ones there, change your password and sign out all other devices.',
+    otherwise: 'If that was not you, generate new ones there, change your password and sign out all other devices.',
   },
   user_invitation: {
     subject: 'You are invited to {organization}',
@@ -92,7 +93,7 @@ export const en = {
     lead: '{inviter} invites you to join {organization} on {application}.',
     action: 'Accept the invitation',
     expiry: 'The link works once, within {time}.',
-    otherwise: 'If you do not expect it, ignore this message.',
+    otherwise: 'If you were not expecting this invitation, ignore this message.',
   },
   login_link: {
     subject: 'Sign in to {application}',
@@ -105,13 +106,13 @@ export const en = {
   auth_email_by_code: {
     subject: 'Your {application} code',
     title: 'Your code',
-    lead: 'Enter it to continue to {application}.',
+    lead: 'Enter this code to continue to {application}.',
     action: '',
-    expiry: 'It is good for {time}.',
+    expiry: 'It is valid for {time}.',
     otherwise: 'If you did not ask for it, ignore this message.',
   },
   /** The code as one sentence, for text messages and for mail without HTML. */
-  codeSentence: 'Your {application} code is {code}. It is good for {time}.',
+  codeSentence: 'Your {application} code is {code}. It is valid for {time}.',
   /** The values of `{factor}` in mails about an added or removed one. */
   factorNames: {
     totp: 'An authenticator app',
