@@ -316,7 +316,7 @@ test('an email is written in one’s own words, and previewed before people get 
   await mail.getByText('Dear Jane Example').waitFor();
   await panel('Preview').getByText('Welcome, Jane').waitFor();
   await admin.getByLabel('Message').fill('<script>alert(1)</script>');
-  await panel('Preview').getByText('The API refused it').waitFor(); // what is wrong with it
+  await panel('Preview').getByText('The API refused the request').waitFor(); // what is wrong with it
   await admin.getByLabel('Message').fill('<p>Dear {{ user.name }}</p>');
   await admin.getByRole('button', { name: 'Save', exact: true }).click();
   await admin.getByText('Saved: the next mail').waitFor();

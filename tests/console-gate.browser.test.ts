@@ -193,7 +193,7 @@ test('a person is created, signs in, loses a device, is blocked and is let in ag
   await form.getByText('is known to be theirs').click();
   await look(admin);
   await form.getByRole('button', { name: 'Create' }).click();
-  await form.getByText('The API refused it').waitFor();
+  await form.getByText('The API refused the request').waitFor();
   await form.getByLabel('Password').fill(password);
   await form.getByRole('button', { name: 'Create' }).click();
   await heading('Mallory Example');

@@ -63,11 +63,11 @@ test('deliveries appear live, and failed ones are selected and delivered again',
 
   receiver.behave({});
   for (const guid of [first, second]) await row(guid).getByRole('checkbox').press('Space'); // by keyboard
-  await page.getByText('2 chosen').waitFor();
+  await page.getByText('2 selected').waitFor();
   await page.getByRole('button', { name: 'Redeliver' }).click();
-  await page.getByText('Deliver 2 deliveries once more?').waitFor();
+  await page.getByText('Redeliver 2 deliveries?').waitFor();
   await page.getByRole('dialog').or(page.getByRole('alertdialog')).getByRole('button', { name: 'Redeliver' }).click();
-  await page.getByText('2 of 2 are on their way again').waitFor();
+  await page.getByText('2 of 2 are being redelivered').waitFor();
   await until('both again', async () => (await row(first).count()) === 2 && (await row(second).count()) === 2);
   await row(first).getByText('redelivery').waitFor();
   expect(await faultsOf(page)).toEqual([]);
@@ -75,8 +75,8 @@ test('deliveries appear live, and failed ones are selected and delivered again',
   await follow(page, 'Overview');
   await page.getByText('40 %', { exact: true }).first().waitFor(); // the ping failed too
   // Charts may appear in any order.
-  await page.getByRole('figure', { name: 'Delivered and failed a minute' }).getByText('As a table').click();
-  await page.getByRole('region', { name: 'Delivered and failed a minute, as a table' }).waitFor();
+  await page.getByRole('figure', { name: 'Delivered and failed per minute' }).getByText('As a table').click();
+  await page.getByRole('region', { name: 'Delivered and failed per minute, as a table' }).waitFor();
   expect(await faultsOf(page)).toEqual([]);
 });
 
@@ -86,33 +86,33 @@ test('an administrator of the site sees all of it, throttles an account, and wat
   await makeHook(`${receiver.url}/flooded`, { events: ['push'] });
   await signIn(page, console, admin);
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
-  await page.getByText('Dispatchers alive').waitFor();
+  await page.getByText('Running dispatchers').waitFor();
   expect(await faultsOf(page)).toEqual([]);
   await follow(page, 'Accounts');
   await page.getByRole('link', { name: 'acme' }).click();
   await page.getByText(`${receiver.url}/flooded`).waitFor();
   await page.getByRole('button', { name: 'Failing' }).click();
-  await page.getByText('None fails').waitFor();
+  await page.getByText('No failing hooks').waitFor();
   expect(await faultsOf(page)).toEqual([]);
   await page.getByRole('button', { name: 'All', exact: true }).click();
   await page.getByText(`${receiver.url}/flooded`).waitFor();
   await page.getByLabel('Find a hook').fill('no such receiver');
-  await page.getByText('None has this in its URL').waitFor();
+  await page.getByText('No hooks match').waitFor();
   expect(await faultsOf(page)).toEqual([]);
   await follow(page, 'Throttle');
-  await page.getByText('100 deliveries a second').waitFor();
-  await page.getByLabel('Deliveries a second').fill('0.5');
-  await page.getByLabel('At once after a rest').fill('1');
+  await page.getByText('100 deliveries per second').waitFor();
+  await page.getByLabel('Deliveries per second').fill('0.5');
+  await page.getByLabel('Burst').fill('1');
   await page.getByRole('button', { name: 'Change the limit' }).click();
-  await page.getByText('Changed: it holds at once.').waitFor();
-  await page.getByText('0.5 deliveries a second').waitFor();
+  await page.getByText('Changed. The new limit applies immediately.').waitFor();
+  await page.getByText('0.5 deliveries per second').waitFor();
   for (let sent = 0; sent < 30; sent++) await producer.publish({ subject: 'acme/gadgets' });
-  const limit = page.getByRole('region', { name: 'The limit' });
+  const limit = page.getByRole('region', { name: 'Limit', exact: true });
   await limit.getByRole('status').getByText('the oldest since').waitFor();
-  await page.getByRole('region', { name: 'Deliveries that wait' }).getByText('Throttled').first().waitFor();
+  await page.getByRole('region', { name: 'Waiting deliveries' }).getByText('Throttled').first().waitFor();
   expect(await faultsOf(page)).toEqual([]);
-  await page.getByRole('button', { name: 'Back to the default' }).click();
-  await page.getByRole('button', { name: 'Put it under the default' }).click();
+  await page.getByRole('button', { name: 'Reset to default' }).click();
+  await page.getByRole('button', { name: 'Reset limit' }).click();
   await limit.getByText('nothing', { exact: true }).waitFor();
   await until(
     'all of it',
@@ -120,8 +120,8 @@ test('an administrator of the site sees all of it, throttles an account, and wat
   );
 
   await page.getByRole('button', { name: 'Pause' }).click();
-  await page.getByRole('button', { name: 'Pause it' }).click();
-  await page.getByText('All of acme is paused since').waitFor();
+  await page.getByRole('button', { name: 'Pause deliveries' }).click();
+  await page.getByText('Deliveries of acme have been paused').waitFor();
   expect(await faultsOf(page)).toEqual([]);
   await page.getByRole('button', { name: 'Resume' }).click();
   await page.getByRole('button', { name: 'Pause' }).waitFor();
@@ -130,7 +130,7 @@ test('an administrator of the site sees all of it, throttles an account, and wat
     ['accounts/nobody?tab=throttle', 'There is no account called nobody'],
     ['accounts/acme?tab=none&status=none&range=none', 'flooded'],
     ['gate/log?kind=none', 'Success Login'],
-    ['repos/acme/nothing/hooks/new', 'There is no such thing'],
+    ['repos/acme/nothing/hooks/new', 'Not found'],
   ] as const) {
     await page.goto(console + address);
     await page.getByText(said).first().waitFor();
@@ -143,18 +143,18 @@ test('an invalid event is a dead letter that says why, is published again, comes
   await page.getByText('There are no dead letters').waitFor();
   expect(await faultsOf(page)).toEqual([]);
   const id = await producer.publish({ subject: 'acme/gadgets', body: 'this is no JSON' });
-  const letter = page.getByRole('link', { name: 'No JSON' });
+  const letter = page.getByRole('link', { name: 'Not JSON' });
   await letter.waitFor(); // appears by itself
   expect(await faultsOf(page)).toEqual([]);
   await letter.click();
   await page.getByText('this is no JSON').waitFor();
   await page.getByText(id).first().waitFor();
-  await page.getByText('published again it comes back').waitFor();
+  await page.getByText('it will be refused again').waitFor();
   expect(await faultsOf(page)).toEqual([]);
   await page.getByRole('button', { name: 'Publish again' }).click();
   await page.getByRole('alertdialog').getByRole('button', { name: 'Publish again' }).click();
   await letter.waitFor();
-  await page.getByRole('checkbox', { name: 'All that are shown' }).press('Space');
+  await page.getByRole('checkbox', { name: 'Select all shown' }).press('Space');
   await page.getByRole('button', { name: 'Delete' }).click();
   expect(await faultsOf(page)).toEqual([]);
   await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
@@ -204,7 +204,7 @@ test('the list is read when the stream breaks, is held back by a proxy or has a 
 
   // The stream is cut, and the next ones connect but are held back: the list is read instead.
   await page.evaluate('proxy.drops = false; proxy.holds = true; proxy.cut()');
-  await page.getByText('looked at every 3 s').waitFor();
+  await page.getByText('updated every 3 s').waitFor();
   await row(await producer.publish({ subject: 'acme/gadgets' })).waitFor();
   expect(await live.isVisible()).toBe(false);
   expect(await faultsOf(page)).toEqual([]);
@@ -222,27 +222,27 @@ test('the list is read when the stream breaks, is held back by a proxy or has a 
 test('actions that a person may not do are not offered', async () => {
   const page = await openPage();
   await signIn(page, `${console}accounts/acme?tab=throttle`);
-  await page.getByText('deliveries a second').waitFor();
+  await page.getByText('deliveries per second').waitFor();
   expect(await page.getByRole('button', { name: 'Change the limit' }).count()).toBe(0);
   expect(await page.getByRole('button', { name: 'Pause' }).count()).toBe(0);
   expect(await page.getByRole('link', { name: 'Dead letters' }).count()).toBe(0);
   const hook = await makeHook('http://127.0.0.2:9/of-admins');
   await makeMember('member');
   await page.goto(`${console}accounts/acme`);
-  await page.getByText('Its hooks are shown to its admins').waitFor();
+  await page.getByText('Only admins can see the hooks of this organization').waitFor();
   await page.getByRole('region', { name: 'Admins' }).getByText('demo-m2m').waitFor();
   await page.getByRole('region', { name: 'Members' }).getByText('auth0|alice').waitFor();
   expect(await page.locator('#content a, #content button').count()).toBe(0);
   expect(await faultsOf(page)).toEqual([]);
   for (const [address, said] of [
-    [hook, 'There is no such thing'],
-    [`${hook}/deliveries/1`, 'There is no such thing'],
-    [`${console}accounts/acme?tab=throttle`, 'Its hooks are shown to its admins'],
-    [`${console}repos/acme/widgets/hooks/new`, 'Hooks of acme are made by its admins'],
-    [`${console}orgs/elsewhere/hooks/new`, 'Hooks of elsewhere are made by its admins'],
+    [hook, 'Not found'],
+    [`${hook}/deliveries/1`, 'Not found'],
+    [`${console}accounts/acme?tab=throttle`, 'Only admins can see the hooks of this organization'],
+    [`${console}repos/acme/widgets/hooks/new`, 'Only admins of acme can create hooks'],
+    [`${console}orgs/elsewhere/hooks/new`, 'Only admins of elsewhere can create hooks'],
     [`${console}accounts/elsewhere`, 'You are not a member of this organization'],
-    [`${console}dead-letters`, 'This is for who administers the installation'],
-    [`${console}dead-letters/1`, 'This is for who administers the installation'],
+    [`${console}dead-letters`, 'Only administrators of the installation can see this page'],
+    [`${console}dead-letters/1`, 'Only administrators of the installation can see this page'],
   ] as const) {
     await page.goto(address);
     await page.getByText(said).waitFor();
@@ -267,11 +267,11 @@ test('typed text stays when the session ends or the API does not answer, and is 
 
   await page.route(`${system.apiUrl}/**`, (route) => route.abort());
   await page.clock.fastForward('01:00'); // something is reloaded
-  await page.getByText('The webhook API does not answer: what you see may be old').waitFor();
+  await page.getByText('The webhook API is not responding. What you see may be out of date').waitFor();
   expect(await page.getByLabel('Payload URL').inputValue()).toBe(`${receiver.url}/typed-anew`);
   expect(await faultsOf(page)).toEqual([]);
   await page.unroute(`${system.apiUrl}/**`);
-  await tryAgain(page, page.getByText('what you see may be old'));
+  await tryAgain(page, page.getByText('What you see may be out of date'));
 
   const token = refreshTokens.at(-1)!;
   const form = { client_id: 'gatepost-console', token };
@@ -328,9 +328,9 @@ test('an expired session leads to the sign-in page and back, and an API that is 
   await until('online again', async () => !(await page.getByText('You are offline').isVisible()));
   await system.webhookApi.end('SIGTERM');
   await page.clock.fastForward('01:00');
-  await page.getByText('The webhook API does not answer').waitFor();
+  await page.getByText('The webhook API is not responding').waitFor();
   expect(await faultsOf(page)).toEqual([]);
   const { port } = new URL(console);
   await system.startWebhookApi({ WEBHOOK_API_PORT: port });
-  await tryAgain(page, page.getByText('The webhook API does not answer'));
+  await tryAgain(page, page.getByText('The webhook API is not responding'));
 });

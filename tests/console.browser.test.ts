@@ -46,7 +46,7 @@ test('an admin creates a hook, watches deliveries arrive, reads why one failed, 
   const failed = page.locator('.rows a', { hasText: 'Invalid HTTP response' });
   await failed.click(); // it appeared by itself
   await page.getByText('the disk is full').waitFor();
-  const fate = page.getByRole('region', { name: 'What became of it' });
+  const fate = page.getByRole('region', { name: 'What happened' });
   await fate.getByText('began.').first().waitFor(); // a step of its timeline
   expect(await faultsOf(page)).toEqual([]);
   await page.getByRole('button', { name: 'Copy as curl' }).click();
@@ -56,9 +56,9 @@ test('an admin creates a hook, watches deliveries arrive, reads why one failed, 
   await page.getByRole('button', { name: 'Redeliver' }).click();
   await fate.getByText('delivered', { exact: true }).waitFor(); // by itself
   await fate.getByRole('navigation', { name: 'Attempts' }).getByRole('link').waitFor();
-  await page.getByRole('link', { name: 'See it arrive' }).click();
+  await page.getByRole('link', { name: 'View deliveries' }).click();
   await page.locator('.rows a', { hasText: 'redelivery' }).waitFor();
-  await page.getByRole('link', { name: 'failed' }).click();
+  await page.getByRole('link', { name: 'Failed' }).click();
   await page.locator('.rows li').first().waitFor();
   await until('only what failed', async () => (await page.locator('.rows li').count()) === 1);
 
@@ -103,43 +103,43 @@ test('failed deliveries are delivered again, an event is found by its guid, and 
   await push.waitFor();
 
   const rows = page.locator('.rows li');
-  await page.getByRole('button', { name: 'more filters' }).click();
+  await page.getByRole('button', { name: 'More filters' }).click();
   await page.getByLabel('Event', { exact: true }).fill('ping');
   await until('the ping alone', async () => (await rows.count()) === 1 && (await push.count()) === 0);
   await page.getByLabel('Event', { exact: true }).fill('');
   await push.waitFor();
   await page.getByLabel('Throttled').selectOption('Throttled');
-  await page.getByText('None of this kind').waitFor();
+  await page.getByText('No deliveries match').waitFor();
   await page.getByLabel('Throttled').selectOption('All');
-  await page.getByLabel('Until, in your zone').fill('2020-01-01T00:00');
+  await page.getByLabel('Until (your time zone)').fill('2020-01-01T00:00');
   await page.getByText('2020-01-01 00:00 UTC').waitFor();
-  await page.getByText('None of this kind').waitFor();
+  await page.getByText('No deliveries match').waitFor();
   expect(await faultsOf(page)).toEqual([]);
-  await page.getByRole('link', { name: 'clear' }).click();
+  await page.getByRole('link', { name: 'Clear' }).click();
   await push.waitFor();
-  await page.getByLabel('Guid').fill('7d2b1c3e');
-  await page.getByText('A guid looks like').waitFor();
-  await page.getByLabel('Guid').fill(guid);
+  await page.getByLabel('GUID').fill('7d2b1c3e');
+  await page.getByText('A GUID looks like').waitFor();
+  await page.getByLabel('GUID').fill(guid);
   await until('the push alone', async () => (await rows.count()) === 1 && (await push.count()) === 1);
-  await page.getByRole('link', { name: 'What became of this event?' }).click();
-  const fate = page.getByRole('region', { name: 'What became of it' });
+  await page.getByRole('link', { name: 'What happened to this event?' }).click();
+  const fate = page.getByRole('region', { name: 'What happened' });
   await fate.getByText('failed', { exact: true }).waitFor();
   expect(await faultsOf(page)).toEqual([]);
-  await page.getByLabel('Guid').fill('7d2b1c3e');
-  await page.getByRole('button', { name: 'Find it' }).click();
-  await page.getByText('A guid looks like').waitFor();
-  await page.getByLabel('Guid').fill('7d2b1c3e-0f4a-4c52-9f2e-5b8f6a1d9c70');
-  await page.getByRole('button', { name: 'Find it' }).click();
-  await fate.getByText('never made').waitFor();
+  await page.getByLabel('GUID').fill('7d2b1c3e');
+  await page.getByRole('button', { name: 'Find', exact: true }).click();
+  await page.getByText('A GUID looks like').waitFor();
+  await page.getByLabel('GUID').fill('7d2b1c3e-0f4a-4c52-9f2e-5b8f6a1d9c70');
+  await page.getByRole('button', { name: 'Find', exact: true }).click();
+  await fate.getByText('no delivery').waitFor();
   await fate.getByText('No event with this guid is stored').waitFor();
 
   receiver.behave({});
-  await page.getByRole('link', { name: 'Deliver again' }).click();
-  await page.getByText('Nothing was replayed yet').waitFor();
+  await page.getByRole('link', { name: 'Replay' }).click();
+  await page.getByText('No replays yet').waitFor();
   expect(await faultsOf(page)).toEqual([]);
-  await page.getByRole('button', { name: 'Deliver again' }).click();
-  await page.getByText('of 1 have their outcome').waitFor();
-  await page.getByText('1 of 1 have their outcome').waitFor();
+  await page.getByRole('button', { name: 'Start replay' }).click();
+  await page.getByText('of 1 done').waitFor();
+  await page.getByText('1 of 1 done').waitFor();
   await page.getByText('done', { exact: true }).waitFor();
   expect(await faultsOf(page)).toEqual([]);
   expect(receiver.received.filter(({ headers }) => headers['x-github-delivery'] === guid)).toHaveLength(2);
@@ -153,16 +153,16 @@ test('an admin who knows the secret sends a made-up event and sees it arrive', a
   await page.getByRole('link', { name: 'Send a test' }).click();
   await page.getByText('refs/heads/main').waitFor();
   expect(await faultsOf(page)).toEqual([]);
-  await page.getByRole('button', { name: 'Send it' }).click(); // without the secret
-  expect(await page.getByText('It is on its way.').isVisible()).toBe(false);
+  await page.getByRole('button', { name: 'Send test event' }).click(); // without the secret
+  expect(await page.getByText('The event is on its way.').isVisible()).toBe(false);
   await page.getByLabel('The hook’s secret').fill('another');
-  await page.getByRole('button', { name: 'Send it' }).click();
+  await page.getByRole('button', { name: 'Send test event' }).click();
   await page.getByText('This is not the secret of the hook').waitFor();
   expect(await faultsOf(page)).toEqual([]);
   await page.getByLabel('The hook’s secret').fill(secret);
-  await page.getByRole('button', { name: 'Send it' }).click();
-  await page.getByRole('link', { name: 'See what becomes of it' }).click();
-  const fate = page.getByRole('region', { name: 'What became of it' });
+  await page.getByRole('button', { name: 'Send test event' }).click();
+  await page.getByRole('link', { name: 'See what happens to it' }).click();
+  const fate = page.getByRole('region', { name: 'What happened' });
   await fate.getByText('delivered', { exact: true }).waitFor();
   const sent = receiver.received.find(({ headers }) => headers['x-github-event'] === 'push')!;
   expect(JSON.parse(sent.body.toString())).toMatchObject({ repository: { full_name: 'acme/gadgets' } });
@@ -175,12 +175,12 @@ test('a secret is changed with an overlap, and nothing else of the hook changes'
   await signIn(page, `${console}${hook}?tab=settings`);
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('Saved.').waitFor();
-  await page.getByRole('button', { name: 'Make one' }).click();
+  await page.getByRole('button', { name: 'Generate a secret' }).click();
   const next = await page.getByLabel('New secret').inputValue();
-  await page.getByRole('button', { name: 'Change it' }).click();
+  await page.getByRole('button', { name: 'Change secret' }).click();
   expect(await faultsOf(page)).toEqual([]);
   await page.getByRole('button', { name: 'Change the secret' }).click();
-  await page.getByText('The secret before signs').waitFor();
+  await page.getByText('The previous secret also signs').waitFor();
   expect(await faultsOf(page)).toEqual([]);
   const before = receiver.received.length;
   await page.getByRole('button', { name: 'Ping' }).click();
@@ -191,7 +191,7 @@ test('a secret is changed with an overlap, and nothing else of the hook changes'
   expect(headers['webhook-signature']!.split(' ')).toHaveLength(2);
   await page.getByRole('button', { name: 'End it now' }).click();
   await page.getByRole('button', { name: 'End it', exact: true }).click();
-  await until('its end', async () => !(await page.getByText('The secret before signs').isVisible()));
+  await until('its end', async () => !(await page.getByText('The previous secret also signs').isVisible()));
 });
 
 test('a signature that does not match is explained', async () => {
@@ -204,12 +204,12 @@ test('a signature that does not match is explained', async () => {
   await page.getByLabel('Secret').fill("It's a Secret to Everybody");
   const known = 'sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17';
   await page.getByLabel('X-Hub-Signature-256').fill(known);
-  await page.getByLabel('Body, exactly as it came').fill('Hello, World!');
+  await page.getByLabel('Body, exactly as received').fill('Hello, World!');
   await page.getByRole('button', { name: 'Compare' }).click();
   await page.getByText('It matches.').waitFor();
-  await page.getByLabel('Body, exactly as it came').fill('Hello, World!\n');
+  await page.getByLabel('Body, exactly as received').fill('Hello, World!\n');
   await page.getByRole('button', { name: 'Compare' }).click();
-  await page.getByText('a line break at its end that was not sent').waitFor();
+  await page.getByText('ends with a line break that was not sent').waitFor();
   expect(await faultsOf(page)).toEqual([]);
 });
 
@@ -223,7 +223,7 @@ test('on a phone in dark mode nothing is cut off, and the keyboard reaches every
   await widgets.waitFor();
   expect(await faultsOf(page)).toEqual([]);
   await page.keyboard.press('Tab');
-  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to the content');
+  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to content');
   await widgets.getByRole('link', { name: 'New hook' }).focus();
   await page.keyboard.press('Enter');
   await page.getByLabel('Payload URL').waitFor();
@@ -251,7 +251,7 @@ test('by keyboard alone a hook is created, turned off and on, redelivered to and
     until('it has the focus', () => what.evaluate((element) => element === document.activeElement));
   const button = (name: string) => page.getByRole('button', { name, exact: true });
 
-  await reach(page.getByRole('link', { name: 'Skip to the content' }));
+  await reach(page.getByRole('link', { name: 'Skip to content' }));
   await press('Enter');
   await reach(page.getByRole('link', { name: 'New hook' }));
   await press('Enter');
@@ -286,7 +286,7 @@ test('by keyboard alone a hook is created, turned off and on, redelivered to and
   await press('Enter');
   await hasFocus(button('Cancel'));
   await press('Tab', 'Enter');
-  await page.getByText('1 of 1 are on their way again').waitFor();
+  await page.getByText('1 of 1 are being redelivered').waitFor();
   await press('Shift'); // the selection is gone, and the button is inactive
 
   await page.getByRole('link', { name: 'Settings', exact: true }).focus();
@@ -302,9 +302,9 @@ test('by keyboard alone a hook is created, turned off and on, redelivered to and
 test('a missing page, an ended session and an API that is away are explained in words', async () => {
   const page = await openPage();
   await signIn(page, `${console}repos/acme/widgets/hooks/999`);
-  await page.getByText('There is no such thing').waitFor();
+  await page.getByText('Not found').waitFor();
   await page.goto(`${console}nowhere`);
-  await page.getByText('There is no such page').waitFor();
+  await page.getByText('Page not found').waitFor();
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.waitForSelector('[name=identifier]'); // nobody is signed in, so it asks again
 });

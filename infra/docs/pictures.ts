@@ -67,11 +67,11 @@ async function takePictures(
   await failed.waitFor();
   await take('deliveries');
   await failed.click();
-  await page.getByRole('region', { name: 'What became of it' }).waitFor();
+  await page.getByRole('region', { name: 'What happened' }).waitFor();
   await take('delivery');
   await open('/dead-letters');
-  await page.getByRole('link', { name: 'No JSON' }).first().click();
-  await page.getByText('The producer has to be mended').waitFor();
+  await page.getByRole('link', { name: 'Not JSON' }).first().click();
+  await page.getByText('Fix the producer.').waitFor();
   await take('dead-letter');
 
   const limit = await call<object>('GET', '/accounts/acme/throttle');

@@ -47,7 +47,7 @@ export function openApi(session: Session): Api {
     if (body !== undefined) headers['Content-Type'] = 'application/json';
     const init = { method, headers, signal: signal ?? null, body: body === undefined ? null : JSON.stringify(body) };
     const response = await fetch(path, init).catch((error: Error) => {
-      throw error.name === 'AbortError' ? error : new Unreachable('The webhook API does not answer.');
+      throw error.name === 'AbortError' ? error : new Unreachable('The webhook API is not responding.');
     });
     if (!response.ok && response.status !== 401) throw await problemOf(response);
     return response;

@@ -20,7 +20,7 @@ export function openManagement({ gate }: Session): Management {
   async function ask(method: string, path: string, asked: Asked = {}, isSecond = false): Promise<Response> {
     const { body, signal } = asked;
     const given = await gate.token();
-    if (!given) throw new ApiProblem(403, 'You may do nothing at the gate’s management API.');
+    if (!given) throw new ApiProblem(403, 'You have no permissions for the gate’s management API.');
     const headers: Record<string, string> = { Authorization: `Bearer ${given.token}` };
     if (body !== undefined) headers['Content-Type'] = 'application/json';
     const init = { method, headers, signal: signal ?? null, body: body === undefined ? null : JSON.stringify(body) };
@@ -28,7 +28,7 @@ export function openManagement({ gate }: Session): Management {
       if (error.name === 'AbortError') throw error;
       // The answer to a refused token cannot be read, since the gate does not know whose page asked: the next try gets another token.
       gate.forget();
-      throw new Unreachable('The gate does not answer.');
+      throw new Unreachable('The gate is not responding.');
     });
     if (response.status === 401) {
       // The token ended before its time.
@@ -64,7 +64,7 @@ export function openManagement({ gate }: Session): Management {
         headers: { 'Content-Type': 'application/json' },
         body: JSON.stringify({ client_id: gate.clientId, email, connection }),
       }).catch(() => {
-        throw new Unreachable('The gate does not answer.');
+        throw new Unreachable('The gate is not responding.');
       });
       if (!response.ok) throw await problemOf(response);
     },

@@ -36,13 +36,13 @@ export function AccountHooks({ owner, search }: { owner: string; search: Account
       <div className="pair narrow">
         <SearchField
           label="Find a hook"
-          placeholder="part of its URL, or its id"
+          placeholder="part of the URL, or the ID"
           value={q ?? ''}
           onChange={(text) => void navigate({ to: '.', search: { ...search, q: text || undefined }, replace: true })}
         />
         <LinkToNewHook place={repository === undefined ? { owner } : { owner, repo: repository }} isMain />
       </div>
-      <fieldset className="filters" aria-label="Which">
+      <fieldset className="filters" aria-label="Filter">
         {([undefined, 'failure'] as const).map((each) => (
           <Button
             key={each ?? 'all'}
@@ -55,9 +55,9 @@ export function AccountHooks({ owner, search }: { owner: string; search: Account
       </fieldset>
       {repository !== undefined && (
         <p className="note">
-          Those of {owner}/{repository} alone.{' '}
+          Only hooks of {owner}/{repository}.{' '}
           <Link to="/accounts/$owner" params={{ owner }} search={q ? { q } : {}}>
-            Show all of {owner}
+            Show all hooks of {owner}
           </Link>
         </p>
       )}
@@ -65,9 +65,9 @@ export function AccountHooks({ owner, search }: { owner: string; search: Account
       {!hooks ? (
         !error && <Loading what="hooks" />
       ) : hooks.length === 0 ? (
-        <Empty title={status ? 'None fails' : q ? 'None has this in its URL' : 'There are no hooks yet'}>
-          {status && <p>Those are shown whose last delivery failed.</p>}
-          {!status && !q && <p>A hook sends what happens to a URL of yours.</p>}
+        <Empty title={status ? 'No failing hooks' : q ? 'No hooks match' : 'There are no hooks yet'}>
+          {status && <p>Hooks whose last delivery failed are shown here.</p>}
+          {!status && !q && <p>A hook sends events to a URL of your choice.</p>}
         </Empty>
       ) : (
         <ul className="rows panel">
@@ -108,7 +108,9 @@ function HookRow({ owner, hook }: { owner: string; hook: ListedHook }) {
       </span>
       <span className={`tag ${tone}`}>{text}</span>
       <span className="soft rate">
-        {health.success_rate === null ? '' : `${percent(health.success_rate)} of ${tried.toLocaleString()} in a day`}
+        {health.success_rate === null
+          ? ''
+          : `${percent(health.success_rate)} of ${tried.toLocaleString()} in the last day`}
       </span>
       <span className="soft when">{health.last_delivery_at ? <Time at={health.last_delivery_at} /> : ''}</span>
     </LinkToHook>

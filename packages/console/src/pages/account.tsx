@@ -43,7 +43,7 @@ export function Account({ owner, search }: { owner: string; search: AccountSearc
       ) : (
         <>
           <Paused owner={owner} />
-          <nav className="tabs" aria-label="Of this account">
+          <nav className="tabs" aria-label="Account">
             {(Object.keys(tabs) as AccountTab[]).map((name) => (
               <Link
                 key={name}
@@ -85,13 +85,13 @@ function Member({ owner, role }: { owner: string; role: 'member' | null }) {
   if (role === null)
     return (
       <Empty title="You are not a member of this organization">
-        <p>It may not exist. An admin of it can add you.</p>
+        <p>If it exists, one of its admins can add you.</p>
       </Empty>
     );
   return (
     <>
-      <Empty title="Its hooks are shown to its admins">
-        <p>You are a member: ask an admin to make a hook, or to make you an admin.</p>
+      <Empty title="Only admins can see the hooks of this organization">
+        <p>You are a member. Ask an admin to create a hook, or to make you an admin.</p>
       </Empty>
       <Logins title="Admins" logins={admins.data} />
       <Logins title="Members" logins={members.data} />
@@ -122,7 +122,7 @@ function Logins({ title, logins }: { title: string; logins: { login: string }[] 
           </li>
         ))}
       </ul>
-      {logins.length === 100 && <p className="hint">These are the first 100.</p>}
+      {logins.length === 100 && <p className="hint">Only the first 100 are shown.</p>}
     </section>
   );
 }

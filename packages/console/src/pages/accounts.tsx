@@ -24,9 +24,9 @@ function OwnAccounts() {
   if (!data) return <Loading what="your organizations" />;
   if (data.length === 0)
     return (
-      <Empty title="You belong to no organization yet" isPage>
+      <Empty title="You are not a member of an organization yet" isPage>
         <p>
-          An admin adds you by your user id: <code>{session.person.sub}</code>
+          An admin can add you by your user ID: <code>{session.person.sub}</code>
         </p>
       </Empty>
     );
@@ -66,10 +66,10 @@ function AllAccounts() {
       <div className="title">
         <h1>Accounts</h1>
         <span className="grow" />
-        {all.length > 10 && <TextField label="Find" value={search} onChange={setSearch} />}
+        {all.length > 10 && <TextField label="Find an account" value={search} onChange={setSearch} />}
       </div>
       {all.length === 0 && <Empty title="There are no accounts yet" />}
-      {all.length > 0 && found.length === 0 && <Empty title={`None of those that are shown is called ${search}`} />}
+      {all.length > 0 && found.length === 0 && <Empty title={`None of the accounts shown matches ${search}`} />}
       <ul className="cards">
         {found.map(({ login, repositories, hooks, health, paused_at: pausedAt }) => (
           <li key={login}>
@@ -80,7 +80,8 @@ function AllAccounts() {
               </span>
               {health.success_rate !== null && (
                 <span className={isFailing({ health }) ? 'bad-text' : 'soft'}>
-                  {percent(health.success_rate)} of {counted(health.delivered + health.failed, 'attempt')} in a day
+                  {percent(health.success_rate)} of {counted(health.delivered + health.failed, 'attempt')} in the last
+                  day
                 </span>
               )}
             </AccountCard>

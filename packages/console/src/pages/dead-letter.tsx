@@ -46,41 +46,41 @@ function Letter({ letterId }: { letterId: string }) {
     return (
       <>
         {way}
-        <Empty title="This letter is gone" isPage>
-          <p>It was published again or deleted. Published again and refused again, it is in the list anew.</p>
+        <Empty title="This dead letter no longer exists" isPage>
+          <p>It was published again or deleted. If it was refused again, it is back in the list.</p>
         </Empty>
       </>
     );
   if (isInTheWay(error, data)) return <Problem error={error} onRetry={refetch} isPage />;
-  if (!data) return <Loading what="the letter" />;
+  if (!data) return <Loading what="the dead letter" />;
   return (
     <>
       {way}
       <div className="title">
-        <h1>{data.event ?? 'A letter without a type'}</h1>
+        <h1>{data.event ?? 'Dead letter without a type'}</h1>
         <span className="tag bad">{textOf(data.reason)}</span>
         <span className="grow" />
         <Confirm
           label="Publish again"
           kind="primary"
-          title="Publish this letter again?"
+          title="Publish this dead letter again?"
           action="Publish again"
           onConfirm={() => decide.mutate('publish')}
           isDisabled={decide.isPending}
         >
           <p>
-            It goes out as it came, and from here. What is wrong with the message itself is wrong again, and it comes
-            back. One that was refused for its producer goes out in the installation’s own name.
+            This installation publishes the message unchanged. If the message itself is invalid, it will be refused
+            again. If it was refused because of its producer, it is now published in the installation’s own name.
           </p>
         </Confirm>
         <Confirm
           label="Delete"
-          title="Delete this letter?"
+          title="Delete this dead letter?"
           action="Delete"
           onConfirm={() => decide.mutate('delete')}
           isDisabled={decide.isPending}
         >
-          <p>It was delivered to nobody and will be delivered to nobody. This cannot be undone.</p>
+          <p>The message was not delivered, and never will be. This cannot be undone.</p>
         </Confirm>
       </div>
       {decide.error && <Problem error={decide.error} />}
@@ -91,12 +91,12 @@ function Letter({ letterId }: { letterId: string }) {
           </Fact>
           {data.detail && <Fact name="Detail">{data.detail}</Fact>}
           <Fact name="What to do">
-            {reasons[data.reason ?? '']?.next ?? 'Look at its headers and payload for who published it.'}
+            {reasons[data.reason ?? '']?.next ?? 'Look at its headers and payload to see who published it.'}
           </Fact>
           {data.subject && <Fact name="Subject">{data.subject}</Fact>}
           {data.source && <Fact name="Source">{data.source}</Fact>}
           {data.message_id && (
-            <Fact name="Message id">
+            <Fact name="Message ID">
               <code>{data.message_id}</code>
             </Fact>
           )}
@@ -109,7 +109,7 @@ function Letter({ letterId }: { letterId: string }) {
         </dl>
       </section>
       <Message
-        title={data.payload_encoding === 'base64' ? 'Message, in base64' : 'Message'}
+        title={data.payload_encoding === 'base64' ? 'Message (base64)' : 'Message'}
         headers={Object.fromEntries(
           Object.entries(data.headers).map(([name, value]) => [
             name,

@@ -23,8 +23,8 @@ export function DeadLetters() {
 /** For pages reserved to administrators of the installation; the API refuses others anyway. */
 export function NotYours() {
   return (
-    <Empty title="This is for who administers the installation" isPage>
-      <p>It shows what concerns all accounts.</p>
+    <Empty title="Only administrators of the installation can see this page" isPage>
+      <p>It shows data of all accounts.</p>
     </Empty>
   );
 }
@@ -46,8 +46,8 @@ function Letters() {
     <>
       <h1>Dead letters</h1>
       <p className="soft">
-        What producers published and nobody could accept. Nothing of it was delivered; it lies here until somebody
-        publishes it again or deletes it.
+        Messages that were published but could not be accepted. They were not delivered, and stay here until somebody
+        publishes them again or deletes them.
       </p>
       <div className="pair narrow">
         <Select
@@ -62,15 +62,15 @@ function Letters() {
       {!data ? (
         !error && <Loading what="dead letters" />
       ) : letters.length === 0 ? (
-        <Empty title={reason ? 'None for this reason' : 'There are no dead letters'}>
+        <Empty title={reason ? 'No dead letters for this reason' : 'There are no dead letters'}>
           {!reason && <p>Everything that was published was accepted.</p>}
         </Empty>
       ) : (
         <div className="panel">
           <div className="row bar">
-            <TickAll shown={shown} selection={selection} label="All that are shown" />
+            <TickAll shown={shown} selection={selection} label="Select all shown" />
             <span className="soft">
-              {selection.ids.length} of {shown.length} {hasNextPage ? 'that are shown' : ''} chosen
+              {selection.ids.length} of {shown.length} {hasNextPage ? 'shown' : ''} selected
             </span>
           </div>
           <ul className="rows">
@@ -121,7 +121,7 @@ const dropAtOnce = 200;
 function Decide({ ids, onDone }: { ids: string[]; onDone: () => void }) {
   const { api } = useConsole();
   const queries = useQueryClient();
-  const many = ids.length === 1 ? 'One letter' : `${ids.length} letters`;
+  const many = ids.length === 1 ? 'One dead letter' : `${ids.length} dead letters`;
   const done = () => {
     onDone();
     return queries.invalidateQueries({ queryKey: letterKey });
@@ -148,8 +148,8 @@ function Decide({ ids, onDone }: { ids: string[]; onDone: () => void }) {
         isDisabled={ids.length === 0 || publish.isPending}
       >
         <p>
-          Each goes out as it came, and from here. What is wrong with the message itself is wrong again, and it comes
-          back. One that was refused for its producer goes out in the installation’s own name.
+          This installation publishes each message unchanged. If a message itself is invalid, it will be refused again.
+          If it was refused because of its producer, it is now published in the installation’s own name.
         </p>
       </Confirm>
       <Confirm
@@ -159,7 +159,7 @@ function Decide({ ids, onDone }: { ids: string[]; onDone: () => void }) {
         onConfirm={() => drop.mutate()}
         isDisabled={ids.length === 0 || drop.isPending}
       >
-        <p>It was delivered to nobody and will be delivered to nobody. This cannot be undone.</p>
+        <p>Deleted messages are never delivered. This cannot be undone.</p>
       </Confirm>
       <span role="status" className="soft">
         {publish.isPending || drop.isPending ? 'Working …' : publish.data && saidOf(publish.data)}
@@ -170,4 +170,4 @@ function Decide({ ids, onDone }: { ids: string[]; onDone: () => void }) {
 }
 
 const saidOf = ({ published, left }: { published: number; left: number }) =>
-  `${published} published again${left > 0 ? `, ${left} are neither events nor deliveries and stay` : ''}.`;
+  `${published} published again${left > 0 ? `; ${left} are neither events nor deliveries and were kept` : ''}.`;

@@ -4,46 +4,55 @@ export const letterKey = ['dead letters'];
 export const reasons: Record<string, { text: string; next: string }> = {
   too_large: {
     text: 'Too large',
-    next: 'The producer sends less, or the limit is raised and this is published again.',
+    next: 'Make the producer send less, or raise the limit and publish this message again.',
   },
-  not_json: { text: 'No JSON', next: 'The producer has to be mended: published again it comes back.' },
-  not_utf8: { text: 'No UTF-8', next: 'The producer has to be mended: published again it comes back.' },
+  not_json: {
+    text: 'Not JSON',
+    next: 'Fix the producer. If you publish this message again, it will be refused again.',
+  },
+  not_utf8: {
+    text: 'Not UTF-8',
+    next: 'Fix the producer. If you publish this message again, it will be refused again.',
+  },
   not_an_object: {
-    text: 'Payload is no object',
-    next: 'The producer has to be mended: published again it comes back.',
+    text: 'Payload is not an object',
+    next: 'Fix the producer. If you publish this message again, it will be refused again.',
   },
-  not_a_cloudevent: { text: 'No CloudEvent', next: 'The producer has to be mended: published again it comes back.' },
+  not_a_cloudevent: {
+    text: 'Not a CloudEvent',
+    next: 'Fix the producer. If you publish this message again, it will be refused again.',
+  },
   missing_attribute: {
     text: 'An attribute is missing',
-    next: 'The producer has to be mended: published again it comes back.',
+    next: 'Fix the producer. If you publish this message again, it will be refused again.',
   },
   bad_attribute: {
     text: 'An attribute is wrong',
-    next: 'The producer has to be mended: published again it comes back.',
+    next: 'Fix the producer. If you publish this message again, it will be refused again.',
   },
   not_storable: {
-    text: 'PostgreSQL cannot hold it',
-    next: 'The detail names what. Published again it comes back unless that has changed.',
+    text: 'PostgreSQL cannot store it',
+    next: 'The detail says what it cannot store. Unless that has changed, the message will be refused again.',
   },
   not_a_job: {
-    text: 'No delivery of ours',
-    next: 'Somebody publishes to the queue of deliveries: look who has that user of RabbitMQ.',
+    text: 'Not a delivery of ours',
+    next: 'Something else publishes to the delivery queue. Check who uses that RabbitMQ user.',
   },
   job_not_authentic: {
     text: 'Not made by our services',
-    next: 'The keys changed while it waited, or somebody publishes to the queue of deliveries.',
+    next: 'The keys changed while it waited, or something else publishes to the delivery queue.',
   },
   not_handled: {
-    text: 'Handling it failed',
-    next: 'The dispatcher’s log says why. Once that is mended, publish it again.',
+    text: 'Processing failed',
+    next: 'The dispatcher’s log says why. Once that is fixed, publish it again.',
   },
   producer_unknown: {
     text: 'Unknown producer',
-    next: 'Name the producer among those that may publish, or publish this one yourself.',
+    next: 'Add the producer to those that may publish, or publish this message yourself.',
   },
   producer_not_allowed: {
-    text: 'Its producer may not publish it',
-    next: 'Let the producer publish for this account, or publish this one yourself.',
+    text: 'The producer may not publish it',
+    next: 'Allow the producer to publish for this account, or publish this message yourself.',
   },
 };
 

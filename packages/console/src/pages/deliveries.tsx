@@ -36,21 +36,21 @@ export function Deliveries({
       ) : rows.length === 0 ? (
         all.hasNextPage ? (
           <p className="state" role="status">
-            None so far; older ones are looked through …
+            None found yet. Searching older deliveries …
           </p>
         ) : (
-          <Empty title={isNarrow ? 'None of this kind' : 'Nothing was delivered yet'}>
-            {!isNarrow && <p>A ping shows whether the receiver answers.</p>}
+          <Empty title={isNarrow ? 'No deliveries match' : 'No deliveries yet'}>
+            {!isNarrow && <p>Send a ping to see whether the receiver answers.</p>}
           </Empty>
         )
       ) : (
         <div className="panel">
           <div className="row bar">
-            <TickAll shown={ids} selection={selection} label="All that are shown" />
+            <TickAll shown={ids} selection={selection} label="Select all shown" />
             <RedeliverChosen path={path} rows={rows} selection={selection} />
             <span className="grow" />
             <span className={isLive ? 'tag live' : 'tag'} role="status">
-              {isLive ? 'live' : 'looked at every 3 s'}
+              {isLive ? 'live' : 'updated every 3 s'}
             </span>
           </div>
           <ul className="rows long">
@@ -61,7 +61,7 @@ export function Deliveries({
         </div>
       )}
       <InfiniteScroll
-        label="Older ones"
+        label="Older deliveries"
         hasNextPage={all.hasNextPage}
         isFetching={all.isFetching}
         fetchNextPage={all.fetchNextPage}

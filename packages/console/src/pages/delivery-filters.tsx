@@ -11,7 +11,7 @@ import { toLocal, toUtc, utcOf } from '../ui/local-time.ts';
 import { type Filter, isGuid, validateSearch } from './hook-search.ts';
 import { LinkToHook } from './links.tsx';
 
-const outcomes = { all: undefined, delivered: 'success', failed: 'failure' } as const;
+const outcomes = { All: undefined, Delivered: 'success', Failed: 'failure' } as const;
 
 export function DeliveryFilters({ place, hookId, filter }: { place: Place; hookId: string; filter: Filter }) {
   const { api } = useConsole();
@@ -38,11 +38,11 @@ export function DeliveryFilters({ place, hookId, filter }: { place: Place; hookI
           </LinkToHook>
         ))}
         <Button aria-expanded={isOpen} onPress={() => setOpen(!isOpen)}>
-          more filters
+          More filters
         </Button>
         {isNarrow && (
           <LinkToHook place={place} hookId={hookId}>
-            clear
+            Clear
           </LinkToHook>
         )}
       </nav>
@@ -62,10 +62,10 @@ export function DeliveryFilters({ place, hookId, filter }: { place: Place; hookI
             placeholder="opened"
           />
           <SearchField
-            label="Guid"
+            label="GUID"
             value={filter.guid ?? ''}
             onChange={changeGuid}
-            problem={isWrong ? 'A guid looks like 7d2b1c3e-0f4a-4c52-9f2e-5b8f6a1d9c70.' : undefined}
+            problem={isWrong ? 'A GUID looks like 7d2b1c3e-0f4a-4c52-9f2e-5b8f6a1d9c70.' : undefined}
           />
           <Moment label="Since" at={filter.since} onChange={(since) => change({ since })} />
           <Moment label="Until" at={filter.until} onChange={(until) => change({ until })} />
@@ -86,7 +86,7 @@ export function DeliveryFilters({ place, hookId, filter }: { place: Place; hookI
               search={{ tab: 'find', guid: filter.guid }}
               className="button small"
             >
-              What became of this event?
+              What happened to this event?
             </LinkToHook>
           )}
         </fieldset>
@@ -107,7 +107,7 @@ function Moment({
   const local = at === undefined ? '' : toLocal(new Date(at));
   return (
     <TextField
-      label={`${label}, in your zone`}
+      label={`${label} (your time zone)`}
       type="datetime-local"
       value={local}
       onChange={(text) => onChange(text === '' ? undefined : toUtc(text))}

@@ -54,7 +54,7 @@ export function DeliveryPage({ place, hookId, deliveryId }: { place: Place; hook
         {way}
         <h1>{[explanation.event ?? 'Delivery', explanation.action].filter(Boolean).join('.')}</h1>
         <p className="soft">
-          Event <code>{explanation.guid}</code>. Request and answer are shown once it was tried.
+          Event <code>{explanation.guid}</code>. The request and the response are shown after an attempt.
         </p>
         {fate}
       </>
@@ -80,15 +80,15 @@ export function DeliveryPage({ place, hookId, deliveryId }: { place: Place; hook
       {redeliver.error && <Problem error={redeliver.error} />}
       {redeliver.isSuccess && (
         <p role="status" className="note">
-          It is on its way.{' '}
+          The redelivery is on its way.{' '}
           <LinkToHook place={place} hookId={hookId}>
-            See it arrive
+            View deliveries
           </LinkToHook>
         </p>
       )}
       <section className="panel" aria-label="Summary">
         <dl className="facts">
-          <Fact name="Event’s guid">
+          <Fact name="GUID">
             <code>{data.guid}</code>
           </Fact>
           <Fact name="Sent">
@@ -99,7 +99,7 @@ export function DeliveryPage({ place, hookId, deliveryId }: { place: Place; hook
           </Fact>
           <Fact name="Attempt">
             {data.attempt}
-            {data.redelivery ? ', a redelivery' : ''}
+            {data.redelivery ? ' (redelivery)' : ''}
           </Fact>
           {data.throttled_at && (
             <Fact name="Throttled">
@@ -130,10 +130,10 @@ export function DeliveryPage({ place, hookId, deliveryId }: { place: Place; hook
 function Waterfall({ timings }: { timings: Timings }) {
   const { dns, connect, tls, first_byte: firstByte, total } = timings;
   const phases: [string, number | null][] = [
-    ['name', dns],
+    ['DNS', dns],
     ['connection', connect],
     ['TLS', tls],
-    ['answer', firstByte],
+    ['response', firstByte],
   ];
   const known = phases.filter((phase): phase is [string, number] => phase[1] !== null);
   const rest = total - known.reduce((sum, [, ms]) => sum + ms, 0);
@@ -141,7 +141,7 @@ function Waterfall({ timings }: { timings: Timings }) {
   let start = 0;
   return (
     <table className="waterfall">
-      <caption>{total} ms in all</caption>
+      <caption>{total} ms in total</caption>
       <tbody>
         {bars.map(([name, ms]) => {
           const from = start;

@@ -6,63 +6,66 @@ export async function diagnose(
 ): Promise<{ isRight: boolean; text: string }> {
   const signature = given.trim();
   if (signature.startsWith('sha1='))
-    return { isRight: false, text: 'This is X-Hub-Signature, by SHA-1. Take the header X-Hub-Signature-256.' };
+    return { isRight: false, text: 'This is X-Hub-Signature, which uses SHA-1. Use the header X-Hub-Signature-256.' };
   if (signature.startsWith('v1,'))
     return {
       isRight: false,
-      text: 'This is webhook-signature of Standard Webhooks. Take the header X-Hub-Signature-256.',
+      text: 'This is webhook-signature of Standard Webhooks. Use the header X-Hub-Signature-256.',
     };
   const wanted = signature.replace(/^sha256=/, '').toLowerCase();
   if (!/^[0-9a-f]{64}$/.test(wanted))
     return {
       isRight: false,
-      text: 'A signature is `sha256=` and 64 hexadecimal digits: this one is cut off, or something else.',
+      text: 'A signature is `sha256=` followed by 64 hexadecimal digits. This one is cut off, or something else.',
     };
   const is = async (key: string, text: string) => (await hmac(key, text)) === wanted;
   if (await is(secret, body))
     return signature === `sha256=${wanted}`
       ? { isRight: true, text: 'It matches.' }
-      : { isRight: true, text: 'It matches, but for its form: the header is `sha256=` and lower-case digits.' };
+      : {
+          isRight: true,
+          text: 'It matches except for its form: the header is `sha256=` followed by lower-case digits.',
+        };
 
   const bodies: [string, string][] = [
-    [body.replace(/\r?\n$/, ''), 'The body has a line break at its end that was not sent.'],
-    [`${body}\n`, 'The body lacks the line break at its end.'],
-    [body.replaceAll('\r\n', '\n'), 'The body’s line breaks were changed to those of Windows.'],
-    [body.replaceAll('\n', '\r\n'), 'The body’s line breaks were changed from those of Windows.'],
+    [body.replace(/\r?\n$/, ''), 'The body ends with a line break that was not sent.'],
+    [`${body}\n`, 'The line break at the end of the body is missing.'],
+    [body.replaceAll('\r\n', '\n'), 'The body’s line breaks were changed to Windows line breaks.'],
+    [body.replaceAll('\n', '\r\n'), 'The body’s line breaks were changed from Windows line breaks.'],
     ...reparsed(body),
     [
       formPayload(body),
-      'The signature is that of the payload within the form. It must be computed over the whole form.',
+      'The signature was computed over the payload inside the form. It must be computed over the whole form.',
     ],
     [
       `payload=${encodeURIComponent(body).replaceAll('%20', '+')}`,
-      'The hook sends a form: the signature is over `payload=…`, as it came.',
+      'The hook sends a form. The signature is computed over `payload=…`, exactly as received.',
     ],
-    [`\ufeff${body}`, 'The body lacks the byte order mark that was sent.'],
+    [`\ufeff${body}`, 'The byte order mark at the start of the body is missing.'],
   ];
   for (const [text, mistake] of bodies)
     if (text !== body && (await is(secret, text))) return { isRight: false, text: mistake };
   const secrets: [string, string][] = [
     [secret.trim(), 'The secret has spaces or a line break around it.'],
-    [`${secret}\n`, 'The hook’s secret ends in a line break: it was read from a file, perhaps.'],
-    ['', 'It was signed with an empty secret: a variable was not set, perhaps.'],
+    [`${secret}\n`, 'The hook’s secret ends with a line break. Perhaps it was read from a file.'],
+    ['', 'It was signed with an empty secret. Perhaps a variable was not set.'],
     [
       secret.replace(/^whsec_/, ''),
-      'The secret was used without `whsec_`. For X-Hub-Signature-256 it is the whole text.',
+      'The secret was used without `whsec_`. For X-Hub-Signature-256, use the whole text.',
     ],
   ];
   for (const [key, mistake] of secrets)
     if (key !== secret && (await is(key, body))) return { isRight: false, text: mistake };
   return {
     isRight: false,
-    text: 'Another secret, or another body: none of the usual mistakes explains it. Was the secret changed since?',
+    text: 'None of the usual mistakes explains it: the secret or the body is a different one. Has the secret changed since?',
   };
 }
 
 function reparsed(body: string): [string, string][] {
   try {
     const value = JSON.parse(body);
-    const mistake = 'The body was parsed and written anew: sign the bytes as they came.';
+    const mistake = 'The body was parsed and serialized again. Compute the signature over the bytes as received.';
     return [
       [JSON.stringify(value), mistake],
       [JSON.stringify(value, null, 2), mistake],

@@ -12,14 +12,14 @@ export const liveMs = 2_000;
 
 const words: Record<DeliveryState, { text: string; tone: 'good' | 'bad' | 'waits' }> = {
   queued: { text: 'queued', tone: 'waits' },
-  throttled: { text: 'waits for the limit', tone: 'waits' },
-  retry: { text: 'waits for its next attempt', tone: 'waits' },
-  receiver_busy: { text: 'waits: the receiver is busy', tone: 'waits' },
+  throttled: { text: 'waiting for the limit', tone: 'waits' },
+  retry: { text: 'waiting for its next attempt', tone: 'waits' },
+  receiver_busy: { text: 'waiting: the receiver is busy', tone: 'waits' },
   paused: { text: 'paused', tone: 'waits' },
-  in_flight: { text: 'on its way', tone: 'waits' },
+  in_flight: { text: 'in flight', tone: 'waits' },
   delivered: { text: 'delivered', tone: 'good' },
   failed: { text: 'failed', tone: 'bad' },
-  never_made: { text: 'never made', tone: 'bad' },
+  never_made: { text: 'no delivery', tone: 'bad' },
 };
 
 export const isWaiting = (explanation: Explanation | undefined): boolean =>
@@ -53,9 +53,9 @@ export function Explained({
   // If a delivery was never made for a single cause, that cause is the headline.
   const isSaid = causes.every((cause) => sentence.includes(cause.sentence) && cause.next === next);
   return (
-    <section className="panel" aria-label="What became of it">
+    <section className="panel" aria-label="What happened">
       <div className="title">
-        <h2>What became of it</h2>
+        <h2>What happened</h2>
         <span className={`tag ${tone}`}>{text}</span>
       </div>
       <p role="status">
@@ -74,7 +74,7 @@ export function Explained({
                 <Time at={until.at} exact /> (<Time at={until.at} />)
               </>
             ) : (
-              'nobody can say'
+              'unknown'
             )}
             <span className="hint">
               <Sentence text={until.reason} />
@@ -144,7 +144,7 @@ function Attempts({
           return (
             <li key={id}>
               {String(id) === deliveryId ? (
-                <strong aria-current="page">{name}, this one</strong>
+                <strong aria-current="page">{name} (this one)</strong>
               ) : (
                 <LinkToDelivery place={place} hookId={hookId} deliveryId={id}>
                   {name}

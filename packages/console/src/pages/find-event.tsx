@@ -28,7 +28,7 @@ export function FindEvent({
   );
   const find = () => {
     const given = typed.trim();
-    if (!isGuid(given)) return setProblem('A guid looks like 7d2b1c3e-0f4a-4c52-9f2e-5b8f6a1d9c70.');
+    if (!isGuid(given)) return setProblem('A GUID looks like 7d2b1c3e-0f4a-4c52-9f2e-5b8f6a1d9c70.');
     setProblem(undefined);
     if (given === wanted) void refetch();
     else void navigate({ to: '.', search: { tab: 'find', guid: given } });
@@ -44,18 +44,19 @@ export function FindEvent({
       >
         <h2>Find an event</h2>
         <TextField
-          label="Guid"
+          label="GUID"
           value={typed}
           onChange={setTyped}
           problem={problem}
           hint={
             <>
-              A receiver has it in <code>X-GitHub-Delivery</code>; where the producer’s event id is a UUID, it is that.
+              The receiver gets it in <code>X-GitHub-Delivery</code>. If the producer’s event ID is a UUID, it is the
+              same.
             </>
           }
         />
         <Button className="button primary" type="submit" isDisabled={isFetching}>
-          Find it
+          Find
         </Button>
       </Form>
       {isInTheWay(error, data) ? (
@@ -74,7 +75,7 @@ export function FindEvent({
           <Explained place={place} hookId={hookId} explanation={data} />
         </>
       ) : (
-        wanted && <Loading what="what became of it" />
+        wanted && <Loading what="the event" />
       )}
     </>
   );

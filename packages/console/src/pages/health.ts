@@ -1,12 +1,12 @@
 import type { Hook } from '../api/types.ts';
 
 export const eventsOf = ({ events }: Pick<Hook, 'events'>): string =>
-  events.includes('*') ? 'everything' : events.join(', ');
+  events.includes('*') ? 'all events' : events.join(', ');
 
 /** A hook's health, from its last delivery. */
 export function healthOf({ active, health }: Hook): { tone: 'off' | 'none' | 'good' | 'bad'; text: string } {
   if (!active) return { tone: 'off', text: 'not active' };
   const { last_status_code: code, last_status: status } = health;
-  if (code === null) return { tone: 'none', text: 'nothing sent yet' };
+  if (code === null) return { tone: 'none', text: 'no deliveries yet' };
   return code < 400 ? { tone: 'good', text: `last: ${code}` } : { tone: 'bad', text: `last: ${status ?? code}` };
 }

@@ -94,14 +94,14 @@ export function HookFormFields({
             problem={wrong('secret', 'config.secret')}
           />
           <Button className="button small" onPress={() => change({ secret: newSecret() })}>
-            Make a new secret
+            Generate a new secret
           </Button>
         </>
       )}
       <Events chosen={form.events} onChange={(events) => change({ events })} />
       <Headers headers={form.headers} onChange={(headers) => change({ headers })} hint={headersHint} />
       <Checkbox isSelected={form.retry === 'on'} onChange={(is) => change({ retry: is ? 'on' : 'off' })}>
-        Try again what fails
+        Retry failed deliveries
       </Checkbox>
       {secretHint && (
         <Checkbox isSelected={form.active} onChange={(active) => change({ active })}>
@@ -118,7 +118,7 @@ export function HookFormFields({
   );
 }
 
-const groups = { github: 'GitHub’s', gate: 'The gate’s', own: 'Of this installation' };
+const groups = { github: 'GitHub', gate: 'The gate', own: 'This installation' };
 
 function Events({ chosen, onChange }: { chosen: string[]; onChange: (events: string[]) => void }) {
   const { api } = useConsole();
@@ -137,18 +137,18 @@ function Events({ chosen, onChange }: { chosen: string[]; onChange: (events: str
     <fieldset className="field">
       <legend>Events</legend>
       <Checkbox isSelected={isAll} onChange={(is) => onChange(is ? ['*'] : ['push'])}>
-        Everything, also what is new some day
+        All events, including future ones
       </Checkbox>
       {!isAll && (
         <>
           <TextField label="Find an event" value={search} onChange={setSearch} />
           <p className="hint" aria-live="polite">
-            {chosen.length} chosen: {chosen.join(', ')}
+            {chosen.length} selected: {chosen.join(', ')}
           </p>
           {isInTheWay(error, data) ? (
             <Problem error={error} onRetry={refetch} />
           ) : !data ? (
-            <Loading what="the catalogue of events" />
+            <Loading what="events" />
           ) : (
             <div className="catalogue">
               {[...new Set(found.map(({ group }) => group))].map((group) => (
@@ -184,7 +184,7 @@ function Headers({
     onChange(headers.map((header, at) => (at === index ? { ...header, ...part } : header)));
   return (
     <fieldset className="field">
-      <legend>Request headers of your own</legend>
+      <legend>Custom request headers</legend>
       {hint && headers.length > 0 && <p className="hint">{hint}</p>}
       {headers.map(({ name, value }, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: rows have no other name, and go only by the button

@@ -39,16 +39,16 @@ export function HookSecret({ path, hook }: { path: string; hook: Hook }) {
       <h2>{hasOne ? 'Change the secret' : 'Set a secret'}</h2>
       {isOverlapping && (
         <p className="note">
-          The secret before signs <code>webhook-signature</code> too until <Time at={until} exact /> (
+          The previous secret also signs <code>webhook-signature</code> until <Time at={until} exact /> (
           <Time at={until} />
           ).{' '}
           <Confirm
             label="End it now"
-            title="Shall the secret before count no longer?"
+            title="End the previous secret now?"
             action="End it"
             onConfirm={() => change.mutate({ previous_secret_until: new Date().toISOString() })}
           >
-            <p>Receivers that know that one alone refuse what is sent from now on.</p>
+            <p>Receivers that know only the previous secret will refuse new deliveries.</p>
           </Confirm>
         </p>
       )}
@@ -58,19 +58,24 @@ export function HookSecret({ path, hook }: { path: string; hook: Hook }) {
         onChange={setSecret}
         hint={
           <>
-            Copy it to your receiver before you save: it is not shown again. {secret !== '' && <Copy text={secret} />}
+            Copy it to your receiver before you save. It is not shown again. {secret !== '' && <Copy text={secret} />}
           </>
         }
       />
       <Button className="button small" onPress={() => setSecret(newSecret())}>
-        Make one
+        Generate a secret
       </Button>
       {hasOne && (
         <>
-          <Choice label="The one before signs too" value={overlap} onChange={setOverlap} options={overlaps} />
+          <Choice
+            label="Keep signing with the previous secret"
+            value={overlap}
+            onChange={setOverlap}
+            options={overlaps}
+          />
           <p className="hint">
-            In <code>webhook-signature</code>, which is a list, if it begins with <code>whsec_</code>. GitHub’s headers
-            hold one signature, at once that of the new secret.
+            It also signs <code>webhook-signature</code>, which is a list, if it begins with <code>whsec_</code>.
+            GitHub’s headers hold one signature, which uses the new secret at once.
           </p>
         </>
       )}
@@ -79,13 +84,13 @@ export function HookSecret({ path, hook }: { path: string; hook: Hook }) {
         {change.isSuccess && 'Saved.'}
       </p>
       <Confirm
-        label={hasOne ? 'Change it' : 'Set it'}
-        title={hasOne ? 'Change the secret of this hook?' : 'Sign what this hook sends?'}
+        label={hasOne ? 'Change secret' : 'Set secret'}
+        title={hasOne ? 'Change the secret of this hook?' : 'Sign the deliveries of this hook?'}
         action={hasOne ? 'Change the secret' : 'Set the secret'}
         onConfirm={rotate}
         isDisabled={secret === ''}
       >
-        <p>A receiver that does not know the new one refuses what is sent from now on. It is shown nowhere again.</p>
+        <p>Receivers that do not know the new secret will refuse new deliveries. The secret is not shown again.</p>
       </Confirm>
     </section>
   );

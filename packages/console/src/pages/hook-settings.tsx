@@ -52,7 +52,7 @@ export function HookSettings({ place, path, hook }: { place: Place; path: string
         submit={save.isPending ? 'Saving …' : 'Save'}
         isPending={save.isPending}
         onSubmit={() => save.mutate()}
-        headersHint="Values that are there are not shown: ******** keeps one, unless the URL moves to another host."
+        headersHint="Existing values are not shown. ******** keeps a value, unless the URL changes to another host."
       />
       {save.isSuccess && (
         <p role="status" className="note">
@@ -66,8 +66,8 @@ export function HookSettings({ place, path, hook }: { place: Place; path: string
           <span className="grow" />
           <Confirm label="Delete" title="Delete this hook?" action="Delete the hook" onConfirm={() => remove.mutate()}>
             <p>
-              Nothing more is sent to <strong className="url">{hook.config.url}</strong>. What waits is cancelled, and
-              its log goes. This cannot be undone.
+              Nothing more will be sent to <strong className="url">{hook.config.url}</strong>. Waiting deliveries are
+              cancelled, and the delivery log is deleted. This cannot be undone.
             </p>
           </Confirm>
         </div>

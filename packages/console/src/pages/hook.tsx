@@ -29,7 +29,7 @@ const Verify = lazy(async () => ({ default: (await import('./verify.tsx')).Verif
 const tabs: Record<HookTab, string> = {
   deliveries: 'Deliveries',
   overview: 'Overview',
-  replays: 'Deliver again',
+  replays: 'Replay',
   find: 'Find an event',
   test: 'Send a test',
   settings: 'Settings',
@@ -69,8 +69,8 @@ export function HookPage({ place, hookId, search }: { place: Place; hookId: stri
         <TurnOff path={path} isActive={hook.active} />
       </div>
       <p className="soft">
-        Takes {eventsOf(hook)}
-        {rate !== null && `. In a day ${percent(rate)} of ${counted(delivered + failed, 'attempt')} were delivered`}
+        Subscribed to {eventsOf(hook)}
+        {rate !== null && `. In the last day, ${percent(rate)} of ${counted(delivered + failed, 'attempt')} succeeded`}
         {at && (
           <>
             . The last attempt was <Time at={at} />
@@ -79,10 +79,10 @@ export function HookPage({ place, hookId, search }: { place: Place; hookId: stri
         .
       </p>
       {hook.disabled_reason && (
-        <p className="note">The organization restricts the OAuth app that made this hook: nothing is sent.</p>
+        <p className="note">The organization restricts the OAuth app that created this hook, so nothing is sent.</p>
       )}
       <Paused owner={place.owner} hookId={hookId} />
-      <nav className="tabs" aria-label="Of this hook">
+      <nav className="tabs" aria-label="Hook">
         {(Object.keys(tabs) as HookTab[]).map((name) => (
           <LinkToHook
             key={name}
@@ -102,7 +102,7 @@ export function HookPage({ place, hookId, search }: { place: Place; hookId: stri
             range={range}
             failing={
               <LinkToHook place={place} hookId={hookId} search={{ status: 'failure' }}>
-                Look at them
+                View failed deliveries
               </LinkToHook>
             }
           />
@@ -137,8 +137,7 @@ function TurnOff({ path, isActive }: { path: string; isActive: boolean }) {
           isDisabled={turn.isPending}
         >
           <p>
-            What happens from now on is not delivered, and does not wait. Once it is on again, “Deliver again” sends
-            what it missed.
+            New events are not delivered, and do not wait. After you turn it on again, “Replay” can send what it missed.
           </p>
         </Confirm>
       ) : (

@@ -30,10 +30,10 @@ export function NewHook({ place }: { place: Place }) {
   if (role === undefined) return <Loading what="your role" />;
   if (role === 'admin') return <NewHookForm place={place} />;
   return (
-    <Empty title={`Hooks of ${place.owner} are made by its admins`} isPage>
+    <Empty title={`Only admins of ${place.owner} can create hooks`} isPage>
       <p>
-        {role === null ? 'You do not belong to it.' : 'You are a member.'} <LinkToPlace place={place} /> says who they
-        are.
+        {role === null ? 'You are not a member.' : 'You are a member.'} Its admins are listed at{' '}
+        <LinkToPlace place={place} />.
       </p>
     </Empty>
   );
@@ -69,7 +69,7 @@ function NewHookForm({ place }: { place: Place }) {
         <LinkToPlace place={place} />
         {place.repo !== undefined && ` / ${place.repo}`} / New hook
       </Path>
-      <h1>New hook of {placeName(place)}</h1>
+      <h1>New hook for {placeName(place)}</h1>
       <HookFormFields
         form={form}
         onChange={setForm}
@@ -79,7 +79,7 @@ function NewHookForm({ place }: { place: Place }) {
         onSubmit={() => create.mutate()}
         secretHint={
           <>
-            Copy it to your receiver now: it is not shown again. <Copy text={form.secret} />
+            Copy it to your receiver now. It is not shown again. <Copy text={form.secret} />
           </>
         }
       />

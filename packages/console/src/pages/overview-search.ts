@@ -2,7 +2,7 @@
 export const ranges = {
   hour: { text: 'Last hour', minutes: 60, resolution: 'minute' },
   day: { text: 'Last day', minutes: 24 * 60, resolution: 'minute' },
-  days: { text: 'Three days', minutes: 3 * 24 * 60, resolution: 'hour' },
+  days: { text: 'Last three days', minutes: 3 * 24 * 60, resolution: 'hour' },
 } as const;
 
 export type Range = keyof typeof ranges;

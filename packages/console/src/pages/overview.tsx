@@ -64,7 +64,7 @@ export function Ranges({ range }: { range: Range }) {
       resetScroll: false,
     });
   return (
-    <fieldset className="filters" aria-label="Time">
+    <fieldset className="filters" aria-label="Time range">
       {(Object.keys(ranges) as Range[]).map((name) => (
         <Button key={name} aria-pressed={name === range} onPress={() => void choose(name)}>
           {ranges[name].text}
@@ -88,14 +88,14 @@ function Known({ stats, failing }: { stats: Stats; failing: ReactNode }) {
         <Tile name="Success rate" tone={toneOf(total.success_rate)}>
           {total.success_rate === null ? '–' : percent(total.success_rate)}
         </Tile>
-        <Tile name="Delivered" note={`${amount(total.delivered / minutes)} a minute`}>
+        <Tile name="Delivered" note={`${amount(total.delivered / minutes)} per minute`}>
           {amount(total.delivered)}
         </Tile>
         <Tile
           name="Failed"
           note={
             <>
-              {amount(total.failed / minutes)} a minute{total.failed > 0 && failing && <br />}
+              {amount(total.failed / minutes)} per minute{total.failed > 0 && failing && <br />}
               {total.failed > 0 && failing}
             </>
           }
@@ -103,7 +103,7 @@ function Known({ stats, failing }: { stats: Stats; failing: ReactNode }) {
         >
           {amount(total.failed)}
         </Tile>
-        <Tile name="Duration, median" note={`95 % within ${duration(total.p95_ms)}`}>
+        <Tile name="Median duration" note={`95 % within ${duration(total.p95_ms)}`}>
           {duration(total.p50_ms)}
         </Tile>
         <Tile
@@ -111,7 +111,7 @@ function Known({ stats, failing }: { stats: Stats; failing: ReactNode }) {
           note={
             oldest && (
               <>
-                the oldest since <Time at={oldest} />
+                oldest since <Time at={oldest} />
               </>
             )
           }
@@ -124,11 +124,11 @@ function Known({ stats, failing }: { stats: Stats; failing: ReactNode }) {
             <Tile
               name="Dead letters"
               tone={now.dead_letters ? 'bad' : undefined}
-              note={now.dead_letters ? <Link to="/dead-letters">Look at them</Link> : undefined}
+              note={now.dead_letters ? <Link to="/dead-letters">View dead letters</Link> : undefined}
             >
               {now.dead_letters === null ? '–' : amount(now.dead_letters)}
             </Tile>
-            <Tile name="Dispatchers alive" tone={now.dispatchers === 0 ? 'bad' : undefined}>
+            <Tile name="Running dispatchers" tone={now.dispatchers === 0 ? 'bad' : undefined}>
               {amount(now.dispatchers)}
             </Tile>
           </>
@@ -136,26 +136,26 @@ function Known({ stats, failing }: { stats: Stats; failing: ReactNode }) {
       </dl>
       <section className="charts">
         <Chart
-          title="Delivered and failed a minute"
-          summary={`${amount(total.delivered)} delivered and ${amount(total.failed)} failed; of them ${amount(total.retried)} tried again by themselves, ${amount(total.redelivered)} asked for again, ${amount(total.throttled)} slowed by a limit.`}
+          title="Delivered and failed per minute"
+          summary={`${amount(total.delivered)} delivered and ${amount(total.failed)} failed, including ${amount(total.retried)} retries, ${amount(total.redelivered)} redeliveries and ${amount(total.throttled)} throttled deliveries.`}
           times={times}
           series={lines.outcomes}
           format={amount}
         />
         <Chart
           title="Success rate"
-          summary={total.success_rate === null ? 'Nothing was tried.' : `${percent(total.success_rate)} in all.`}
+          summary={total.success_rate === null ? 'No attempts.' : `${percent(total.success_rate)} overall.`}
           times={times}
           series={lines.rate}
           format={percent}
           max={1}
         />
         <Chart
-          title="Duration of an attempt"
+          title="Attempt duration"
           summary={
             total.p50_ms === null
-              ? 'Nothing was tried.'
-              : `Half took up to ${duration(total.p50_ms)}, 95 of 100 up to ${duration(total.p95_ms)}.`
+              ? 'No attempts.'
+              : `Half took at most ${duration(total.p50_ms)}, 95 % at most ${duration(total.p95_ms)}.`
           }
           times={times}
           series={lines.durations}

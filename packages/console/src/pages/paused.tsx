@@ -32,8 +32,8 @@ export function Paused({ owner, hookId }: Held) {
   if (!since) return null;
   return (
     <p className="note" role="status">
-      {data?.paused_at ? `All of ${owner} is` : 'This hook is'} paused since <Time at={since} exact /> by an
-      administrator of the installation. What comes waits, and goes out in its order once it is resumed.
+      Deliveries of {data?.paused_at ? owner : 'this hook'} have been paused by an administrator of the installation
+      since <Time at={since} exact />. New deliveries wait, and are sent in order once they are resumed.
     </p>
   );
 }
@@ -50,7 +50,7 @@ export function PauseButton({ owner, hookId }: Held) {
     onSuccess: () => queries.invalidateQueries({ queryKey: statusKey(owner) }),
   });
   if (!data) return null;
-  const what = hookId === undefined ? `all of ${owner}` : 'this hook';
+  const what = hookId === undefined ? `all deliveries of ${owner}` : 'the deliveries of this hook';
   return (
     <>
       {sinceOf(data, { owner, hookId }) ? (
@@ -63,11 +63,11 @@ export function PauseButton({ owner, hookId }: Held) {
           size="small"
           kind="primary"
           title={`Pause ${what}?`}
-          action="Pause it"
+          action="Pause deliveries"
           onConfirm={() => change.mutate('PUT')}
           isDisabled={change.isPending}
         >
-          <p>Nothing is delivered meanwhile. What comes waits, and goes out in its order once it is resumed.</p>
+          <p>Nothing is delivered until you resume them. New deliveries wait, and are then sent in order.</p>
         </Confirm>
       )}
       {change.error && <Problem error={change.error} />}

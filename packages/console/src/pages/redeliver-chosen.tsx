@@ -48,21 +48,21 @@ export function RedeliverChosen({
       <Confirm
         label="Redeliver"
         kind="primary"
-        title={`Deliver ${many} once more?`}
+        title={`Redeliver ${many}?`}
         action="Redeliver"
         onConfirm={() => redeliver.mutate(chosen)}
         isDisabled={chosen.length === 0 || redeliver.isPending}
       >
-        <p>The receiver gets each again with its guid, also those that it has taken before.</p>
+        <p>The receiver gets each of them again with the same GUID, including those it has already accepted.</p>
       </Confirm>
-      <span className="soft">{chosen.length > 0 && `${chosen.length} chosen`}</span>
+      <span className="soft">{chosen.length > 0 && `${chosen.length} selected`}</span>
       {progress && (
         <div className="progress" role="status">
           {redeliver.isPending && (
             <progress aria-label="Redelivery" value={progress.done} max={Math.max(progress.total, 1)} />
           )}
           <span className="soft">
-            {progress.done - progress.refused.length} of {progress.total} are on their way again
+            {progress.done - progress.refused.length} of {progress.total} are being redelivered
           </span>
           {progress.refused.length > 0 && (
             <details open>

@@ -29,13 +29,13 @@ export function Replays({ path, hook }: { path: string; hook: Hook }) {
     <>
       <NewReplay path={path} hook={hook} queryKey={key} isRunning={replays?.some(isOpen) ?? false} />
       <div className="title">
-        <h2>Replays so far</h2>
+        <h2>Previous replays</h2>
       </div>
       {isInTheWay(error, data) && <Problem error={error} onRetry={refetch} />}
       {!replays ? (
         !error && <Loading what="replays" />
       ) : replays.length === 0 ? (
-        <Empty title="Nothing was replayed yet" />
+        <Empty title="No replays yet" />
       ) : (
         <ul className="rows panel">
           {replays.map((replay) => (
@@ -47,7 +47,7 @@ export function Replays({ path, hook }: { path: string; hook: Hook }) {
       )}
       {hasNextPage && (
         <Button className="button" onPress={() => fetchNextPage()} isDisabled={isFetching}>
-          Older ones
+          Older replays
         </Button>
       )}
     </>
@@ -55,15 +55,16 @@ export function Replays({ path, hook }: { path: string; hook: Hook }) {
 }
 
 const statuses = {
-  failure: 'What failed',
-  missed: 'What it missed',
-  all: 'Everything',
+  failure: 'Failed deliveries',
+  missed: 'Missed events',
+  all: 'All events',
 } as const;
 
 const meanings = {
-  failure: 'What was tried, and never delivered well.',
-  missed: 'Events of its place that it takes now, and did not get: it was not there, not active or not subscribed.',
-  all: 'Also what was delivered well.',
+  failure: 'Events that were attempted, but never delivered successfully.',
+  missed:
+    'Events that the hook subscribes to now but did not get, because it did not exist, was not active or was not subscribed.',
+  all: 'Also events that were delivered successfully.',
 } as const;
 
 const sinces = { 'An hour ago': 1, 'A day ago': 24, 'Three days ago': 72 };
@@ -108,13 +109,13 @@ function NewReplay({
         start.mutate();
       }}
     >
-      <h2>Deliver again</h2>
-      {!hook.active && <p className="note">The hook is not active: activate it under Settings first.</p>}
-      <Choice label="What" value={status} onChange={setStatus} options={statuses} />
+      <h2>Replay events</h2>
+      {!hook.active && <p className="note">The hook is not active. Activate it under Settings first.</p>}
+      <Choice label="What to replay" value={status} onChange={setStatus} options={statuses} />
       <p className="hint">{meanings[status]}</p>
       <div className="pair">
         <TextField
-          label="Since, in your zone"
+          label="Since (your time zone)"
           type="datetime-local"
           isRequired
           value={since}
@@ -123,7 +124,7 @@ function NewReplay({
           problem={wrong('since')}
         />
         <TextField
-          label="Until, in your zone"
+          label="Until (your time zone)"
           type="datetime-local"
           value={until}
           onChange={setUntil}
@@ -143,12 +144,12 @@ function NewReplay({
         value={events}
         onChange={setEvents}
         placeholder="push, issues"
-        hint="Names with a comma between them. Empty: all that the hook takes."
+        hint="Event names, separated by commas. Leave empty for all events of the hook."
         problem={wrong('events')}
       />
       <p className="hint">
-        Each event goes once, with its guid, after everything else that is to be delivered; pings and tests do not. It
-        is tried once: what fails can be replayed again.
+        Each event is sent once, with its GUID, after all other deliveries. Pings and tests are not replayed. There are
+        no automatic retries, but you can replay what fails again.
       </p>
       {start.error && !isExplained && <Problem error={start.error} />}
       <Button
@@ -156,9 +157,9 @@ function NewReplay({
         type="submit"
         isDisabled={!hook.active || since === '' || isRunning || start.isPending}
       >
-        Deliver again
+        Start replay
       </Button>
-      {isRunning && <p className="hint">One runs: wait for its end, or stop it.</p>}
+      {isRunning && <p className="hint">A replay is running. Wait until it ends, or stop it.</p>}
     </Form>
   );
 }
@@ -173,7 +174,7 @@ function ReplayRow({ path, replay, queryKey }: { path: string; replay: Replay; q
     mutationFn: () => api.send('DELETE', `${path}/deliveries/replays/${id}`),
     onSuccess: () => queries.invalidateQueries({ queryKey }),
   });
-  const why = { asked: 'somebody stopped it', hook_inactive: 'the hook is not active any more' };
+  const why = { asked: 'somebody stopped it', hook_inactive: 'the hook is no longer active' };
   return (
     <div className="row top-row">
       <div className="grow">
@@ -190,7 +191,7 @@ function ReplayRow({ path, replay, queryKey }: { path: string; replay: Replay; q
           {...(total === null ? {} : { value: total === 0 ? 1 : done, max: Math.max(total, 1) })}
         />
         <span className="soft">
-          {total === null ? 'How many there are is being counted' : `${done} of ${total} have their outcome`}
+          {total === null ? 'Counting the events' : `${done} of ${total} done`}
           {failed > 0 && <span className="bad-text">, {failed} failed</span>}
           {replay.stopped_because && `; ${why[replay.stopped_because]}`}
           {end && (
@@ -203,7 +204,7 @@ function ReplayRow({ path, replay, queryKey }: { path: string; replay: Replay; q
       </div>
       {isOpen(replay) && (
         <Confirm label="Stop" title="Stop this replay?" action="Stop it" onConfirm={() => stop.mutate()}>
-          <p>What is in flight ends, the rest stays as it was. Asked for again, it sends what is left.</p>
+          <p>Deliveries in flight are completed, and the rest are not sent. A new replay sends what is left.</p>
         </Confirm>
       )}
       <span className="soft when">

@@ -26,7 +26,7 @@ export function Repositories({ owner }: { owner: string }) {
     <>
       {all.length > 10 && <TextField label="Find a repository" value={search} onChange={setSearch} />}
       {found.length === 0 ? (
-        <Empty title={search ? `None is called ${search}` : 'There are no repositories yet'} />
+        <Empty title={search ? `No repository matches ${search}` : 'There are no repositories yet'} />
       ) : (
         <ul className="rows panel">
           {found.map(({ name, private: isPrivate }) => (

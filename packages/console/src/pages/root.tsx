@@ -10,9 +10,9 @@ export const root = createRootRoute({
     </Shell>
   ),
   notFoundComponent: () => (
-    <Empty title="There is no such page" isPage>
+    <Empty title="Page not found" isPage>
       <p>
-        <Link to="/">Begin anew</Link>
+        <Link to="/">Go to the start page</Link>
       </p>
     </Empty>
   ),

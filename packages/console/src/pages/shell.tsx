@@ -24,7 +24,7 @@ export function Shell({ children }: { children: ReactNode }) {
   return (
     <>
       <a className="skip" href="#content">
-        Skip to the content
+        Skip to content
       </a>
       <header className="top">
         <Button

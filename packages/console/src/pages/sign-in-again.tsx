@@ -19,8 +19,8 @@ export function SignInAgain() {
         <Dialog role="alertdialog">
           <Heading slot="title">Your session has ended</Heading>
           <p>
-            What you typed is still here. Sign in again, in a window of its own: what you were about to do goes on by
-            itself.
+            What you typed is still here. Sign in again in a new window, and what you were doing continues
+            automatically.
           </p>
           {error !== null && <Problem error={error} />}
           <div className="actions">

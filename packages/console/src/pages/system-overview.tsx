@@ -15,7 +15,7 @@ export function SystemOverview() {
   return (
     <>
       <h1>Overview</h1>
-      <Overview path="/admin/stats" range={range} failing={<Link to="/accounts">By account</Link>}>
+      <Overview path="/admin/stats" range={range} failing={<Link to="/accounts">View by account</Link>}>
         <Accounts />
       </Overview>
     </>
@@ -35,14 +35,14 @@ function Accounts() {
   return (
     <>
       {organizations.length > 0 && (
-        <section className="panel" aria-label="Accounts of which most waits">
-          <h2>Accounts of which most waits</h2>
+        <section className="panel" aria-label="Accounts with the most waiting deliveries">
+          <h2>Accounts with the most waiting deliveries</h2>
           <ul className="rows">
             {organizations.map(({ login, reason, deliveries, since }) => (
               <li key={`${login} ${reason}`} className="row">
                 <span className="grow">
                   {login === null ? (
-                    <span className="soft">of no account</span>
+                    <span className="soft">no account</span>
                   ) : (
                     <Link to="/accounts/$owner" params={{ owner: login }} search={{ tab: 'throttle' }}>
                       {login}

@@ -77,9 +77,9 @@ function TestForm({
         send.mutate();
       }}
     >
-      <h2>Send an event that did not happen</h2>
-      <p className="soft">It goes to this hook alone, signed as real ones are: the receiver acts upon it.</p>
-      {!hook.active && <p className="note">The hook is not active: activate it under Settings first.</p>}
+      <h2>Send a test event</h2>
+      <p className="soft">It is sent only to this hook and signed like a real event, so the receiver acts on it.</p>
+      {!hook.active && <p className="note">The hook is not active. Activate it under Settings first.</p>}
       <label className="field">
         <span>Event</span>
         <select
@@ -107,7 +107,7 @@ function TestForm({
         />
       </label>
       <p className="wrong" id="payload-problem" role="status">
-        {parsed === undefined && 'This is no JSON object.'}
+        {parsed === undefined && 'This is not a JSON object.'}
       </p>
       {isSigned && (
         <TextField
@@ -116,7 +116,7 @@ function TestForm({
           isRequired
           value={secret}
           onChange={setSecret}
-          hint="It signs the event: whoever makes one up must know it. It is kept nowhere."
+          hint="It signs the event, so you must know it to send a test event. It is not stored."
           problem={wrongSecret}
         />
       )}
@@ -124,9 +124,9 @@ function TestForm({
       <p role="status" className="good-text">
         {send.data && (
           <>
-            It is on its way.{' '}
+            The event is on its way.{' '}
             <LinkToHook place={place} hookId={hookId} search={{ tab: 'find', guid: send.data.guid }}>
-              See what becomes of it
+              See what happens to it
             </LinkToHook>
           </>
         )}
@@ -136,7 +136,7 @@ function TestForm({
         type="submit"
         isDisabled={!hook.active || parsed === undefined || event === '' || send.isPending}
       >
-        Send it
+        Send test event
       </Button>
     </Form>
   );

@@ -36,12 +36,12 @@ export function Throttle({ owner, range = 'hour' }: { owner: string; range?: Ran
 function State({ stats: { now }, limit }: { stats: Stats; limit: Limit }) {
   const throttled = now.waiting.find(({ reason }) => reason === 'limit');
   return (
-    <section className="panel" aria-label="The limit">
+    <section className="panel" aria-label="Limit">
       <dl className="facts">
         <Fact name="Limit">
-          {limit.rate.toLocaleString()} deliveries a second, and {limit.burst.toLocaleString()} at once after a rest
+          {limit.rate.toLocaleString()} deliveries per second, in bursts of up to {limit.burst.toLocaleString()}
         </Fact>
-        <Fact name="Waits for it">
+        <Fact name="Waiting">
           {throttled === undefined ? (
             'nothing'
           ) : (
@@ -59,7 +59,7 @@ function State({ stats: { now }, limit }: { stats: Stats; limit: Limit }) {
         {throttled && (
           <Fact name="Expected end">
             {now.expected_end_at === null ? (
-              'cannot be told: lately as much came in as goes out, or more'
+              'unknown: recently, at least as much came in as went out'
             ) : (
               <>
                 <Time at={now.expected_end_at} exact /> (<Time at={now.expected_end_at} />)
@@ -82,8 +82,8 @@ function Course({ stats }: { stats: Stats }) {
     // A limit far above the lines would flatten them.
     const isNear = Math.max(...cameIn.map(Number), ...wentOut.map(Number)) > limit / 4;
     return [
-      { label: 'Came in', tone: 'soft' as const, values: cameIn },
-      { label: 'Went out', tone: 'accent' as const, values: wentOut },
+      { label: 'Incoming', tone: 'soft' as const, values: cameIn },
+      { label: 'Outgoing', tone: 'accent' as const, values: wentOut },
       ...(isNear ? [{ label: 'Limit', tone: 'bad' as const, isDashed: true, values: points.map(() => limit) }] : []),
     ];
   }, [stats, points, now.limit]);
@@ -96,7 +96,7 @@ function Course({ stats }: { stats: Stats }) {
   return (
     <section className="charts">
       <Chart
-        title="Came in and went out a minute"
+        title="Incoming and outgoing per minute"
         summary={`${amount(cameIn ?? 0)} deliveries came in, ${amount(delivered + failed)} attempts went out.`}
         times={times}
         series={rates}
@@ -145,19 +145,13 @@ function ChangeLimit({ owner, limit }: { owner: string; limit: Limit }) {
       <h2>Change the limit</h2>
       <div className="pair">
         <TextField
-          label="Deliveries a second"
+          label="Deliveries per second"
           inputMode="decimal"
           value={rate}
           onChange={setRate}
           problem={wrong('rate')}
         />
-        <TextField
-          label="At once after a rest"
-          inputMode="decimal"
-          value={burst}
-          onChange={setBurst}
-          problem={wrong('burst')}
-        />
+        <TextField label="Burst" inputMode="decimal" value={burst} onChange={setBurst} problem={wrong('burst')} />
       </div>
       {change.error && !wrong('rate') && !wrong('burst') && <Problem error={change.error} />}
       <div className="actions">
@@ -165,17 +159,17 @@ function ChangeLimit({ owner, limit }: { owner: string; limit: Limit }) {
           Change the limit
         </Button>
         <Confirm
-          label="Back to the default"
+          label="Reset to default"
           kind="primary"
-          title={`Put ${owner} under the default limit?`}
-          action="Put it under the default"
+          title={`Reset ${owner} to the default limit?`}
+          action="Reset limit"
           onConfirm={() => change.mutate(null)}
           isDisabled={change.isPending}
         >
-          <p>The installation’s limit holds for it from then on, as for everybody without one of their own.</p>
+          <p>The installation’s default limit then applies, as to every account without a limit of its own.</p>
         </Confirm>
         <span role="status" className="good-text">
-          {change.isSuccess && 'Changed: it holds at once.'}
+          {change.isSuccess && 'Changed. The new limit applies immediately.'}
         </span>
       </div>
     </Form>
@@ -195,8 +189,8 @@ function WaitingDeliveries({ owner }: { owner: string }) {
   const waiting = data?.pages.flatMap(({ rows }) => rows) ?? [];
   if (!error && waiting.length === 0) return null;
   return (
-    <section className="panel" aria-label="Deliveries that wait">
-      <h2>Deliveries that wait</h2>
+    <section className="panel" aria-label="Waiting deliveries">
+      <h2>Waiting deliveries</h2>
       {isInTheWay(error, data) && <Problem error={error} onRetry={refetch} />}
       <ul className="rows">
         {waiting.map(({ id, reason, event, action, guid, hook_id: hookId, attempt, occurred_at: at, due_at: due }) => (
@@ -208,7 +202,7 @@ function WaitingDeliveries({ owner }: { owner: string }) {
                 {attempt !== null && attempt > 1 && `, attempt ${attempt}`}
                 {due && (
                   <>
-                    , goes <Time at={due} />
+                    , due <Time at={due} />
                   </>
                 )}
               </span>

@@ -12,11 +12,11 @@ export function Verify({ hook }: { hook: Hook }) {
   return (
     <>
       {!hook.config.secret && (
-        <p className="note">This hook has no secret: its deliveries are not signed. Set one under Settings first.</p>
+        <p className="note">This hook has no secret, so its deliveries are not signed. Set one under Settings first.</p>
       )}
       <section className="panel" aria-label="Code for a receiver">
         <div className="title">
-          <h2>Check it in your receiver</h2>
+          <h2>Verify signatures in your receiver</h2>
           <span className="grow" />
           <Copy text={code} />
         </div>
@@ -45,11 +45,11 @@ function Diagnosis() {
   return (
     <section className="panel form" aria-label="Why does it not match?">
       <h2>Why does a signature not match?</h2>
-      <p className="soft">All of it stays in this browser.</p>
+      <p className="soft">Nothing leaves this browser.</p>
       <TextField label="Secret" value={secret} onChange={setSecret} />
       <TextField label="X-Hub-Signature-256" value={signature} onChange={setSignature} placeholder="sha256=…" />
       <label className="field">
-        <span>Body, exactly as it came</span>
+        <span>Body, exactly as received</span>
         <textarea rows={6} value={body} onChange={(event) => setBody(event.target.value)} spellCheck={false} />
       </label>
       <div className="actions">

@@ -3,19 +3,19 @@ import type { Stats, WaitingReason } from '../api/types.ts';
 import { Time } from '../ui/time.tsx';
 
 export const waitingTexts: Record<WaitingReason, string> = {
-  limit: 'Throttled: wait for the limit',
-  retry: 'Failed: wait for the next attempt',
+  limit: 'Throttled: waiting for the limit',
+  retry: 'Failed: waiting for the next attempt',
   busy: 'The receiver is busy',
   paused: 'Paused',
-  handed_over: 'On their way',
+  handed_over: 'In flight',
 };
 
 /** Used where no time is known. */
 const nextTexts: Record<WaitingReason, string> = {
   limit: 'when its turn comes',
-  retry: 'each at a time of its own',
-  busy: 'once it answers faster',
-  paused: 'once it is resumed',
+  retry: 'each at its own time',
+  busy: 'when the receiver answers faster',
+  paused: 'when it is resumed',
   handed_over: 'now',
 };
 
@@ -23,16 +23,16 @@ export function Waiting({ waiting }: { waiting: Stats['now']['waiting'] }) {
   if (waiting.length === 0) return null;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard
-    <section className="panel scroll" aria-label="What waits" tabIndex={0}>
+    <section className="panel scroll" aria-label="Waiting by reason" tabIndex={0}>
       <table className="data">
         <thead>
           <tr>
-            <th scope="col">What waits</th>
+            <th scope="col">Waiting</th>
             <th scope="col" className="number">
               Deliveries
             </th>
-            <th scope="col">The oldest since</th>
-            <th scope="col">The next goes</th>
+            <th scope="col">Oldest since</th>
+            <th scope="col">Next attempt</th>
           </tr>
         </thead>
         <tbody>

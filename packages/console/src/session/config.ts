@@ -10,6 +10,7 @@ export type Config = {
 /** @throws Error if the page was not served by the webhook API. */
 export function readConfig(): Config {
   const written = document.querySelector<HTMLMetaElement>('meta[name=gatepost]')?.content;
-  if (!written) throw new Error('The console’s settings are not in its page: open it at the webhook API.');
+  if (!written)
+    throw new Error('The console’s settings are missing from this page. Open the console at the webhook API.');
   return JSON.parse(written);
 }

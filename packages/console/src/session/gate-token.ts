@@ -30,7 +30,7 @@ export function openGateTokens(
     };
     const response = await fetch(`${issuer}oauth/token`, { method: 'POST', body: new URLSearchParams(form) }).catch(
       () => {
-        throw new Unreachable('The gate does not answer.');
+        throw new Unreachable('The gate is not responding.');
       },
     );
     const answer = await response.json();
@@ -43,7 +43,7 @@ export function openGateTokens(
       // The application may not ask for one, or only machines administer this gate.
       known = { given: undefined, until: Date.now() + refusedMs };
     } else if (response.status >= 500) {
-      throw new Unreachable('The gate does not answer.');
+      throw new Unreachable('The gate is not responding.');
     } else {
       throw new SignedOut();
     }

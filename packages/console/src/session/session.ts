@@ -39,7 +39,7 @@ export type Session = {
 };
 
 export class SignedOut extends Error {
-  override message = 'Nobody is signed in any more.';
+  override message = 'You are no longer signed in.';
 }
 
 /** Scopes that a person may use; the API also checks the person's memberships (docs/reference/webhooks-api.md). */

@@ -16,7 +16,7 @@ export const isSignInWindow = (search: string): boolean => stateOf(search)[1] ==
 export function handOverWindowAnswer(search: string): void {
   new BroadcastChannel(channelName).postMessage(search);
   // A script can close a window that a script opened; otherwise it says what to do.
-  document.getElementById('root')!.textContent = 'You are signed in again, and can close this window.';
+  document.getElementById('root')!.textContent = 'You are signed in again. You can close this window.';
   window.close();
 }
 
@@ -29,7 +29,7 @@ export async function signInByWindow(settings: OidcClientSettings): Promise<stri
   const channel = new BroadcastChannel(channelName);
   heard = channel;
   if (window.open(url, 'gatepost-sign-in', 'popup,width=480,height=720') === null)
-    throw new Error('Your browser did not open a window. Allow windows for this page.');
+    throw new Error('Your browser blocked the window. Allow pop-ups for this page.');
   return new Promise((resolve) => {
     channel.onmessage = ({ data }) => {
       if (stateOf(String(data))[0] !== state.id) return;

@@ -12,14 +12,14 @@ export function Offline() {
   if (!isOnline)
     return (
       <p className="note" role="status">
-        You are offline: what you see may be old, and goes on by itself once you are back.
+        You are offline. What you see may be out of date, and updates when you are back online.
       </p>
     );
   // A page with nothing to show says it itself.
   if (!reason.isShown) return null;
   return (
     <p className="note" role="status">
-      {titleOf(reason.error)}: what you see may be old.{' '}
+      {titleOf(reason.error)}. What you see may be out of date.{' '}
       <Button className="button small" onPress={() => queries.refetchQueries({ type: 'active' })}>
         Try again
       </Button>

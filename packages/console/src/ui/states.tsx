@@ -61,21 +61,21 @@ function explain(error: unknown): { title: string; text: string } {
   if (error instanceof Unreachable)
     return {
       title: error.message.replace(/\.$/, ''),
-      text: 'It is starting again, or you are offline. What was saved is not lost.',
+      text: 'It may be restarting, or you may be offline. Saved data is not lost.',
     };
   if (error instanceof ApiProblem && error.status === 404 && error.code !== 'feature_not_available')
     return {
-      title: 'There is no such thing',
-      text: 'It was deleted, its address is not right, or you may not see it.',
+      title: 'Not found',
+      text: 'It was deleted, the address is wrong, or you do not have access.',
     };
   if (error instanceof ApiProblem && error.status === 503)
     return {
-      title: 'A store is away',
+      title: 'Temporarily unavailable',
       text: `${error.message} Try again${error.retryAfter ? ` in ${error.retryAfter} s` : ' soon'}.`,
     };
   if (error instanceof ApiProblem) {
     const fields = error.fields.map(({ field, message }) => `${field}: ${message}`).join('; ');
-    return { title: 'The API refused it', text: fields ? `${error.message} (${fields})` : error.message };
+    return { title: 'The API refused the request', text: fields ? `${error.message} (${fields})` : error.message };
   }
-  return { title: 'It went wrong', text: error instanceof Error ? error.message : String(error) };
+  return { title: 'Something went wrong', text: error instanceof Error ? error.message : String(error) };
 }
