@@ -22,7 +22,7 @@ const go = (name: string, page = admin) =>
   page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name, exact: true }).click();
 const tab = (name: string, page = admin) =>
   page
-    .getByRole('navigation', { name: /^Of this/ })
+    .getByRole('navigation', { name: /^(Application|Organization)$/ })
     .getByRole('link', { name, exact: true })
     .click();
 const heading = (name: string | RegExp, page = admin) => page.getByRole('heading', { level: 1, name }).waitFor();
@@ -63,8 +63,8 @@ test('a role gets permissions and is given to a person', async () => {
   await look(admin);
   await admin.getByRole('button', { name: 'Create' }).click();
   await heading('Auditor');
-  await panel('Permissions').getByText('It allows nothing yet.').waitFor();
-  await panel('Who has it').getByText('Nobody has it yet.').waitFor();
+  await panel('Permissions').getByText('There are no permissions yet.').waitFor();
+  await panel('Users').getByText('No users have it yet.').waitFor();
 
   await admin.getByLabel('Add permissions of').selectOption('Management API');
   await admin.getByLabel('Find a permission').fill('read:');
@@ -75,9 +75,9 @@ test('a role gets permissions and is given to a person', async () => {
   await management.getByText('read:users', { exact: true }).waitFor();
   expect(await management.getByText(/^(create|update|delete):/).count()).toBe(0);
 
-  await admin.getByLabel('Give it to').fill('alice');
+  await admin.getByLabel('Assign to').fill('alice');
   await admin.getByRole('button', { name: 'Add Alice Example' }).press('Enter');
-  await panel('Who has it').getByRole('link', { name: 'Alice Example' }).waitFor();
+  await panel('Users').getByRole('link', { name: 'Alice Example' }).waitFor();
   await look(admin);
   await admin.getByLabel('Description').fill('Reads all of it');
   await admin.getByRole('button', { name: 'Save', exact: true }).click();
@@ -109,8 +109,8 @@ test('an organization gets a member with a role, an invitation is sent, and a co
   await look(admin);
 
   await tab('Members');
-  await panel('Members').getByText('Nobody belongs to it yet.').waitFor();
-  await admin.getByLabel('Add somebody').fill('alice');
+  await panel('Members').getByText('There are no members yet.').waitFor();
+  await admin.getByLabel('Add a member').fill('alice');
   await admin.getByRole('button', { name: 'Add Alice Example' }).click();
   await admin.getByRole('button', { name: 'Roles of Alice Example' }).click();
   await panel('Members').getByRole('group').getByText('Everybody').click();
@@ -118,16 +118,16 @@ test('an organization gets a member with a role, an invitation is sent, and a co
   await look(admin);
 
   await tab('Invitations');
-  await panel('Invitations').getByText('Nobody is invited').waitFor();
-  await admin.getByLabel('Email').fill('bob@example.com');
-  await admin.getByLabel('Into which application').selectOption('Demo Web App'); // the others have no address for invitations
+  await panel('Invitations').getByText('There are no pending invitations').waitFor();
+  await admin.getByLabel('Email', { exact: true }).fill('bob@example.com');
+  await admin.getByLabel('Application', { exact: true }).selectOption('Demo Web App'); // the others have no address for invitations
   await admin.getByRole('button', { name: 'Invite' }).click();
   await admin.getByText('https://app.example.com/login?invitation=').waitFor();
   await panel('Invitations').getByText('bob@example.com').waitFor();
   await look(admin);
-  await panel('Invitations').getByRole('button', { name: 'Take back' }).click();
-  await confirm('Take it back');
-  await panel('Invitations').getByText('Nobody is invited').waitFor();
+  await panel('Invitations').getByRole('button', { name: 'Revoke' }).click();
+  await confirm('Revoke invitation');
+  await panel('Invitations').getByText('There are no pending invitations').waitFor();
 
   await tab('Connections');
   await admin.getByLabel('Another connection').selectOption('Username-Password-Authentication');
@@ -143,13 +143,13 @@ test('a person’s page shows their permissions and where they come from, and re
   await admin.getByRole('link', { name: /Alice Example/ }).click();
   await heading('Alice Example');
   await panel('Roles').getByRole('link', { name: 'Auditor' }).waitFor();
-  await panel('Management API').getByText('of Auditor').waitFor();
+  await panel('Management API').getByText('from Auditor').waitFor();
   await panel('Organizations').getByRole('link', { name: 'Orchard Inc' }).waitFor();
   await panel('Example API').waitFor({ state: 'detached' });
   await admin.getByLabel('Add permissions of').selectOption('Example API');
   await panel('Example API').getByText('read:things').click();
   await admin.getByRole('button', { name: 'Save permissions' }).click();
-  await panel('Example API').getByText('given directly').waitFor();
+  await panel('Example API').getByText('assigned directly').waitFor();
   await look(admin);
 
   const factors = panel('Second factors and passkeys');
@@ -160,11 +160,11 @@ test('a person’s page shows their permissions and where they come from, and re
   await look(admin);
   await confirm('Remove it');
   await until('one is left', async () => (await rows.count()) === 1);
-  await factors.getByRole('button', { name: 'Ask in remembered browsers again' }).click();
-  await factors.getByText('They are asked in every browser.').waitFor();
+  await factors.getByRole('button', { name: 'Forget remembered browsers' }).click();
+  await factors.getByText('The user is asked again in every browser.').waitFor();
   await factors.getByRole('button', { name: 'Remove all' }).click();
   await confirm('Remove all of them');
-  await factors.getByText('None is set up.').waitFor();
+  await factors.getByText('None are set up.').waitFor();
 
   // All of a person's sessions at once.
   for (let browsers = 0; browsers < 2; browsers += 1) {
@@ -174,11 +174,11 @@ test('a person’s page shows their permissions and where they come from, and re
   }
   await admin.reload();
   await panel('Devices').getByRole('button', { name: 'Revoke all devices' }).click();
-  await confirm('Revoke all of them');
-  await panel('Devices').getByText('No application renews').waitFor();
+  await confirm('Revoke access');
+  await panel('Devices').getByText('No application has a refresh token').waitFor();
   await panel('Sessions').getByRole('button', { name: 'End all sessions' }).click();
-  await confirm('End all of them');
-  await panel('Sessions').getByText('Not signed in').waitFor();
+  await confirm('End sessions');
+  await panel('Sessions').getByText('There are no sessions').waitFor();
 });
 
 test('second factors are switched on, and an API starts to require permissions', async () => {
@@ -193,8 +193,8 @@ test('second factors are switched on, and an API starts to require permissions',
   await someone.goto(console);
   await fillInLogin(someone, 'alice@example.com');
   await someone.getByText('Set up your authenticator app').waitFor();
-  await admin.getByText('Who has set one up').click();
-  await until('no longer', async () => admin.getByRole('radio', { name: /^Who has set/ }).isChecked());
+  await admin.getByText('Users who have set one up').click();
+  await until('no longer', async () => admin.getByRole('radio', { name: /^Users who have set/ }).isChecked());
 
   await go('APIs');
   await admin.getByRole('link', { name: /Example API/ }).click();
@@ -210,7 +210,7 @@ test('second factors are switched on, and an API starts to require permissions',
 
 test('an action is written, tried, deployed and bound to a trigger', async () => {
   await go('Actions');
-  await panel('Library').getByText('There are none yet').waitFor();
+  await panel('Library').getByText('There are no actions yet').waitFor();
   await look(admin);
   await admin.getByRole('button', { name: 'New action' }).click();
   await admin.getByRole('form', { name: 'New action' }).getByLabel('Name').fill('Says where');
@@ -222,20 +222,20 @@ test('an action is written, tried, deployed and bound to a trigger', async () =>
       "exports.onExecutePostLogin = async (event, api) => api.idToken.setCustomClaim('where', event.secrets.where);",
     );
   await admin.getByRole('button', { name: 'Add a secret' }).click();
-  await admin.getByLabel('Name of the secret').fill('where');
+  await admin.getByLabel('Secret name').fill('where');
   await admin.getByLabel('Value').fill('in the console');
   await look(admin);
   await admin.getByRole('button', { name: 'Save draft' }).click();
   await admin.getByText('Saved.').waitFor();
   await admin.getByRole('button', { name: 'Run', exact: true }).click();
-  await admin.getByRole('log', { name: 'What it did' }).getByText('where').waitFor();
+  await admin.getByRole('log', { name: 'Result' }).getByText('where').waitFor();
   await admin.getByRole('button', { name: 'Deploy', exact: true }).click();
   await admin.getByText('deployed', { exact: true }).waitFor();
   await panel('Versions').getByText('Version 1').waitFor();
   await look(admin);
   await go('Actions');
   const flow = panel('Login / Post Login');
-  await flow.getByRole('button', { name: 'Run it there' }).click();
+  await flow.getByRole('button', { name: 'Add action' }).click();
   await flow.getByRole('link', { name: 'Says where' }).waitFor();
   await look(admin);
 
@@ -243,7 +243,7 @@ test('an action is written, tried, deployed and bound to a trigger', async () =>
   await flow.getByRole('link', { name: 'Says where' }).click();
   await admin.getByLabel('Code').fill("exports.onExecutePostLogin = async () => { throw new Error('out of order') };");
   await admin.getByRole('button', { name: 'Save draft' }).click();
-  await admin.getByText('changes are not deployed').waitFor();
+  await admin.getByText('undeployed changes').waitFor();
   await admin.getByRole('button', { name: 'Deploy', exact: true }).click();
   await panel('Versions').getByText('Version 2').waitFor();
   const someone = await openPage();
@@ -252,13 +252,13 @@ test('an action is written, tried, deployed and bound to a trigger', async () =>
   await go('Log');
   const entry = panel('Entries').getByRole('listitem').filter({ hasText: 'Says where: it threw an error' }).first();
   await entry.locator('summary').first().click();
-  await entry.getByText('The run of the action').click();
+  await entry.getByText('Action execution').click();
   await entry.getByRole('listitem').getByText('out of order').waitFor();
   await look(admin);
   await someone.context().close();
   await go('Actions');
-  await flow.getByRole('button', { name: 'Take off: Says where' }).click();
-  await flow.getByText('No action runs there.').waitFor();
+  await flow.getByRole('button', { name: 'Remove: Says where' }).click();
+  await flow.getByText('No actions run here.').waitFor();
 });
 
 test('the number of wrong passwords that pause an account is set', async () => {
@@ -284,12 +284,12 @@ test('the response to breached passwords is set, and who must solve a challenge 
   await breached.getByRole('button', { name: 'Save' }).click();
   await breached.getByText('until BREACHED_PASSWORDS says where').waitFor(); // the API's own words
   await breached.getByText('Enabled', { exact: true }).click();
-  await breached.getByRole('group', { name: 'At a new password' }).getByText('Refuse the password').click();
+  await breached.getByRole('group', { name: 'At password change' }).getByText('Refuse the password').click();
   await breached.getByRole('button', { name: 'Save' }).click();
   await breached.getByText('Saved.').waitFor();
 
   const bots = panel('Bot detection');
-  await bots.getByLabel('Before a mail for a new password is sent').selectOption('always');
+  await bots.getByLabel('Before sending a password reset email').selectOption('always');
   await bots.getByLabel('Risky after').selectOption('high');
   await bots.getByRole('button', { name: 'Save' }).click();
   await bots.getByText('Saved.').waitFor();
@@ -302,7 +302,7 @@ test('the response to breached passwords is set, and who must solve a challenge 
   await go('Multi-factor');
   await go('Attack protection');
   await until('it is kept', async () => (await bots.getByLabel('Risky after').inputValue()) === 'high');
-  const refuses = breached.getByRole('group', { name: 'At a new password' }).getByRole('checkbox').first();
+  const refuses = breached.getByRole('group', { name: 'At password change' }).getByRole('checkbox').first();
   expect(await refuses.isChecked()).toBe(true);
 });
 
@@ -319,7 +319,7 @@ test('an email is written in one’s own words, and previewed before people get 
   await panel('Preview').getByText('The API refused the request').waitFor(); // what is wrong with it
   await admin.getByLabel('Message').fill('<p>Dear {{ user.name }}</p>');
   await admin.getByRole('button', { name: 'Save', exact: true }).click();
-  await admin.getByText('Saved: the next mail').waitFor();
+  await admin.getByText('Saved. The next email').waitFor();
   await admin.getByLabel('Template').selectOption('Sign-in by Code');
   await mail.getByText('314159').waitFor();
   await admin.getByLabel('Template').selectOption('Verification Email (using Link)');

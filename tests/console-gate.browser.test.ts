@@ -39,7 +39,7 @@ test('an administrator makes an application, sees code for it, and signs in with
   await admin.setViewportSize({ width: 1440, height: 900 });
   await go('Applications');
   await heading('Applications');
-  await admin.getByLabel('Find by name or client id').fill('react');
+  await admin.getByLabel('Find by name or client ID').fill('react');
   await admin.getByRole('link', { name: /React Quick Start/ }).waitFor();
   expect(await panel('List of applications').getByRole('listitem').count()).toBe(1);
   await look(admin);
@@ -57,19 +57,19 @@ test('an administrator makes an application, sees code for it, and signs in with
   const code = panel('main.js');
   await code.getByText(`clientId: '${clientId}'`).waitFor();
   await code.getByText(`domain: '${issuer.replace(/\/$/, '')}'`).waitFor();
-  await panel('Start it').getByText('vite --port 5173').waitFor();
+  await panel('Run').getByText('vite --port 5173').waitFor();
   await look(admin);
 
   await admin.getByRole('link', { name: 'Try sign-in' }).click();
-  await admin.getByRole('button', { name: 'Allow that address' }).click();
+  await admin.getByRole('button', { name: 'Allow this callback URL' }).click();
   const opened = admin.waitForEvent('popup');
   await admin.getByRole('button', { name: 'Try sign-in' }).click();
   await fillInLogin(await opened, 'admin@example.com');
   await admin.getByRole('heading', { name: 'The sign-in works' }).waitFor();
-  await panel('The answer').getByText('"sub": "auth0|admin"').first().waitFor();
+  await panel('Result').getByText('"sub": "auth0|admin"').first().waitFor();
   await look(admin);
-  await admin.getByRole('button', { name: 'Forbid that address again' }).click();
-  await admin.getByRole('button', { name: 'Allow that address' }).waitFor();
+  await admin.getByRole('button', { name: 'Remove this callback URL' }).click();
+  await admin.getByRole('button', { name: 'Allow this callback URL' }).waitFor();
 
   await admin.getByRole('link', { name: 'Settings', exact: true }).click();
   await admin.getByLabel('Allowed Logout URLs').fill('http://localhost:5173\nno address');
@@ -119,10 +119,10 @@ test('a machine gets a secret, shown once, and scopes of an API; its sample code
   await example.getByRole('button', { name: 'Authorize' }).click();
   await example.getByText('read:things').click();
   await look(admin);
-  await example.getByRole('button', { name: 'Authorize it' }).click();
+  await example.getByRole('button', { name: 'Authorize' }).click();
   await example.getByText('1 of 1 scopes').waitFor();
   await admin.getByRole('link', { name: 'Credentials' }).click();
-  const first = (await panel('The new secret').getByRole('code').textContent())!;
+  const first = (await panel('New secret').getByRole('code').textContent())!;
   const granted = await fetch(`${issuer}oauth/token`, {
     method: 'POST',
     body: new URLSearchParams({
@@ -140,8 +140,8 @@ test('a machine gets a secret, shown once, and scopes of an API; its sample code
   expect(await runCode('python3', 'main.py')).toMatch(/^ey\S+ read:things$/m);
   await admin.getByRole('link', { name: 'Credentials' }).click();
   await admin.getByRole('button', { name: 'Rotate' }).click();
-  await admin.getByRole('button', { name: 'Make a new secret' }).click();
-  await until('another secret', async () => (await panel('The new secret').getByRole('code').textContent()) !== first);
+  await admin.getByRole('button', { name: 'Create a new secret' }).click();
+  await until('another secret', async () => (await panel('New secret').getByRole('code').textContent()) !== first);
 });
 
 test('the sample code of a native application signs a person in unchanged', async () => {
@@ -170,7 +170,7 @@ test('a request that the gate refuses is in the log at once, with the reason', a
   const asked = { client_id: 'demo-web', redirect_uri: elsewhere, response_type: 'code', scope: 'openid' };
   expect((await fetch(`${issuer}authorize?${new URLSearchParams(asked)}`)).status).toBe(400);
   const entry = admin.locator('.entries li', { hasText: 'Refused sign-in request' }).first();
-  await entry.getByText(`asked for ${elsewhere}; registered: http://localhost:4599/callback`).waitFor();
+  await entry.getByText(`requested: ${elsewhere}; registered: http://localhost:4599/callback`).waitFor();
   await entry.locator('summary').click();
   await entry.getByRole('link', { name: 'Demo Web App' }).waitFor();
   await look(admin);
@@ -186,18 +186,18 @@ test('a person is created, signs in, loses a device, is blocked and is let in ag
   await heading('Users');
   await admin.getByRole('button', { name: 'New user' }).click();
   const form = admin.getByRole('form', { name: 'New user' });
-  await form.getByLabel('Email').fill('mallory@example.com');
+  await form.getByLabel('Email', { exact: true }).fill('mallory@example.com');
   await form.getByLabel('Name', { exact: true }).fill('Mallory Example');
   const password = randomBytes(12).toString('hex');
   await form.getByLabel('Password').fill('short');
-  await form.getByText('is known to be theirs').click();
+  await form.getByText('is confirmed').click();
   await look(admin);
   await form.getByRole('button', { name: 'Create' }).click();
   await form.getByText('The API refused the request').waitFor();
   await form.getByLabel('Password').fill(password);
   await form.getByRole('button', { name: 'Create' }).click();
   await heading('Mallory Example');
-  await panel('Sessions').getByText('Not signed in').waitFor();
+  await panel('Sessions').getByText('There are no sessions').waitFor();
 
   const mallory = await openPage();
   await mallory.goto(console);
@@ -206,28 +206,28 @@ test('a person is created, signs in, loses a device, is blocked and is let in ag
   await admin.reload();
   await panel('Sessions').getByText('Gatepost Console').waitFor();
   await panel('Sessions').getByText('HeadlessChrome').waitFor(); // the browser's name
-  await panel('What happened').getByText('Success Login').waitFor();
+  await panel('Log').getByText('Success Login').waitFor();
   await look(admin);
   await panel('Devices').getByRole('button', { name: 'Revoke' }).click();
   await admin.getByRole('button', { name: 'Revoke it' }).click();
-  await panel('Devices').getByText('No application renews').waitFor();
+  await panel('Devices').getByText('No application has a refresh token').waitFor();
 
   await admin.getByRole('button', { name: 'Block' }).click();
   await admin.getByRole('button', { name: 'Block the user' }).click();
   await admin.getByText('blocked', { exact: true }).waitFor();
-  await panel('Sessions').getByText('Not signed in').waitFor();
+  await panel('Sessions').getByText('There are no sessions').waitFor();
   await mallory.goto(console);
   await fillInLogin(mallory, 'mallory@example.com', password);
   await mallory.locator('.gp-problem, [role=alert]').first().waitFor(); // refused
   await admin.getByRole('button', { name: 'Unblock' }).click();
-  await admin.getByRole('button', { name: 'Mail a link for a new password' }).click();
-  await admin.getByText('A mail is on its way to mallory@example.com.').waitFor();
+  await admin.getByRole('button', { name: 'Send a password reset email' }).click();
+  await admin.getByText('An email is on its way to mallory@example.com.').waitFor();
 
   await go('Users');
-  await admin.getByLabel('Find by name, address, number or id').fill('mallo');
+  await admin.getByLabel('Find by name, email address, phone number or ID').fill('mallo');
   await admin.getByRole('link', { name: /Mallory Example/ }).waitFor();
   await until('one of them', async () => (await panel('List of users').getByRole('listitem').count()) === 1);
-  await admin.getByLabel('Find by name, address, number or id').fill('nobody:x');
+  await admin.getByLabel('Find by name, email address, phone number or ID').fill('nobody:x');
   await admin.getByText('names a field that cannot be searched').waitFor();
 });
 
@@ -244,7 +244,7 @@ test('APIs get scopes, and say who may use them; connections and settings are ch
   await look(admin);
   await panel('Demo Machine').getByRole('button', { name: 'Authorize' }).click();
   await panel('Demo Machine').getByRole('button', { name: 'All' }).click();
-  await panel('Demo Machine').getByRole('button', { name: 'Authorize it' }).click();
+  await panel('Demo Machine').getByRole('button', { name: 'Authorize' }).click();
   await panel('Demo Machine').getByText('1 of 1 scopes').waitFor();
 
   await go('Connections');
@@ -255,7 +255,7 @@ test('APIs get scopes, and say who may use them; connections and settings are ch
   await look(admin);
 
   await admin.getByRole('button', { name: 'New connection' }).click();
-  await admin.getByLabel('How people sign in').selectOption('An OpenID provider');
+  await admin.getByLabel('How users sign in').selectOption('An OpenID provider');
   await admin.getByLabel('Name', { exact: true }).fill('company');
   await admin.getByLabel('Discovery URL').fill('http://id.example/.well-known/openid-configuration');
   await admin.getByLabel('Client ID').fill('gatepost');
@@ -265,7 +265,7 @@ test('APIs get scopes, and say who may use them; connections and settings are ch
   await admin.getByLabel('Discovery URL').fill('https://id.example/.well-known/openid-configuration');
   await admin.getByRole('button', { name: 'Create' }).click();
   await panel('company').getByRole('button', { name: 'Settings' }).click();
-  await admin.getByLabel('Label of the button').fill('The company');
+  await admin.getByLabel('Button label').fill('The company');
   await admin.getByRole('button', { name: 'Save' }).click();
   await admin.getByText('Saved.').waitFor();
   await look(admin);
@@ -293,14 +293,14 @@ test('the sign-in page is previewed, and people see it once it is saved', async 
   await admin.getByLabel('Page', { exact: true }).selectOption('consent');
   await frame.getByText('Read and ping repository hooks').waitFor();
   await look(admin);
-  await admin.getByText('A page template of your own').click();
+  await admin.getByText('Use a custom page template').click();
   await admin.getByLabel('Template', { exact: true }).fill('<html><body>{%- auth0:widget -%}</body></html>');
   await panel('Preview').getByText('auth0:head').waitFor(); // the error
-  await admin.getByText('A page template of your own').click();
+  await admin.getByText('Use a custom page template').click();
   const before = await (await fetch(`${issuer}activate`)).text();
   expect(before).not.toContain('#7a1fa2');
   await admin.getByRole('button', { name: 'Save' }).click();
-  await admin.getByText('Saved: people see it now.').waitFor();
+  await admin.getByText('Saved. Users see it now.').waitFor();
   expect(await (await fetch(`${issuer}activate`)).text()).toContain('#7a1fa2');
 });
 
@@ -309,7 +309,7 @@ test('signing keys are rotated, and a key that is no longer used is revoked', as
   const keys = panel('RS256');
   await keys.getByText('current', { exact: true }).waitFor();
   await admin.getByRole('button', { name: 'Rotate' }).click();
-  await admin.getByRole('button', { name: 'Make new keys' }).click();
+  await admin.getByRole('button', { name: 'Create new keys' }).click();
   await keys.getByText('next', { exact: true }).waitFor();
   await admin.getByRole('button', { name: 'Use the next keys now' }).click();
   await admin.getByRole('button', { name: 'Use them now' }).click();
@@ -327,7 +327,7 @@ test('a person who administers nothing sees nothing of the gate', async () => {
   await signIn(alice, console);
   await alice.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Accounts' }).waitFor();
   await alice.goto(`${console}gate/applications`);
-  await alice.getByText('This is for who administers the gate').waitFor();
+  await alice.getByText('Only administrators of the gate can see this page').waitFor();
   expect(await alice.getByText('The gate', { exact: true }).count()).toBe(0);
   await look(alice);
 });
@@ -336,7 +336,7 @@ test('a gate that is away is reported in words, and is asked again', async () =>
   await go('Applications');
   await heading('Applications');
   await system.auth.end('SIGKILL');
-  const old = admin.getByText('The gate does not answer: what you see may be old');
+  const old = admin.getByText('The gate is not responding. What you see may be out of date');
   await until('what was read before stays', async () => {
     await go('Log'); // data read a moment ago is not requested again
     await go('Applications');
@@ -346,7 +346,7 @@ test('a gate that is away is reported in words, and is asked again', async () =>
   await admin.getByRole('link', { name: /React Quick Start/ }).waitFor();
   await look(admin);
   await go('Multi-factor'); // not read before
-  const away = admin.getByRole('alert').filter({ hasText: 'The gate does not answer' });
+  const away = admin.getByRole('alert').filter({ hasText: 'The gate is not responding' });
   await away.waitFor();
   const first = await away.elementHandle();
   await away.getByRole('button', { name: 'Try again' }).click();

@@ -108,9 +108,7 @@ function HookRow({ owner, hook }: { owner: string; hook: ListedHook }) {
       </span>
       <span className={`tag ${tone}`}>{text}</span>
       <span className="soft rate">
-        {health.success_rate === null
-          ? ''
-          : `${percent(health.success_rate)} of ${tried.toLocaleString()} in the last day`}
+        {health.success_rate === null ? '' : `${percent(health.success_rate)} of ${tried.toLocaleString()} in 24 h`}
       </span>
       <span className="soft when">{health.last_delivery_at ? <Time at={health.last_delivery_at} /> : ''}</span>
     </LinkToHook>

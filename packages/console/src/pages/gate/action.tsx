@@ -40,7 +40,7 @@ export const ActionPage = gatePage('Action', 'read:actions', ({ actionId }: { ac
       <Versions action={data} path={path} />
       {may('delete:actions') && (
         <DeletePanel what="action" name={data.name} path={path} list={actionsList} itemKey={actionKey(actionId)}>
-          Its code, its secrets and its versions are gone. One that still runs somewhere is not deleted.
+          Its code, secrets and versions are deleted. An action that a trigger still runs cannot be deleted.
         </DeletePanel>
       )}
     </>
@@ -100,7 +100,7 @@ function Draft({ action, path }: { action: Action; path: string }) {
           }}
           hint={
             <>
-              JavaScript, as at Auth0: <code>{`exports.${triggerOf(action).handler} = async (event, api) => …`}</code>
+              JavaScript, as in Auth0: <code>{`exports.${triggerOf(action).handler} = async (event, api) => …`}</code>
             </>
           }
         />
@@ -155,13 +155,13 @@ function Secrets({ secrets, onChange, mayChange }: SecretsProps) {
     <>
       <h3>Secrets</h3>
       <p className="hint">
-        The code reads them as <code>event.secrets</code>. Nobody can read them here again.
+        The code reads them as <code>event.secrets</code>. Their values are not shown again.
       </p>
       {secrets.map((secret, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a name changes while it is typed
         <div key={index} className="pair">
           <TextField
-            label="Name of the secret"
+            label="Secret name"
             isRequired
             isReadOnly={!secret.isNew}
             value={secret.name}
@@ -173,7 +173,7 @@ function Secrets({ secrets, onChange, mayChange }: SecretsProps) {
             isRequired={secret.isNew}
             value={secret.value}
             onChange={(value) => onChange(secrets.with(index, { ...secret, value }))}
-            {...(!secret.isNew && { placeholder: 'as it is' })}
+            {...(!secret.isNew && { placeholder: 'unchanged' })}
           />
           {mayChange && (
             <Button className="button" onPress={() => onChange(secrets.toSpliced(index, 1))}>
@@ -220,7 +220,7 @@ function Try({ path }: { path: string }) {
         rows={7}
         value={payload}
         onChange={setPayload}
-        hint="The saved draft runs with it. What it asks for is shown, and not done."
+        hint="Runs the saved draft with this event. The result is shown, but nothing is carried out."
       />
       {run.error && <Problem error={run.error} />}
       <Button className="button" type="submit" isDisabled={run.isPending}>
@@ -228,7 +228,7 @@ function Try({ path }: { path: string }) {
       </Button>
       {run.data && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard
-        <pre tabIndex={0} role="log" aria-label="What it did">
+        <pre tabIndex={0} role="log" aria-label="Result">
           {JSON.stringify(run.data.payload, null, 2)}
         </pre>
       )}
@@ -249,7 +249,7 @@ function Versions({ action, path }: { action: Action; path: string }) {
     onSuccess: () => queries.invalidateQueries({ queryKey: actionKey(action.id) }),
   });
   return (
-    <List title="Versions" none="It was never deployed." list={list} problem={deploy.error}>
+    <List title="Versions" none="Not deployed yet." list={list} problem={deploy.error}>
       {(version) => (
         <Row
           key={version.id}
@@ -261,7 +261,7 @@ function Versions({ action, path }: { action: Action; path: string }) {
           }
         >
           {version.deployed ? (
-            <span className="tag good">runs</span>
+            <span className="tag good">running</span>
           ) : (
             may('create:actions') && (
               <Confirm
@@ -272,7 +272,7 @@ function Versions({ action, path }: { action: Action; path: string }) {
                 action="Deploy it"
                 onConfirm={() => deploy.mutate(version.id)}
               >
-                <p>It runs from now on, as a new version. The draft stays as it is.</p>
+                <p>It is deployed as a new version. The draft does not change.</p>
               </Confirm>
             )
           )}

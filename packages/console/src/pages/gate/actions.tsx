@@ -47,7 +47,7 @@ export const Actions = gatePage('Actions', 'read:actions', () => {
       <section className="panel" aria-label="Library">
         <h2>Library</h2>
         {data.actions.length === 0 && (
-          <p className="soft">There are none yet. An action is code of yours that runs when somebody signs in.</p>
+          <p className="soft">There are no actions yet. An action is your own code that runs when a user signs in.</p>
         )}
         <ul className="rows">
           {data.actions.map((action) => (
@@ -62,7 +62,7 @@ export const Actions = gatePage('Actions', 'read:actions', () => {
             </li>
           ))}
         </ul>
-        {data.total > data.actions.length && <p className="hint">These are the first 100 of {data.total}.</p>}
+        {data.total > data.actions.length && <p className="hint">Only the first 100 of {data.total} are shown.</p>}
       </section>
       {triggerIds.map((id) => (
         <Flow key={id} trigger={id} actions={data.actions} />
@@ -76,7 +76,7 @@ export function State({ action }: { action: Action }) {
   return action.all_changes_deployed ? (
     <span className="tag good">deployed</span>
   ) : (
-    <span className="tag waits">changes are not deployed</span>
+    <span className="tag waits">undeployed changes</span>
   );
 }
 
@@ -161,9 +161,9 @@ function Flow({ trigger, actions }: { trigger: TriggerId; actions: Action[] }) {
       {isInTheWay(error, data) ? (
         <Problem error={error} onRetry={refetch} />
       ) : !data ? (
-        <Loading what="its actions" />
+        <Loading what="actions" />
       ) : bound.length === 0 ? (
-        <p className="soft">No action runs there.</p>
+        <p className="soft">No actions run here.</p>
       ) : (
         <ol className="rows">
           {bound.map(({ id, display_name: name, action }, index) => (
@@ -201,7 +201,7 @@ function Flow({ trigger, actions }: { trigger: TriggerId; actions: Action[] }) {
             isDisabled={save.isPending}
             onPress={() => save.mutate([...refs, { type: 'action_id', value: next }])}
           >
-            Run it there
+            Add action
           </Button>
         </div>
       )}
@@ -238,9 +238,9 @@ function Order({
   );
   return (
     <span className="actions">
-      {button('Earlier', at === 0, () => onMove(at - 1))}
-      {button('Later', at === of - 1, () => onMove(at + 1))}
-      {button('Take off', false, onTakeOff)}
+      {button('Move up', at === 0, () => onMove(at - 1))}
+      {button('Move down', at === of - 1, () => onMove(at + 1))}
+      {button('Remove', false, onTakeOff)}
     </span>
   );
 }

@@ -33,7 +33,7 @@ export const ApiPage = gatePage('API', 'read:resource_servers', ({ apiId }: { ap
   return (
     <>
       <Head back={<Link to="/gate/apis">APIs</Link>} name={nameOfApi(data)}>
-        {data.is_system && <span className="tag">built in: it cannot be changed</span>}
+        {data.is_system && <span className="tag">built in, cannot be changed</span>}
       </Head>
       <Id what="Identifier (audience)" id={data.identifier} />
       {mayChange && <Settings key={apiId} server={data} path={path} />}
@@ -41,8 +41,8 @@ export const ApiPage = gatePage('API', 'read:resource_servers', ({ apiId }: { ap
       {may('read:client_grants') && may('read:clients') && <Machines server={data} />}
       {may('delete:resource_servers') && !data.is_system && (
         <DeletePanel what="API" name={data.name} path={path} list={apisList} itemKey={[...apisKey, apiId]}>
-          Nobody gets tokens for <strong className="url">{data.identifier}</strong> any more, and what applications were
-          granted goes with it. This cannot be undone.
+          No more tokens are issued for <strong className="url">{data.identifier}</strong>, and the grants of
+          applications for it are deleted. This cannot be undone.
         </DeletePanel>
       )}
     </>
@@ -102,13 +102,13 @@ function Settings({ server, path }: { server: ResourceServer; path: string }) {
       />
       <Select label="Signing algorithm" value={form.alg} onChange={(alg) => change({ alg })} options={algorithms} />
       <Checkbox isSelected={form.offline} onChange={(offline) => change({ offline })}>
-        Allow Offline Access: applications may get refresh tokens for it
+        Allow Offline Access: applications can get refresh tokens for this API
       </Checkbox>
       <Checkbox isSelected={form.skips} onChange={(skips) => change({ skips })}>
-        Allow Skipping User Consent: your own applications do not ask people
+        Allow Skipping User Consent: your own applications do not ask users for consent
       </Checkbox>
       <Checkbox isSelected={form.enforces} onChange={(enforces) => change({ enforces })}>
-        Enable RBAC: people get those scopes alone that their roles and permissions have
+        Enable RBAC: users only get the scopes that their roles and permissions include
       </Checkbox>
       <Checkbox isSelected={form.listsPermissions} onChange={(listsPermissions) => change({ listsPermissions })}>
         Add Permissions in the Access Token: the claim <code>permissions</code> lists them
@@ -118,7 +118,7 @@ function Settings({ server, path }: { server: ResourceServer; path: string }) {
         value={form.isRfc ? 'rfc9068' : 'auth0'}
         onChange={(profile) => change({ isRfc: profile === 'rfc9068' })}
         options={[
-          ['auth0', 'Auth0: the header’s type is JWT, which every library takes'],
+          ['auth0', 'Auth0: the header’s type is JWT, which every library accepts'],
           ['rfc9068', 'RFC 9068: the header’s type is at+jwt'],
         ]}
       />
@@ -136,7 +136,9 @@ function Scopes({ server, path, mayChange }: { server: ResourceServer; path: str
   return (
     <section className="panel" aria-label="Scopes">
       <h2>Scopes</h2>
-      {server.scopes.length === 0 && <p className="soft">It has none yet: a token for it opens all of it.</p>}
+      {server.scopes.length === 0 && (
+        <p className="soft">There are no scopes yet. Any token for this API gives full access.</p>
+      )}
       <ul
         className={server.is_system ? 'rows catalogue' : 'rows'}
         // Scrollable content must be reachable by keyboard, even if nothing in it can be.
@@ -155,7 +157,7 @@ function Scopes({ server, path, mayChange }: { server: ResourceServer; path: str
                 action="Remove it"
                 onConfirm={() => save.mutate({ scopes: server.scopes.filter((other) => other.value !== scope.value) })}
               >
-                <p>No token gets it any more. Those that were issued keep it until they expire.</p>
+                <p>New tokens no longer contain it. Tokens already issued keep it until they expire.</p>
               </Confirm>
             )}
           </li>

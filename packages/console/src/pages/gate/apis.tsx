@@ -81,7 +81,7 @@ function NewApi() {
         value={identifier}
         onChange={setIdentifier}
         placeholder="https://api.example.com/"
-        hint="The audience: requests name it, and tokens carry it. It is never looked up, and cannot be changed."
+        hint="The audience in requests and tokens. It is never fetched, and cannot be changed later."
       />
       {create.error && <Problem error={create.error} />}
       <Button className="button primary" type="submit" isDisabled={create.isPending}>

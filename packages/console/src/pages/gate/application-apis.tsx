@@ -31,10 +31,10 @@ export function ApplicationApis({ application }: { application: Application }) {
     <>
       <p className="soft">
         {isMachine
-          ? 'What it gets without a person, by client credentials.'
-          : 'It does not have the grant type Client Credentials, and gets tokens for people alone.'}{' '}
+          ? 'What the application can access on its own, with client credentials.'
+          : 'It does not have the grant type Client Credentials, so it only gets tokens for users.'}{' '}
         {application.grant_types.includes('authorization_code') &&
-          'For a person who signs in it may ask for any scope of an API, and gets what the person may and allows.'}
+          'When a user signs in, it can request any scope of an API, and gets the scopes that the user has and allows.'}
       </p>
       {isMachine &&
         apis.data.map((server) => (

@@ -13,15 +13,15 @@ import { algorithms, grantTypes, kinds } from './kinds.ts';
 import { SettingsForm } from './settings-form.tsx';
 
 const usages = [
-  ['deny', 'Individuals: nobody signs in to an organization'],
-  ['allow', 'Both: people may sign in to an organization'],
-  ['require', 'Business Users: people sign in to an organization only'],
+  ['deny', 'Individuals: users do not sign in to an organization'],
+  ['allow', 'Both: users can sign in to an organization'],
+  ['require', 'Business Users: users must sign in to an organization'],
 ] as const;
 
 const behaviours = [
   ['no_prompt', 'No Prompt: the application names the organization'],
-  ['pre_login_prompt', 'Prompt for Organization: its name is asked for first'],
-  ['post_login_prompt', 'Prompt for Credentials: one of their own is chosen afterwards'],
+  ['pre_login_prompt', 'Prompt for Organization: users enter its name first'],
+  ['post_login_prompt', 'Prompt for Credentials: users sign in first, then choose one of theirs'],
 ] as const;
 
 export function ApplicationSettings({ application }: { application: Application }) {
@@ -58,7 +58,7 @@ export function ApplicationSettings({ application }: { application: Application 
           <>
             <span className="grow" />
             <span className="soft">
-              Made <Time at={application.created_at} />, changed <Time at={application.updated_at} />
+              Created <Time at={application.created_at} />, updated <Time at={application.updated_at} />
             </span>
           </>
         }
@@ -77,7 +77,7 @@ export function ApplicationSettings({ application }: { application: Application 
           list={{ to: '/gate/applications', key: applicationsKey }}
           itemKey={applicationKey(application.client_id)}
         >
-          Nobody signs in to it any more, and all its tokens end now. This cannot be undone.
+          Users can no longer sign in to it, and all its tokens are revoked. This cannot be undone.
         </DeletePanel>
       )}
     </>
@@ -103,7 +103,7 @@ function Basic({ form, change }: Part) {
         value={form.logo_uri}
         onChange={(logo_uri) => change({ logo_uri })}
         placeholder="https://example.com/logo.png"
-        hint="Shown where people are asked for their consent."
+        hint="Shown when users are asked for consent."
       />
       <Select
         label="Application Type"
@@ -112,7 +112,7 @@ function Basic({ form, change }: Part) {
         options={(Object.keys(kinds) as AppType[]).map((key) => [key, kinds[key].text] as const)}
       />
       <Checkbox isSelected={form.is_first_party} onChange={(is_first_party) => change({ is_first_party })}>
-        Yours (first party): people are not asked whether it may act for them, where the API says so
+        First party: users are not asked for consent if the API allows skipping it
       </Checkbox>
     </section>
   );
@@ -124,13 +124,13 @@ function Uris({ form, change }: Part) {
       <h2 id="uris">Application URIs</h2>
       <Area
         label="Allowed Callback URLs"
-        hint="Where the gate may send people back to after they have signed in. One a line, compared to the letter."
+        hint="Where users may be redirected after signing in. One per line, matched exactly."
         value={form.callbacks}
         onChange={(callbacks) => change({ callbacks })}
       />
       <Area
         label="Allowed Logout URLs"
-        hint="Where people may be sent after they have logged out."
+        hint="Where users may be redirected after logging out."
         value={form.allowed_logout_urls}
         onChange={(allowed_logout_urls) => change({ allowed_logout_urls })}
       />
@@ -142,7 +142,7 @@ function Uris({ form, change }: Part) {
       />
       <Area
         label="Allowed Origins (CORS)"
-        hint="Pages that may call the gate; those above may anyway."
+        hint="Pages that may call the gate, in addition to those above."
         value={form.allowed_origins}
         onChange={(allowed_origins) => change({ allowed_origins })}
       />
@@ -156,11 +156,11 @@ function Tokens({ form, change }: Part) {
       <h2 id="tokens">Tokens</h2>
       <Select label="ID token signature" value={form.alg} onChange={(alg) => change({ alg })} options={algorithms} />
       <Checkbox isSelected={form.rotates} onChange={(rotates) => change({ rotates })}>
-        Refresh Token Rotation: each is good once, and using one twice ends all of its family
+        Refresh Token Rotation: each token works only once, and reusing one revokes its whole family
       </Checkbox>
       <NumberField
         label="Rotation Overlap Period (seconds)"
-        hint="For how long a token that was rotated still counts, so that several tabs may renew at once."
+        hint="How long a rotated token still works, so that several tabs can renew at once."
         value={form.leeway}
         onChange={(leeway) => change({ leeway })}
       />
@@ -171,19 +171,19 @@ function Tokens({ form, change }: Part) {
         <div className="pair">
           <NumberField
             label="Maximum Refresh Token Lifetime (seconds)"
-            hint="Since the sign-in. Empty: 30 days."
+            hint="After the sign-in. Leave empty for 30 days."
             value={form.token_lifetime}
             onChange={(token_lifetime) => change({ token_lifetime })}
           />
           <NumberField
             label="Idle Refresh Token Lifetime (seconds)"
-            hint="Since its last use. Empty: 15 days."
+            hint="After its last use. Leave empty for 15 days."
             value={form.idle_token_lifetime}
             onChange={(idle_token_lifetime) => change({ idle_token_lifetime })}
           />
         </div>
       )}
-      <p className="hint">How long access tokens live is a setting of the API that they are for.</p>
+      <p className="hint">The lifetime of access tokens is a setting of their API.</p>
     </section>
   );
 }
@@ -211,7 +211,7 @@ function Organizations({ form, change }: Part) {
         value={form.initiate_login_uri}
         onChange={(initiate_login_uri) => change({ initiate_login_uri })}
         placeholder="https://app.example.com/login"
-        hint="Where the application begins a sign-in: invitations lead there."
+        hint="Where the application starts a sign-in. Invitations lead there."
       />
     </section>
   );

@@ -46,11 +46,11 @@ export const ApplicationPage = gatePage(
         <Id what="Client ID" id={data.client_id}>
           {may('read:logs') && (
             <Link to="/gate/log" search={{ client: data.client_id }}>
-              Its log
+              Log
             </Link>
           )}
         </Id>
-        <nav className="tabs" aria-label="Of this application">
+        <nav className="tabs" aria-label="Application">
           {tabs.map((name) => (
             <Link
               key={name}

@@ -47,14 +47,14 @@ export const Applications = gatePage('Applications', 'read:clients', () => {
       </div>
       {data.length === 0 ? (
         <Empty title="There are no applications yet">
-          <p>An application is what people sign in to, or a machine that gets tokens.</p>
+          <p>An application is something that users sign in to, or a machine that gets tokens.</p>
         </Empty>
       ) : (
         <section className="panel" aria-label="List of applications">
           <div className="pair narrow">
-            <TextField label="Find by name or client id" value={search} onChange={setSearch} />
+            <TextField label="Find by name or client ID" value={search} onChange={setSearch} />
             <Choice
-              label="Kind"
+              label="Type"
               value={kind}
               onChange={setKind}
               options={{
@@ -66,7 +66,7 @@ export const Applications = gatePage('Applications', 'read:clients', () => {
               }}
             />
           </div>
-          {found.length === 0 && <p className="soft">None of the {data.length} is like that.</p>}
+          {found.length === 0 && <p className="soft">None of the {data.length} applications matches.</p>}
           <ul className="rows">
             {found.map(({ client_id: clientId, name, app_type: type, is_first_party: isFirst }) => (
               <li key={clientId}>
@@ -82,7 +82,7 @@ export const Applications = gatePage('Applications', 'read:clients', () => {
             ))}
           </ul>
           {data.length === 1_000 && (
-            <p className="hint">These are the first 1,000, by client id. Others are opened by their address.</p>
+            <p className="hint">Only the first 1,000 are shown, by client ID. Others can be opened by their URL.</p>
           )}
         </section>
       )}

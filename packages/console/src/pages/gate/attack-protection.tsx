@@ -17,25 +17,25 @@ export const AttackProtection = gatePage('Attack protection', 'read:attack_prote
     <Section<BruteForce>
       name="brute-force-protection"
       title="Brute-force protection"
-      about="Wrong passwords for one account pause its sign-ins."
+      about="Pauses the sign-ins of an account after too many wrong passwords."
       form={bruteForceForm}
     />
     <Section<SuspiciousIp>
       name="suspicious-ip-throttling"
       title="Suspicious IP throttling"
-      about="Failed sign-ins and sign-ups from one address, whoever’s account is tried."
+      about="Limits failed sign-ins and sign-ups from one IP address, across all accounts."
       form={suspiciousIpForm}
     />
     <Section<BreachedPasswords>
       name="breached-password-detection"
       title="Breached password detection"
-      about="Passwords that were stolen elsewhere are looked up, where BREACHED_PASSWORDS of the gate says."
+      about="Checks passwords against data breaches, in the source that the gate’s BREACHED_PASSWORDS names."
       form={breachedForm}
     />
     <Section<BotDetection>
       name="bot-detection"
       title="Bot detection"
-      about="The browser solves a challenge, a proof of work, while the person types. Nobody looks at pictures, and nothing is loaded from elsewhere."
+      about="The browser solves a proof-of-work challenge while the user types. There are no pictures to click, and nothing is loaded from other sites."
       form={botsForm}
     />
   </>
@@ -132,19 +132,19 @@ const bruteForceForm: Fields<BruteForce> = (value, change) => (
       onChange={(max_attempts) => change({ max_attempts })}
     />
     <Select
-      label="Counted"
+      label="Count failures"
       value={value.mode}
       onChange={(mode) => change({ mode })}
       options={[
         ['count_per_identifier_and_ip', 'By account and network'],
-        ['count_per_identifier', 'By account alone: a stranger can keep somebody out'],
+        ['count_per_identifier', 'By account only: a stranger can lock somebody out'],
       ]}
     />
     <CheckboxList
       legend="Response"
       all={[
-        { value: 'block', text: 'Pause the sign-ins; otherwise the log says so' },
-        { value: 'user_notification', text: 'Mail the person, once a day' },
+        { value: 'block', text: 'Pause the sign-ins; if off, failures are only logged' },
+        { value: 'user_notification', text: 'Email the user, once a day' },
       ]}
       chosen={value.shields}
       onChange={(shields) => change({ shields })}
@@ -177,12 +177,12 @@ const suspiciousIpForm: Fields<SuspiciousIp> = (value, change) => (
       return (
         <div key={stage} className="pair">
           <Amount
-            label={`${text}: at once`}
+            label={`${text}: maximum at once`}
             value={bucket.max_attempts}
             onChange={(max_attempts) => set({ max_attempts })}
           />
           <Amount
-            label={`${text}: one more every (milliseconds)`}
+            label={`${text}: one more per (milliseconds)`}
             value={bucket.rate}
             onChange={(rate) => set({ rate })}
           />
@@ -192,8 +192,8 @@ const suspiciousIpForm: Fields<SuspiciousIp> = (value, change) => (
     <CheckboxList
       legend="Response"
       all={[
-        { value: 'block', text: 'Refuse; otherwise the log says so' },
-        { value: 'admin_notification', text: 'Warn in the gate’s log, once an hour for each address' },
+        { value: 'block', text: 'Refuse; if off, failures are only logged' },
+        { value: 'admin_notification', text: 'Warn in the gate’s log, once an hour per address' },
       ]}
       chosen={value.shields}
       onChange={(shields) => change({ shields })}

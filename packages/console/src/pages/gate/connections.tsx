@@ -37,7 +37,7 @@ export const Connections = gatePage('Connections', 'read:connections', () => {
       {isMaking && <NewConnection known={data} onMade={() => setMaking(false)} />}
       {data.length === 0 && (
         <Empty title="There are no connections yet">
-          <p>Without one nobody can sign in.</p>
+          <p>Without a connection, nobody can sign in.</p>
         </Empty>
       )}
       {data.map((connection) => (
@@ -86,8 +86,8 @@ function One({ connection }: { connection: Connection }) {
             onConfirm={() => remove.mutate()}
           >
             <p>
-              <strong>All users of this connection are deleted with it</strong>, with everything that acts for them.
-              This cannot be undone.
+              <strong>All users of this connection are deleted with it</strong>, including their sessions, tokens and
+              grants. This cannot be undone.
             </p>
           </Confirm>
         )}
@@ -126,9 +126,9 @@ function Provider({ connection }: { connection: Connection }) {
   return (
     <SettingsForm className="form" label={`Settings of ${connection.name}`} save={save} onSave={() => save.mutate()}>
       <OptionFields strategy={connection.strategy} options={options} onChange={setOptions} />
-      <TextField label="Label of the button" value={label} onChange={setLabel} />
+      <TextField label="Button label" value={label} onChange={setLabel} />
       <Checkbox isSelected={isButton} onChange={setButton}>
-        Shown as a button on the sign-in page
+        Show as a button on the sign-in page
       </Checkbox>
     </SettingsForm>
   );
@@ -150,7 +150,8 @@ function OptionFields({
   return (
     <>
       <p className="note">
-        Register the gate there, with the callback <code className="url">{callback}</code> <Copy text={callback} />
+        Register the gate with the provider, using the callback URL <code className="url">{callback}</code>{' '}
+        <Copy text={callback} />
       </p>
       {strategies[strategy]?.options?.map(({ name, label, placeholder, hint, isOptional, isLong }) =>
         isLong ? (
@@ -226,7 +227,7 @@ function Enabled({ connection }: { connection: Connection }) {
       {applications.data.length > 12 && <TextField label="Find an application" value={search} onChange={setSearch} />}
       <Catalogue label="Applications that may use it">
         <CheckboxList
-          legend="Its accounts may sign in to"
+          legend="Users of this connection can sign in to"
           isDisabled={change.isPending}
           all={applications.data
             .filter(({ app_type: type }) => type !== 'non_interactive')
@@ -281,7 +282,7 @@ function NewConnection({ known, onMade }: { known: Connection[]; onMade: () => v
     >
       <h2>New connection</h2>
       <Select
-        label="How people sign in"
+        label="How users sign in"
         value={strategy}
         onChange={setStrategy}
         options={left.map(([key, { text }]) => [key, text] as const)}

@@ -12,7 +12,7 @@ import { rememberSecret, secretOf } from './secrets.ts';
 
 type Method = NonNullable<Application['token_endpoint_auth_method']>;
 const methods = [
-  ['none', 'None: it can keep no secret, and uses PKCE'],
+  ['none', 'None: it cannot keep a secret, and uses PKCE'],
   ['client_secret_post', 'Client Secret (Post)'],
   ['client_secret_basic', 'Client Secret (Basic)'],
   ['private_key_jwt', 'Private Key JWT'],
@@ -41,14 +41,14 @@ export function Credentials({ application }: { application: Application }) {
   return (
     <>
       {secret !== undefined && hasSecret && (
-        <section className="panel" aria-label="The new secret">
-          <h2>The client secret</h2>
+        <section className="panel" aria-label="New secret">
+          <h2>Client secret</h2>
           <p>
             <code className="url">{secret}</code> <Copy text={secret} />
           </p>
           <p className="hint">
-            Copy it now: it is not shown again, since the gate keeps only its hash. It is in the quick start until this
-            page is left.
+            Copy it now. It is not shown again, because the gate stores only its hash. The quick start contains it until
+            you leave this page.
           </p>
         </section>
       )}
@@ -56,7 +56,7 @@ export function Credentials({ application }: { application: Application }) {
         <h2>Authentication method</h2>
         {may('update:client_keys') && may('update:clients') ? (
           <Select
-            label="How it proves who it is at the token endpoint"
+            label="Authentication at the token endpoint"
             value={method}
             onChange={(wanted) => change.mutate(wanted)}
             options={methods.filter(([key]) => key !== 'private_key_jwt' || method === 'private_key_jwt')}
@@ -65,7 +65,7 @@ export function Credentials({ application }: { application: Application }) {
           <p>{methods.find(([key]) => key === method)?.[1]}</p>
         )}
         {method === 'private_key_jwt' && (
-          <p className="hint">Its public keys are set by the management API or the seed file.</p>
+          <p className="hint">Its public keys are set with the management API or the seed file.</p>
         )}
         {change.error && <Problem error={change.error} />}
       </section>
@@ -73,29 +73,29 @@ export function Credentials({ application }: { application: Application }) {
         <section className="panel form" aria-label="Rotate the secret">
           <h2>Rotate the secret</h2>
           <p className="soft">
-            A new one is made. The one before stays good beside it, so that a running application can be given the new
-            one; rotating once more ends it.
+            This creates a new secret. The current one stays valid until you rotate again, so that you have time to
+            update running applications.
           </p>
           <Checkbox isSelected={endsOld} onChange={setEndsOld}>
-            End the present one at once: it is known to somebody
+            Revoke the current secret immediately, because it was leaked
           </Checkbox>
           <Confirm
             label="Rotate"
             title={`Rotate the secret of ${application.name}?`}
-            action="Make a new secret"
+            action="Create a new secret"
             onConfirm={() => rotate.mutate()}
           >
             <p>
               {endsOld
-                ? 'Whoever has the present secret is refused from now on, running applications too.'
-                : 'The present secret stays good until you rotate again. One from before that ends now.'}
+                ? 'The current secret stops working immediately, also for running applications.'
+                : 'The current secret stays valid until you rotate again. An earlier one stops working now.'}
             </p>
           </Confirm>
           {rotate.error && <Problem error={rotate.error} />}
         </section>
       )}
       {!hasSecret && method === 'none' && (
-        <p className="soft">A single-page or native application has no secret, since anybody could read it there.</p>
+        <p className="soft">A single-page or native application has no secret, because anybody could read it there.</p>
       )}
     </>
   );

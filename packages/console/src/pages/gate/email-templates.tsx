@@ -13,12 +13,16 @@ import { SettingsForm } from './settings-form.tsx';
 
 /** The mails that exist, in Auth0's words. What happens without a template: docs/reference/mail.md. */
 const templates = {
-  verify_email: { text: 'Verification Email (using Link)', link: true, off: 'People are not asked to confirm.' },
+  verify_email: {
+    text: 'Verification Email (using Link)',
+    link: true,
+    off: 'Users are not asked to confirm their address.',
+  },
   welcome_email: { text: 'Welcome Email', link: true, off: 'It is not sent.' },
-  reset_email: { text: 'Change Password (using Link)', link: true, off: 'It is sent in our words.' },
-  auth_email_by_code: { text: 'Sign-in by Code', link: false, off: 'It is sent in our words.' },
-  blocked_account: { text: 'Blocked Account Email', link: true, off: 'Nobody is told.' },
-  user_invitation: { text: 'User Invitation', link: true, off: 'Invitations are not mailed.' },
+  reset_email: { text: 'Change Password (using Link)', link: true, off: 'The default text is sent.' },
+  auth_email_by_code: { text: 'Sign-in by Code', link: false, off: 'The default text is sent.' },
+  blocked_account: { text: 'Blocked Account Email', link: true, off: 'The user is not notified.' },
+  user_invitation: { text: 'User Invitation', link: true, off: 'Invitations are not emailed.' },
 } as const;
 type Name = keyof typeof templates;
 
@@ -81,27 +85,27 @@ function Editor({ name, saved }: { name: Name; saved: EmailTemplate | null }) {
   return (
     <div className="editor">
       <SettingsForm
-        label="Words"
+        label="Content"
         save={save}
         onSave={() => save.mutate()}
         mayChange={mayChange}
-        saved="Saved: the next mail has these words."
+        saved="Saved. The next email uses this template."
       >
         <Checkbox isSelected={form.enabled} onChange={(enabled) => change({ enabled })}>
-          Sent in these words. Otherwise: {templates[name].off}
+          Use this template. Otherwise: {templates[name].off}
         </Checkbox>
         <TextField
           label="From"
           value={form.from}
           onChange={(from) => change({ from })}
           placeholder="Acme <hello@example.com>"
-          hint="Empty: the usual sender."
+          hint="Leave empty for the default sender."
         />
         <TextField
           label="Subject"
           value={form.subject}
           onChange={(subject) => change({ subject })}
-          hint="Empty: ours."
+          hint="Leave empty for the default subject."
         />
         <Area
           label="Message"
@@ -110,9 +114,9 @@ function Editor({ name, saved }: { name: Name; saved: EmailTemplate | null }) {
           onChange={(body) => change({ body })}
           hint={
             <>
-              HTML with Liquid, as at Auth0: <code>{templates[name].link ? '{{ url }}' : '{{ code }}'}</code>,{' '}
-              <code>{'{{ user.name | escape }}'}</code>, <code>{'{{ application.name }}'}</code>. Empty: ours, in the
-              reader’s language.
+              HTML with Liquid, as in Auth0: <code>{templates[name].link ? '{{ url }}' : '{{ code }}'}</code>,{' '}
+              <code>{'{{ user.name | escape }}'}</code>, <code>{'{{ application.name }}'}</code>. Leave empty for the
+              default text in the user’s language.
             </>
           }
         />
@@ -123,13 +127,13 @@ function Editor({ name, saved }: { name: Name; saved: EmailTemplate | null }) {
               value={form.resultUrl}
               onChange={(resultUrl) => change({ resultUrl })}
               placeholder="https://app.example.com/done"
-              hint="Where the link leads on to once it was used. Empty: a page of ours."
+              hint="Where users are redirected after opening the link. Leave empty for the default page."
             />
             <NumberField
               label="URL Lifetime (seconds)"
               value={form.lifetime}
               onChange={(lifetime) => change({ lifetime })}
-              hint="Empty: five days."
+              hint="Leave empty for five days."
             />
             <Checkbox isSelected={form.includeEmail} onChange={(includeEmail) => change({ includeEmail })}>
               Include email address in the redirect URL
@@ -168,12 +172,12 @@ function Preview({ name, form }: { name: Name; form: WordsForm }) {
       <div className="pair">
         <Language value={language} onChange={setLanguage} />
         <Select
-          label="Part"
+          label="Format"
           value={kind}
           onChange={setKind}
           options={[
-            ['html', 'As HTML'],
-            ['text', 'As text'],
+            ['html', 'HTML'],
+            ['text', 'Text'],
           ]}
         />
       </div>
@@ -186,7 +190,7 @@ function Preview({ name, form }: { name: Name; form: WordsForm }) {
             {data.from && <span className="soft">from {data.from}</span>}
           </p>
           {kind === 'html' ? (
-            <Frame title="The mail as it would be" url={data.url} />
+            <Frame title="Preview of the email" url={data.url} />
           ) : (
             // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard
             <pre tabIndex={0}>{data.text}</pre>

@@ -26,15 +26,15 @@ export function Execution({ id }: { id: string }) {
   if (!may('read:actions')) return null;
   return (
     <details className="execution" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary>The run of the action</summary>
+      <summary>Action execution</summary>
       {error instanceof ApiProblem && error.status === 404 ? (
-        <Empty title="What ran is kept for a day">
-          <p>The entry of the log stays. What it says above is all that is left of this run.</p>
+        <Empty title="Executions are kept for one day">
+          <p>Only the log entry above is left of this execution.</p>
         </Empty>
       ) : error ? (
         <Problem error={error} onRetry={refetch} />
       ) : !data ? (
-        <Loading what="the run" />
+        <Loading what="the execution" />
       ) : (
         <ul className="rows">
           {data.results.map((result) => (

@@ -33,11 +33,16 @@ export function FindPerson({
   });
   return (
     <div className="form">
-      <SearchField label={label} value={search} onChange={setSearch} hint="By name, address, number or id." />
+      <SearchField
+        label={label}
+        value={search}
+        onChange={setSearch}
+        hint="By name, email address, phone number or ID."
+      />
       {error && <Problem error={error} />}
-      {search !== '' && data?.length === 0 && <p className="soft">Nobody is like that.</p>}
+      {search !== '' && data?.length === 0 && <p className="soft">No users match.</p>}
       {search !== '' && data && data.length > 0 && (
-        <ul className="rows" aria-label="Found">
+        <ul className="rows" aria-label="Matching users">
           {data.map((user) => (
             <li key={user.user_id} className="row">
               <span className="grow">
@@ -45,7 +50,7 @@ export function FindPerson({
                 <span className="soft">{user.email ?? user.phone_number ?? user.username ?? user.user_id}</span>
               </span>
               {known.includes(user.user_id) ? (
-                <span className="tag">is there</span>
+                <span className="tag">already added</span>
               ) : (
                 <Button
                   className="button small"

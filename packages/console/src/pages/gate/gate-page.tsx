@@ -28,13 +28,13 @@ export function gatePage<P extends object>(
     useTitle(title);
     // Known data stays: replacing the page with an error would discard what somebody has typed.
     if (error && !data) return <Problem error={error} onRetry={refetch} isPage />;
-    if (!data) return <Loading what="what you may do" />;
+    if (!data) return <Loading what="your permissions" />;
     if (!data.has(scope))
       return (
-        <Empty title="This is for who administers the gate" isPage>
+        <Empty title="Only administrators of the gate can see this page" isPage>
           <p>
-            It takes the permission <code>{scope}</code> of the management API. Who administers the gate can give it to
-            you, with a role.
+            You need the permission <code>{scope}</code> of the management API. An administrator of the gate can give it
+            to you with a role.
           </p>
         </Empty>
       );

@@ -66,12 +66,15 @@ export function Grant({
         )}
         {grant && may('delete:client_grants') && (
           <Confirm
-            label="Take away"
-            title={`Take ${title} away?`}
-            action="Take it away"
+            label="Remove"
+            title={`Remove the authorization for ${title}?`}
+            action="Remove authorization"
             onConfirm={() => remove.mutate()}
           >
-            <p>It gets no more tokens for it by itself. Those that it has are good until they expire.</p>
+            <p>
+              The application can no longer get tokens for this API on its own. Tokens already issued stay valid until
+              they expire.
+            </p>
           </Confirm>
         )}
       </div>
@@ -104,7 +107,7 @@ export function Grant({
             />
           </Catalogue>
           <Button className="button primary" isDisabled={save.isPending} onPress={() => save.mutate()}>
-            {grant ? 'Save' : 'Authorize it'}
+            {grant ? 'Save' : 'Authorize'}
           </Button>
         </div>
       )}

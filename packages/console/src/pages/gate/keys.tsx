@@ -37,14 +37,14 @@ export const Keys = gatePage('Signing keys', 'read:signing_keys', () => {
           <Confirm
             label={hasNext ? 'Use the next keys now' : 'Rotate'}
             title={hasNext ? 'Use the next keys now?' : 'Rotate the signing keys?'}
-            action={hasNext ? 'Use them now' : 'Make new keys'}
+            action={hasNext ? 'Use them now' : 'Create new keys'}
             onConfirm={() => rotate.mutate()}
             kind="primary"
           >
             <p>
               {hasNext
-                ? 'The next keys were published less than a quarter of an hour ago. Whoever keeps our keys for longer than that and does not look again refuses the new tokens.'
-                : 'A new key for each algorithm is published now, and signs in a quarter of an hour, when everybody has seen it. Tokens of the keys before stay good.'}
+                ? 'The next keys were published less than 15 minutes ago. Applications that have cached the keys and do not fetch them again will refuse the new tokens.'
+                : 'A new key for each algorithm is published now, and starts signing in 15 minutes, when applications have fetched it. Tokens signed with the previous keys stay valid.'}
             </p>
           </Confirm>
         )}
@@ -96,8 +96,8 @@ export const Keys = gatePage('Signing keys', 'read:signing_keys', () => {
                       onConfirm={() => revoke.mutate(key.kid)}
                     >
                       <p>
-                        Every token that <code>{key.kid}</code> has signed is refused from now on: people and machines
-                        have to get new ones.
+                        All tokens signed with <code>{key.kid}</code> will be refused. Users and machines have to get
+                        new ones.
                       </p>
                     </Confirm>
                   )}

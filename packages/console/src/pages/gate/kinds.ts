@@ -5,22 +5,22 @@ export const kinds: Record<AppType, { short: string; text: string; about: string
   regular_web: {
     short: 'Web',
     text: 'Regular web application',
-    about: 'Pages made by a server, which keeps a secret: Express, Next.js, Django, Spring …',
+    about: 'Pages from a server, which can keep a secret: Express, Next.js, Django, Spring …',
   },
   spa: {
     short: 'Single page',
     text: 'Single-page application',
-    about: 'A program in the browser, which can keep no secret: React, Vue, plain JavaScript …',
+    about: 'Code in the browser, which cannot keep a secret: React, Vue, plain JavaScript …',
   },
   native: {
     short: 'Native',
     text: 'Native application',
-    about: 'Installed on a telephone, a computer, a television, or a command line.',
+    about: 'An app on a phone, a computer or a television, or a command line tool.',
   },
   non_interactive: {
     short: 'Machine',
     text: 'Machine to machine application',
-    about: 'A service or a script that calls APIs by itself, without a person.',
+    about: 'A service or script that calls APIs on its own, without a user.',
   },
 };
 
@@ -34,15 +34,15 @@ export const grantTypes = [
   ['http://auth0.com/oauth/grant-type/password-realm', 'Password with a realm'],
   ['urn:ietf:params:oauth:grant-type:device_code', 'Device Code'],
   ['http://auth0.com/oauth/grant-type/passwordless/otp', 'Passwordless OTP'],
-  ['http://auth0.com/oauth/grant-type/mfa-otp', 'MFA: code of an app'],
+  ['http://auth0.com/oauth/grant-type/mfa-otp', 'MFA: code from an app'],
   ['http://auth0.com/oauth/grant-type/mfa-oob', 'MFA: code by email or text message'],
   ['http://auth0.com/oauth/grant-type/mfa-recovery-code', 'MFA: recovery code'],
   ['urn:ietf:params:oauth:grant-type:token-exchange', 'Token Exchange'],
 ] as const;
 
 export const algorithms = [
-  ['RS256', 'RS256, which every SDK takes'],
+  ['RS256', 'RS256, which every SDK supports'],
   ['PS256', 'PS256'],
-  ['ES256', 'ES256, a tenth of the work'],
+  ['ES256', 'ES256, a tenth of the CPU time'],
   ['EdDSA', 'EdDSA'],
 ] as const;

@@ -53,10 +53,14 @@ export function ListPage<T>({
       ) : (
         <section className="panel" aria-label={`List of ${many}`}>
           {data.length > 12 && <TextField label={`Find ${what}`} value={search} onChange={setSearch} />}
-          {found.length === 0 && <p className="soft">None of the {data.length} is like that.</p>}
+          {found.length === 0 && (
+            <p className="soft">
+              None of the {data.length} {many} matches.
+            </p>
+          )}
           <ul className="rows">{found.map(children)}</ul>
           {data.length === 1_000 && (
-            <p className="hint">These are the first 1,000. Others are opened by their address.</p>
+            <p className="hint">Only the first 1,000 are shown. Others can be opened by their URL.</p>
           )}
         </section>
       )}

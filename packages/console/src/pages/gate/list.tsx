@@ -32,7 +32,7 @@ export function List<T>({
       ) : (
         <ul className="rows">{list.data.map(children)}</ul>
       )}
-      {list.data?.length === reachable && <p className="hint">These are the first 1,000.</p>}
+      {list.data?.length === reachable && <p className="hint">Only the first 1,000 are shown.</p>}
       {problem && <Problem error={problem} />}
       {after}
     </section>

@@ -32,15 +32,15 @@ const reasons: Record<string, string> = {
   code_expired: 'the code had expired',
   too_many_attempts: 'too many wrong attempts',
   redirect_uri_mismatch: 'that callback is not registered',
-  denied_by_action: 'it refused',
+  denied_by_action: 'it denied access',
   threw: 'it threw an error',
   timeout: 'it took too long',
   absent: 'it has no function for this trigger',
   broken: 'its code cannot be loaded',
   crashed: 'its process died',
-  memory: 'it took too much memory',
+  memory: 'it used too much memory',
   busy: 'too many actions ran at once',
-  too_large: 'it was given or answered too much',
+  too_large: 'its input or output was too large',
 };
 
 export function Entries({ entries }: { entries: LogEntry[] }) {
@@ -136,8 +136,8 @@ function whyOf({ details }: LogEntry): string {
     const about = [
       `${error}${text(description) ? `: ${description}` : ''}`,
       text(advice),
-      text(asked) && `the application asked for is ${asked}`,
-      text(uri) && `asked for ${uri}`,
+      text(asked) && `requested application: ${asked}`,
+      text(uri) && `requested: ${uri}`,
       Array.isArray(registered) && text(uri) && `registered: ${registered.join(', ') || 'none'}`,
     ];
     return about.filter(Boolean).join('; ');

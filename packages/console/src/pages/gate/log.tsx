@@ -76,7 +76,7 @@ export const LogPage = gatePage('Log', 'read:logs', ({ search }: { search: LogSe
       </div>
       <section className="panel" aria-label="Entries">
         <fieldset className="filters">
-          <legend className="hidden">Which</legend>
+          <legend className="hidden">Filter</legend>
           {(Object.keys(logKinds) as LogKind[]).map((key) => (
             <button key={key} type="button" aria-pressed={kind === key} onClick={() => change({ kind: key })}>
               {logKinds[key]}
@@ -93,7 +93,7 @@ export const LogPage = gatePage('Log', 'read:logs', ({ search }: { search: LogSe
         {past.isPending ? (
           !past.error && <Loading what="the log" />
         ) : entries.length === 0 ? (
-          <Empty title="Nothing like that has happened">{isLive && <p>It is shown here as soon as it does.</p>}</Empty>
+          <Empty title="No entries match">{isLive && <p>New entries appear here as they arrive.</p>}</Empty>
         ) : (
           <Entries entries={entries} />
         )}

@@ -10,12 +10,12 @@ const policiesKey = ['gate', 'mfa policies'];
 
 /** In Auth0's words. Gatepost lacks the others that the API lists. */
 const factors: [string, string, string][] = [
-  ['otp', 'One-time Password', 'A code of an authenticator app'],
+  ['otp', 'One-time Password', 'A code from an authenticator app'],
   ['sms', 'Phone Message', 'A code by text message'],
-  ['email', 'Email', 'A code by mail'],
-  ['webauthn-roaming', 'WebAuthn with FIDO Security Keys', 'A key that is plugged in or held near'],
+  ['email', 'Email', 'A code by email'],
+  ['webauthn-roaming', 'WebAuthn with FIDO Security Keys', 'A key that is plugged in or tapped'],
   ['webauthn-platform', 'WebAuthn with FIDO Device Biometrics', 'Fingerprint, face or PIN of the device'],
-  ['recovery-code', 'Recovery Code', 'Ten codes to keep, for whoever has lost the others'],
+  ['recovery-code', 'Recovery Code', 'Ten codes to keep in case the other factors are lost'],
 ];
 
 export const MultiFactor = gatePage('Multi-factor', 'read:guardian_factors', () => {
@@ -35,11 +35,13 @@ export const MultiFactor = gatePage('Multi-factor', 'read:guardian_factors', () 
   return (
     <>
       <div className="title">
-        <h1>Multi-factor</h1>
+        <h1>Multi-factor authentication</h1>
       </div>
       <section className="panel form" aria-label="Factors">
         <h2>Factors</h2>
-        <p className="soft">What people may set up and be asked for, beside a password. A passkey needs no other.</p>
+        <p className="soft">
+          What users can set up and are asked for in addition to a password. A passkey needs no second factor.
+        </p>
         <fieldset className="bare form" disabled={!may('update:guardian_factors') || change.isPending}>
           <legend className="hidden">Factors</legend>
           {factors.map(([name, text, about]) => (
@@ -58,7 +60,7 @@ export const MultiFactor = gatePage('Multi-factor', 'read:guardian_factors', () 
 });
 
 const words = {
-  enrolled: 'Who has set one up, and where an application asks for it',
+  enrolled: 'Users who have set one up, and when an application requires it',
   always: 'Always: everybody sets one up at their next sign-in',
 };
 
@@ -76,20 +78,18 @@ function Policy({ hasFactor }: { hasFactor: boolean }) {
   });
   const policy = data?.includes('all-applications') ? 'always' : 'enrolled';
   return (
-    <section className="panel form" aria-label="Who is asked">
-      <h2>Who is asked</h2>
+    <section className="panel form" aria-label="Policy">
+      <h2>Policy</h2>
       {isInTheWay(error, data) ? (
         <Problem error={error} onRetry={refetch} />
       ) : !data ? (
         <Loading what="the policy" />
       ) : may('update:mfa_policies') ? (
-        <Choice label="Require multi-factor" value={policy} onChange={change.mutate} options={words} />
+        <Choice label="Require multi-factor authentication" value={policy} onChange={change.mutate} options={words} />
       ) : (
         <p>{words[policy]}</p>
       )}
-      {data && policy === 'always' && !hasFactor && (
-        <p className="note">No factor is on: nobody is asked before one is.</p>
-      )}
+      {data && policy === 'always' && !hasFactor && <p className="note">No factor is enabled, so nobody is asked.</p>}
       {change.error && <Problem error={change.error} />}
     </section>
   );

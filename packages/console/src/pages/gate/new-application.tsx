@@ -42,9 +42,9 @@ export const NewApplication = gatePage('New application', 'create:clients', () =
           create.mutate();
         }}
       >
-        <TextField label="Name" isRequired value={name} onChange={setName} hint="Shown to people who sign in." />
+        <TextField label="Name" isRequired value={name} onChange={setName} hint="Shown to users who sign in." />
         <RadioGroup className="field" value={kind} onChange={(chosen) => setKind(chosen as AppType)}>
-          <Label>Kind</Label>
+          <Label>Type</Label>
           <div className="kinds">
             {(Object.keys(kinds) as AppType[]).map((key) => (
               <Radio key={key} value={key} className="choice">
@@ -57,7 +57,7 @@ export const NewApplication = gatePage('New application', 'create:clients', () =
         {kind !== 'non_interactive' && (
           <Area
             label="Allowed Callback URLs"
-            hint="Where the gate sends people back to, one a line: compared to the letter. You can leave it for later."
+            hint="Where users may be redirected after signing in. One per line, matched exactly. You can add them later."
             value={callbacks}
             onChange={setCallbacks}
           />

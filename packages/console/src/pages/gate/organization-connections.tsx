@@ -21,7 +21,7 @@ export function OrganizationConnections({ organization, path }: { organization: 
   return (
     <List
       title="Connections"
-      none="None is named: its members sign in by all connections of an application."
+      none="None are enabled, so members can sign in with all connections of an application."
       list={list}
       problem={null}
       after={
@@ -38,9 +38,9 @@ export function OrganizationConnections({ organization, path }: { organization: 
 
 type Option = 'assign_membership_on_login' | 'show_as_button' | 'is_signup_enabled';
 const options: [Option, string][] = [
-  ['assign_membership_on_login', 'Membership On Authentication: whoever signs in by it becomes a member'],
-  ['show_as_button', 'Shown as a button on the sign-in page'],
-  ['is_signup_enabled', 'People may sign up by it'],
+  ['assign_membership_on_login', 'Membership On Authentication: users who sign in with it become members'],
+  ['show_as_button', 'Show as a button on the sign-in page'],
+  ['is_signup_enabled', 'Users can sign up with it'],
 ];
 /** In an organization, only our own database connection can allow sign-ups, and only external ones have a button. */
 const appliesTo = (option: Option, strategy: string) =>
@@ -85,13 +85,14 @@ function One({
             onConfirm={() => remove.mutate()}
           >
             <p>
-              Members no longer sign in to the organization by it. Where none is left that is named, they may by all.
+              Members can no longer use it to sign in to the organization. If no connection is left, they can use all
+              connections of an application.
             </p>
           </Confirm>
         )}
       </div>
       <fieldset className="bare" disabled={!may('update:organization_connections') || change.isPending}>
-        <legend className="hidden">Of {name}</legend>
+        <legend className="hidden">{name}</legend>
         {options
           .filter(([option]) => appliesTo(option, strategy))
           .map(([option, text]) => (

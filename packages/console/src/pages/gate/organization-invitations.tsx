@@ -33,27 +33,27 @@ export function Invitations({ organization, path }: { organization: Organization
     applications.data?.find(({ client_id: id }) => id === clientId)?.name ?? clientId;
   return (
     <>
-      <List title="Invitations" none="Nobody is invited at the moment." list={list} problem={remove.error}>
+      <List title="Invitations" none="There are no pending invitations." list={list} problem={remove.error}>
         {(invitation) => (
           <Row
             key={invitation.id}
             title={invitation.invitee.email}
             text={
               <>
-                by {invitation.inviter.name}, to {nameOf(invitation.client_id)}; ends{' '}
+                by {invitation.inviter.name}, to {nameOf(invitation.client_id)}; expires{' '}
                 <Time at={invitation.expires_at} />
               </>
             }
           >
             {may('delete:organization_invitations') && (
               <Confirm
-                label="Take back"
+                label="Revoke"
                 size="small"
-                title={`Take the invitation of ${invitation.invitee.email} back?`}
-                action="Take it back"
+                title={`Revoke the invitation of ${invitation.invitee.email}?`}
+                action="Revoke invitation"
                 onConfirm={() => remove.mutate(invitation.id)}
               >
-                <p>Its link opens nothing any more.</p>
+                <p>Its link will no longer work.</p>
               </Confirm>
             )}
           </Row>
@@ -109,44 +109,44 @@ function Invite({ path, listKey }: { path: string; listKey: readonly unknown[] }
   return (
     <Form
       className="panel form"
-      aria-label="Invite somebody"
+      aria-label="Invite a member"
       onSubmit={(event) => {
         event.preventDefault();
         create.mutate();
       }}
     >
-      <h2>Invite somebody</h2>
+      <h2>Invite a member</h2>
       {applications.error && <Problem error={applications.error} onRetry={applications.refetch} />}
       {applications.data?.length === 0 ? (
         <p className="note">
-          No application lets people sign in to organizations yet: change that in its settings, “Organizations”.
+          No application allows signing in to organizations yet. Change that under “Organizations” in its settings.
         </p>
       ) : (
         <>
           <TextField label="Email" type="email" isRequired value={email} onChange={setEmail} />
           <TextField
-            label="Who invites"
+            label="Invited by"
             isRequired
             value={inviter}
             onChange={setInviter}
-            hint="The mail says so, and so does the sign-in page."
+            hint="Shown in the email and on the sign-in page."
           />
           <Select
-            label="Into which application"
+            label="Application"
             value={clientId}
             onChange={setApplication}
             options={(applications.data ?? []).map(({ client_id: id, name }) => [id, name] as const)}
           />
           {roles.data && roles.data.length > 0 && (
             <CheckboxList
-              legend="Roles there"
+              legend="Roles in the organization"
               all={roles.data.map(({ id: value, name: text }) => ({ value, text }))}
               chosen={chosen}
               onChange={setChosen}
             />
           )}
           <Checkbox isSelected={isMailed} onChange={setMailed}>
-            Mail the link
+            Email the link
           </Checkbox>
           {create.error && <Problem error={create.error} />}
           <Button className="button primary" type="submit" isDisabled={create.isPending || clientId === ''}>
@@ -156,7 +156,7 @@ function Invite({ path, listKey }: { path: string; listKey: readonly unknown[] }
       )}
       {link !== undefined && (
         <p className="note" role="status">
-          The link, which is not shown again: <code className="url">{link}</code> <Copy text={link} />
+          Invitation link (not shown again): <code className="url">{link}</code> <Copy text={link} />
         </p>
       )}
     </Form>

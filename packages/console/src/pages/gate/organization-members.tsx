@@ -33,14 +33,14 @@ export function Members({ organization, path }: { organization: Organization; pa
   return (
     <List
       title="Members"
-      none="Nobody belongs to it yet."
+      none="There are no members yet."
       list={list}
       problem={add.error ?? remove.error}
       after={
         may('create:organization_members') &&
         may('read:users') && (
           <FindPerson
-            label="Add somebody"
+            label="Add a member"
             known={list.data?.map(({ user_id: id }) => id) ?? []}
             onAdd={add.mutate}
             isPending={add.isPending}
@@ -116,7 +116,7 @@ function One({
             action="Remove the member"
             onConfirm={onRemove}
           >
-            <p>Their roles there and all that was granted to them for it end now. The account stays.</p>
+            <p>Their roles in the organization and their grants for it end immediately. They keep their account.</p>
           </Confirm>
         )}
       </div>

@@ -46,7 +46,7 @@ export const OrganizationPage = gatePage(
       <>
         <Head back={<Link to="/gate/organizations">Organizations</Link>} name={data.display_name} />
         <Id what="Organization ID" id={data.id} />
-        <nav className="tabs" aria-label="Of this organization">
+        <nav className="tabs" aria-label="Organization">
           {tabs.map((name) => (
             <Link
               key={name}
@@ -100,7 +100,7 @@ function Settings({ organization, path }: { organization: Organization; path: st
           value={form.logo}
           onChange={(logo) => change({ logo })}
           placeholder="https://example.com/logo.svg"
-          hint="On the sign-in page in place of yours. Empty: yours, and so with the colours."
+          hint="Shown on the sign-in page instead of yours. Leave empty to use yours. The same applies to the colours."
         />
         <div className="pair">
           <TextField
@@ -125,7 +125,7 @@ function Settings({ organization, path }: { organization: Organization; path: st
           list={{ to: '/gate/organizations', key: organizationsKey }}
           itemKey={organizationKey(organization.id)}
         >
-          Nobody signs in to it any more, and all that was granted for it ends now. People keep their accounts. This
+          Users can no longer sign in to it, and all grants for it end immediately. They keep their accounts. This
           cannot be undone.
         </DeletePanel>
       )}

@@ -23,7 +23,7 @@ export const Organizations = gatePage('Organizations', 'read:organizations', () 
       what="an organization"
       list={list}
       textOf={({ id, name, display_name: text }) => `${id} ${name} ${text}`}
-      none="An organization is a customer or a team: its members sign in together, by its connections and with its logo, and have roles there."
+      none="An organization is a customer or a team. Its members sign in with its connections and its logo, and have roles in it."
       form={may('create:organizations') && <NewOrganization />}
     >
       {({ id, name, display_name: text }) => (
@@ -74,14 +74,14 @@ function NewOrganization() {
         value={name}
         onChange={setName}
         placeholder="orchard-inc"
-        hint="Small letters, digits, - and _. Tokens carry it."
+        hint="Lower-case letters, digits, - and _. Tokens contain it."
       />
       <TextField
         label="Display Name"
         value={displayName}
         onChange={setDisplayName}
         placeholder="Orchard Inc"
-        hint="What people read. Empty: the name."
+        hint="Shown to users. Leave empty to use the name."
       />
       {create.error && <Problem error={create.error} />}
       <Button className="button primary" type="submit" isDisabled={create.isPending}>

@@ -159,7 +159,7 @@ function OfApi({
         )}
       </div>
       {server.enforce_policies === false && !server.is_system && (
-        <p className="hint">This API asks nobody for permissions (Enable RBAC is off): everybody gets its scopes.</p>
+        <p className="hint">This API does not check permissions (Enable RBAC is off), so everybody gets its scopes.</p>
       )}
       {isOpen ? (
         <div className="form">
@@ -210,8 +210,8 @@ function Held({ held }: { held: HeldPermission[] }) {
       type === 'ROLE' ? [name] : [],
     );
     const from = [
-      ...(isDirect(permission) && permission.sources ? ['given directly'] : []),
-      ...roles.map((name) => `of ${name}`),
+      ...(isDirect(permission) && permission.sources ? ['assigned directly'] : []),
+      ...roles.map((name) => `from ${name}`),
     ].join(', ');
     groups.set(from, [...(groups.get(from) ?? []), permission.permission_name]);
   }

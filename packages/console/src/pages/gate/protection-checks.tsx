@@ -13,8 +13,8 @@ export type BreachedPasswords = {
 
 const warning = { value: 'admin_notification', text: 'Warn in the gate’s log' };
 const stages = [
-  ['pre-user-registration', 'At a sign-up'],
-  ['pre-change-password', 'At a new password'],
+  ['pre-user-registration', 'At sign-up'],
+  ['pre-change-password', 'At password change'],
 ] as const;
 
 export const breachedForm: Fields<BreachedPasswords> = (value, change) => (
@@ -23,10 +23,10 @@ export const breachedForm: Fields<BreachedPasswords> = (value, change) => (
       Enabled
     </Checkbox>
     <CheckboxList
-      legend="At a sign-in"
+      legend="At sign-in"
       all={[
-        { value: 'block', text: 'Refuse; otherwise the log says so' },
-        { value: 'user_notification', text: 'Mail the person, once a day' },
+        { value: 'block', text: 'Refuse; if off, it is only logged' },
+        { value: 'user_notification', text: 'Email the user, once a day' },
         warning,
       ]}
       chosen={value.shields}
@@ -43,9 +43,9 @@ export const breachedForm: Fields<BreachedPasswords> = (value, change) => (
     ))}
     <CheckboxList
       legend="Warnings"
-      hint="With none of these each is written."
+      hint="If none is selected, every warning is logged."
       all={[
-        { value: 'immediately', text: 'Each' },
+        { value: 'immediately', text: 'Every warning' },
         { value: 'daily', text: 'One a day' },
         { value: 'weekly', text: 'One a week' },
         { value: 'monthly', text: 'One a month' },
@@ -73,9 +73,9 @@ export type BotDetection = {
 };
 
 const doors = [
-  ['challenge_password_policy', 'Before a sign-in with a password, and a sign-up'],
-  ['challenge_passwordless_policy', 'Before a code or a link is sent'],
-  ['challenge_password_reset_policy', 'Before a mail for a new password is sent'],
+  ['challenge_password_policy', 'Before password sign-in and sign-up'],
+  ['challenge_passwordless_policy', 'Before sending a code or a link'],
+  ['challenge_password_reset_policy', 'Before sending a password reset email'],
 ] as const;
 
 export const botsForm: Fields<BotDetection> = (value, change) => (
@@ -90,20 +90,20 @@ export const botsForm: Fields<BotDetection> = (value, change) => (
       />
     ))}
     <Select
-      label="Risky after failures of an address"
+      label="Risky after failures from one address"
       value={value.bot_detection_level}
       onChange={(level) => change({ bot_detection_level: level })}
       options={[
-        ['low', 'Low: 10, or 5 for one login'],
-        ['medium', 'Medium: 5, or 3 for one login'],
-        ['high', 'High: one'],
+        ['low', 'Low: 10, or 5 for one account'],
+        ['medium', 'Medium: 5, or 3 for one account'],
+        ['high', 'High: 1'],
       ]}
     />
     <Checkbox
       isSelected={value.monitoring_mode_enabled}
       onChange={(enabled) => change({ monitoring_mode_enabled: enabled })}
     >
-      Monitoring mode: the log says who would have been refused, and nobody is
+      Monitoring mode: only log who would have been refused
     </Checkbox>
     <Allowlist of="asked for a challenge" value={value.allowlist} onChange={(allowlist) => change({ allowlist })} />
   </>

@@ -46,7 +46,7 @@ export function Allowlist({
   return (
     <Area
       label="IP AllowList"
-      hint={`Addresses and CIDR blocks that are not ${of}, one a line.`}
+      hint={`Addresses and CIDR blocks that are not ${of}, one per line.`}
       value={typed}
       onChange={(text) => {
         setTyped(text);

@@ -44,7 +44,7 @@ export function QuickStart({ application }: { application: Application }) {
   const wanted = start.home === '' ? undefined : `${home ?? start.home}${path}`;
   return (
     <>
-      <section className="panel form" aria-label="With what">
+      <section className="panel form" aria-label="Quick start">
         <fieldset className="filters">
           <legend className="hidden">Framework</legend>
           {starts.map((each) => (
@@ -55,7 +55,7 @@ export function QuickStart({ application }: { application: Application }) {
         </fieldset>
         {own.length > 1 && server && namesApi && (
           <Select
-            label="The API that it calls"
+            label="API to call"
             value={server.identifier}
             onChange={setChosen}
             options={own.map(({ identifier, name: text }) => [identifier, `${text} (${identifier})`] as const)}
@@ -76,21 +76,21 @@ export function QuickStart({ application }: { application: Application }) {
               <dd>
                 {secret === undefined ? (
                   <>
-                    It is shown once, when it is made.{' '}
+                    It is shown only once, when it is created.{' '}
                     {may('update:client_keys') && (
                       <Link
                         to="/gate/applications/$clientId"
                         params={{ clientId: application.client_id }}
                         search={{ tab: 'credentials' }}
                       >
-                        Make another
+                        Create another
                       </Link>
                     )}
                   </>
                 ) : (
                   <>
                     <code className="url">{secret}</code> <Copy text={secret} />{' '}
-                    <span className="hint">Copy it now: it is not shown again.</span>
+                    <span className="hint">Copy it now. It is not shown again.</span>
                   </>
                 )}
               </dd>
@@ -101,8 +101,8 @@ export function QuickStart({ application }: { application: Application }) {
         </dl>
         {wanted !== undefined && !application.callbacks.includes(wanted) && (
           <p className="note">
-            The code below wants <code className="url">{wanted}</code>
-            {application.app_type === 'native' ? ' (on any port)' : ''} among its{' '}
+            The code below needs <code className="url">{wanted}</code>
+            {application.app_type === 'native' ? ' (on any port)' : ''} among the{' '}
             <Link to="/gate/applications/$clientId" params={{ clientId: application.client_id }} search={{}}>
               Allowed Callback URLs
             </Link>
@@ -114,7 +114,7 @@ export function QuickStart({ application }: { application: Application }) {
       {start.files.map(({ file, code }) => (
         <Code key={file} title={file} code={fillIn(start, code, filling)} />
       ))}
-      {start.run && <Code title="Start it" code={`${fillIn(start, start.run, filling)}\n`} />}
+      {start.run && <Code title="Run" code={`${fillIn(start, start.run, filling)}\n`} />}
     </>
   );
 }

@@ -32,7 +32,7 @@ export const RolePage = gatePage('Role', 'read:roles', ({ roleId }: { roleId: st
   return (
     <>
       <Head back={<Link to="/gate/roles">Roles</Link>} name={data.name}>
-        {data.is_default && <span className="tag">everybody has it</span>}
+        {data.is_default && <span className="tag">assigned to everybody</span>}
       </Head>
       <Id what="Role ID" id={data.id} />
       {may('update:roles') ? (
@@ -45,12 +45,12 @@ export const RolePage = gatePage('Role', 'read:roles', ({ roleId }: { roleId: st
         path={path}
         queryKey={roleKey(roleId)}
         mayChange={may('update:roles')}
-        none="It allows nothing yet."
+        none="There are no permissions yet."
       />
       <Holders role={data} path={path} />
       {may('delete:roles') && (
         <DeletePanel what="role" name={data.name} path={path} list={rolesList} itemKey={roleKey(roleId)}>
-          Whoever has it loses what it allows. This cannot be undone.
+          Users who have it lose its permissions. This cannot be undone.
         </DeletePanel>
       )}
     </>
@@ -82,7 +82,7 @@ function Settings({ role, path }: { role: Role; path: string }) {
       <TextField label="Name" isRequired value={form.name} onChange={(name) => change({ name })} />
       <TextField label="Description" value={form.description} onChange={(description) => change({ description })} />
       <Checkbox isSelected={form.is_default} onChange={(is_default) => change({ is_default })}>
-        Everybody has it, whoever signs up too
+        Assigned to everybody, including new users
       </Checkbox>
     </SettingsForm>
   );
@@ -105,15 +105,15 @@ function Holders({ role, path }: { role: Role; path: string }) {
   });
   return (
     <List
-      title="Who has it"
-      none={role.is_default ? 'Everybody has it; nobody was given it besides.' : 'Nobody has it yet.'}
+      title="Users"
+      none={role.is_default ? 'Everybody has it. It is not assigned to individual users.' : 'No users have it yet.'}
       list={list}
       problem={add.error ?? remove.error}
       after={
         may('update:roles') &&
         may('read:users') && (
           <FindPerson
-            label="Give it to"
+            label="Assign to"
             known={list.data?.map(({ user_id: id }) => id) ?? []}
             onAdd={add.mutate}
             isPending={add.isPending}
@@ -137,13 +137,13 @@ function Holders({ role, path }: { role: Role; path: string }) {
         >
           {may('update:users') && (
             <Confirm
-              label="Take away"
+              label="Remove"
               size="small"
-              title={`Take ${role.name} from ${name}?`}
-              action="Take it away"
+              title={`Remove ${role.name} from ${name}?`}
+              action="Remove the role"
               onConfirm={() => remove.mutate(userId)}
             >
-              <p>Their next token has its permissions no more. The management API looks at each request.</p>
+              <p>Their next token no longer has its permissions. The management API applies the change immediately.</p>
             </Confirm>
           )}
         </Row>

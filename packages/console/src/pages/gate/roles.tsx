@@ -28,7 +28,7 @@ export const Roles = gatePage('Roles', 'read:roles', () => {
       what="a role"
       list={useRoles()}
       textOf={({ name, description = '' }) => `${name} ${description}`}
-      none="A role gives people permissions of your APIs, and of the management API."
+      none="A role gives users permissions of your APIs and of the management API."
       form={may('create:roles') && <NewRole />}
     >
       {(role) => (
@@ -38,7 +38,7 @@ export const Roles = gatePage('Roles', 'read:roles', () => {
               <strong>{role.name}</strong>
               <span className="soft">{role.description}</span>
             </span>
-            {role.is_default && <span className="tag">everybody has it</span>}
+            {role.is_default && <span className="tag">assigned to everybody</span>}
           </Link>
         </li>
       )}

@@ -60,8 +60,8 @@ export const SignInPage = gatePage('Sign-in page', 'read:branding', () => {
 });
 
 const widths = [
-  ['wide', 'Computer'],
-  ['narrow', 'Telephone'],
+  ['wide', 'Desktop'],
+  ['narrow', 'Phone'],
 ] as const;
 
 type Look = {
@@ -96,19 +96,19 @@ function Editor({ branding, template }: { branding: Branding; template: string |
   return (
     <div className="editor">
       <SettingsForm
-        label="Look"
+        label="Appearance"
         save={save}
         onSave={() => save.mutate()}
         mayChange={mayChange}
-        saved="Saved: people see it now."
+        saved="Saved. Users see it now."
         buttons={
           <Confirm
             label="Reset"
             title="Reset the sign-in page?"
-            action="Empty all fields"
+            action="Clear all fields"
             onConfirm={() => change({ logo: '', favicon: '', font: '', primary: '', background: '', template: null })}
           >
-            <p>All fields are emptied here. Nothing changes for people before you save.</p>
+            <p>All fields are cleared. Nothing changes for users until you save.</p>
           </Confirm>
         }
       >
@@ -117,7 +117,7 @@ function Editor({ branding, template }: { branding: Branding; template: string |
           value={look.logo}
           onChange={(logo) => change({ logo })}
           placeholder="https://example.com/logo.svg"
-          hint="Empty: that of the tenant settings."
+          hint="Leave empty to use the logo of the tenant settings."
         />
         <TextField
           label="Favicon"
@@ -153,7 +153,7 @@ function PageTemplate({ now, before, onChange }: { now: Template; before: Templa
     <>
       {(now === null || before === null || may('delete:branding')) && (
         <Checkbox isSelected={now !== null} onChange={(is) => onChange(is ? (before ?? startTemplate) : null)}>
-          A page template of your own
+          Use a custom page template
         </Checkbox>
       )}
       {now !== null && (
@@ -164,8 +164,8 @@ function PageTemplate({ now, before, onChange }: { now: Template; before: Templa
           onChange={onChange}
           hint={
             <>
-              Liquid, as at Auth0: <code>{'{%- auth0:head -%}'}</code> and <code>{'{%- auth0:widget -%}'}</code> must be
-              in it. No script of its runs.
+              Liquid, as in Auth0. It must contain <code>{'{%- auth0:head -%}'}</code> and{' '}
+              <code>{'{%- auth0:widget -%}'}</code>. Scripts in it do not run.
             </>
           }
         />
@@ -213,12 +213,12 @@ function Preview({ look, branding }: { look: Look; branding: Branding }) {
         <Select label="Width" value={width} onChange={setWidth} options={widths} />
       </div>
       {!themed && look.template !== null && (
-        <p className="hint">This page never wears a template, so that it works whatever the template does.</p>
+        <p className="hint">This page never uses a template, so that it works even if a template is broken.</p>
       )}
       {preview.error || !preview.data ? (
         <NoPreview error={preview.error} refetch={preview.refetch} />
       ) : (
-        <Frame title={`The page ${page} as it would be`} url={preview.data.url} width={width} />
+        <Frame title={`Preview of the page ${page}`} url={preview.data.url} width={width} />
       )}
     </section>
   );
@@ -232,7 +232,7 @@ function Colour({ label, value, onChange }: { label: string; value: string; onCh
       <TextField label={label} value={value} onChange={onChange} placeholder="#0d5f50" />
       <input
         type="color"
-        aria-label={`${label}, chosen`}
+        aria-label={`${label}, picker`}
         value={isWhole ? value : '#0d5f50'}
         onChange={({ target }) => onChange(target.value)}
       />

@@ -12,11 +12,16 @@ const secret: Option[] = [
   { name: 'client_id', label: 'Client ID' },
   { name: 'client_secret', label: 'Client Secret' },
 ];
-const scope: Option = { name: 'scope', label: 'Scope', isOptional: true, hint: 'Empty: what is usual there.' };
+const scope: Option = {
+  name: 'scope',
+  label: 'Scope',
+  isOptional: true,
+  hint: 'Leave empty for the provider’s default.',
+};
 
 export const strategies: Record<string, { text: string; options?: Option[] }> = {
   auth0: { text: 'Passwords' },
-  email: { text: 'One-time codes by mail' },
+  email: { text: 'One-time codes by email' },
   sms: { text: 'One-time codes by text message' },
   'google-oauth2': { text: 'Google', options: secret },
   github: { text: 'GitHub', options: secret },

@@ -77,12 +77,12 @@ type Part = { form: TenantSettings; change(part: Partial<TenantSettings>): void 
 function WhatPeopleRead({ form, change }: Part) {
   return (
     <section className="panel form" aria-labelledby="who">
-      <h2 id="who">What people read</h2>
+      <h2 id="who">What users see</h2>
       <TextField
         label="Friendly Name"
         value={form.friendly_name}
         onChange={(friendly_name) => change({ friendly_name })}
-        hint="What the pages and mails call you. Empty: Gatepost."
+        hint="Your name on pages and in emails. Leave empty for Gatepost."
       />
       <TextField
         label="Logo"
@@ -104,7 +104,7 @@ function WhatPeopleRead({ form, change }: Part) {
       />
       <CheckboxList
         legend="Languages"
-        hint="The first is spoken where nobody asks for another."
+        hint="The first is used unless a user asks for another."
         all={languages}
         chosen={form.enabled_locales}
         onChange={(enabled_locales) => change({ enabled_locales })}
@@ -116,12 +116,12 @@ function WhatPeopleRead({ form, change }: Part) {
 function HowPeopleSignIn({ form, change }: Part) {
   return (
     <section className="panel form" aria-labelledby="how">
-      <h2 id="how">How people sign in</h2>
+      <h2 id="how">How users sign in</h2>
       <Checkbox isSelected={form.identifier_first} onChange={(identifier_first) => change({ identifier_first })}>
-        Identifier First: the first page asks who it is, the second for the password
+        Identifier First: ask for the identifier first, and for the password on the next page
       </Checkbox>
       <Checkbox isSelected={form.allow_signup} onChange={(allow_signup) => change({ allow_signup })}>
-        People may sign up by themselves
+        Users can sign up
       </Checkbox>
     </section>
   );
@@ -142,7 +142,7 @@ function WhatApplicationsGet({ form, change }: Part) {
         value={form.default_audience}
         onChange={(default_audience) => change({ default_audience })}
         options={[
-          ['', 'None: a token that names no API is opaque'] as const,
+          ['', 'None: tokens requested without an API are opaque'] as const,
           ...(apis.data ?? [])
             .filter(({ is_system: isSystem }) => !isSystem)
             .map(({ identifier, name }) => [identifier, `${name} (${identifier})`] as const),
@@ -161,7 +161,7 @@ function WhatApplicationsGet({ form, change }: Part) {
         isSelected={form.oidc_conformant_claims}
         onChange={(oidc_conformant_claims) => change({ oidc_conformant_claims })}
       >
-        Claims by the standard; otherwise as Auth0, in the ID token too
+        Claims as in the standard; if off, as in Auth0, also in the ID token
       </Checkbox>
     </section>
   );

@@ -13,6 +13,6 @@ export function answers(hear: (search: string) => void): () => void {
 export function handOverAnswer(): void {
   new BroadcastChannel(channelName).postMessage(location.search);
   // A script can close a window that a script opened; visitors who came otherwise read this.
-  document.getElementById('root')!.textContent = 'The answer is in the console. You can close this window.';
+  document.getElementById('root')!.textContent = 'The result is in the console. You can close this window.';
   window.close();
 }

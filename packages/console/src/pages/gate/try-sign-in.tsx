@@ -66,17 +66,18 @@ export function TrySignIn({ application }: { application: Application }) {
     <>
       <section className="panel form" aria-label="Try it">
         <p className="soft">
-          Opens the sign-in page as the application would, and shows here what comes of it. The answer goes to{' '}
-          <code className="url">{answerUrl}</code>, which must be among the Allowed Callback URLs meanwhile. Whoever
-          signs in there is signed in at the gate in this browser from then on: a console that is loaded anew is theirs.
+          Opens the sign-in page as the application would, and shows the result here. The response goes to{' '}
+          <code className="url">{answerUrl}</code>, which must be among the Allowed Callback URLs meanwhile. The user
+          who signs in there stays signed in at the gate in this browser. If you then reload the console, you are that
+          user.
         </p>
         {!isAllowed ? (
           may('update:clients') ? (
             <Button className="button" isDisabled={allow.isPending} onPress={() => allow.mutate(true)}>
-              Allow that address
+              Allow this callback URL
             </Button>
           ) : (
-            <p>Who may change the application can add it.</p>
+            <p>Somebody who can change the application can add it.</p>
           )
         ) : (
           <>
@@ -87,11 +88,11 @@ export function TrySignIn({ application }: { application: Application }) {
                 type="password"
                 value={secret}
                 onChange={setSecret}
-                hint="For turning the code into tokens. It goes to the gate alone; without it you see the code’s arrival."
+                hint="To exchange the code for tokens. It is sent only to the gate. Without it, you only see that a code arrived."
               />
             )}
             <Checkbox isSelected={asksAgain} onChange={setAsksAgain}>
-              Ask who it is, also where somebody is signed in (prompt=login)
+              Ask for a login even if a user is already signed in (prompt=login)
             </Checkbox>
             <div className="actions">
               <Button className="button primary" onPress={open}>
@@ -99,26 +100,26 @@ export function TrySignIn({ application }: { application: Application }) {
               </Button>
               {may('update:clients') && (
                 <Button className="button" isDisabled={allow.isPending} onPress={() => allow.mutate(false)}>
-                  Forbid that address again
+                  Remove this callback URL
                 </Button>
               )}
             </div>
           </>
         )}
         {allow.error && <Problem error={allow.error} />}
-        {isBlocked && <p className="note">Your browser did not open a window. Allow windows for this page.</p>}
+        {isBlocked && <p className="note">Your browser blocked the window. Allow pop-ups for this page.</p>}
       </section>
       <div role="status">
         {begun && !isBlocked && redeem.isIdle && (
           <p className="note">
-            Waiting for the answer … If the window shows an error, it stands in{' '}
+            Waiting for the response … If the window shows an error, see{' '}
             <Link to="/gate/log" search={{ client: application.client_id, kind: 'refused' }}>
               the log of refused requests
-            </Link>
-            , with the reason.
+            </Link>{' '}
+            for the reason.
           </p>
         )}
-        {redeem.isPending && <p className="note">It came back; the code is being turned into tokens …</p>}
+        {redeem.isPending && <p className="note">Exchanging the code for tokens …</p>}
       </div>
       {redeem.error && <Problem error={redeem.error} />}
       {redeem.data && <Shown result={redeem.data} clientId={application.client_id} />}
@@ -129,8 +130,8 @@ export function TrySignIn({ application }: { application: Application }) {
 function Shown({ result, clientId }: { result: Result; clientId: string }) {
   if (result.kind === 'refused')
     return (
-      <section className="panel" aria-label="The answer">
-        <h2 className="bad-text">It was refused: {result.error}</h2>
+      <section className="panel" aria-label="Result">
+        <h2 className="bad-text">Refused: {result.error}</h2>
         <p>{result.description}</p>
         <Link to="/gate/log" search={{ client: clientId, kind: 'refused' }}>
           The log of refused requests
@@ -139,20 +140,20 @@ function Shown({ result, clientId }: { result: Result; clientId: string }) {
     );
   if (result.kind === 'code')
     return (
-      <section className="panel" aria-label="The answer">
-        <h2 className="good-text">The sign-in works: a code came back</h2>
+      <section className="panel" aria-label="Result">
+        <h2 className="good-text">The sign-in works: a code was returned</h2>
         <p>{result.why}</p>
       </section>
     );
   const { id_token: idToken, access_token: accessToken, ...rest } = result.tokens;
   return (
-    <section className="panel" aria-label="The answer">
+    <section className="panel" aria-label="Result">
       <h2 className="good-text">The sign-in works</h2>
-      <h3>Who it is (ID token)</h3>
-      <Json value={claimsOf(idToken) ?? 'none: the scope openid was not asked for'} />
+      <h3>ID token</h3>
+      <Json value={claimsOf(idToken) ?? 'none: the scope openid was not requested'} />
       <h3>Access token</h3>
-      <Json value={claimsOf(accessToken) ?? 'opaque: no API was named; it is good for userinfo'} />
-      <h3>Beside them</h3>
+      <Json value={claimsOf(accessToken) ?? 'opaque: no API was requested; it can be used for userinfo'} />
+      <h3>Other values</h3>
       <Json value={{ ...rest, ...(rest.refresh_token !== undefined && { refresh_token: '…' }) }} />
     </section>
   );
@@ -183,7 +184,7 @@ async function readAnswer(
   if (error !== null) return { kind: 'refused', error, description: answer.get('error_description') ?? '' };
   const isConfidential = application.token_endpoint_auth_method !== 'none';
   if (isConfidential && secret === '')
-    return { kind: 'code', why: 'With its secret the application would turn it into tokens now.' };
+    return { kind: 'code', why: 'With its secret, the application would now exchange it for tokens.' };
   const basic = application.token_endpoint_auth_method === 'client_secret_basic';
   const response = await fetch(`${issuer}oauth/token`, {
     method: 'POST',
@@ -199,7 +200,7 @@ async function readAnswer(
       ...(!basic && isConfidential && { client_secret: secret }),
     }),
   }).catch(() => {
-    throw new Unreachable('The gate does not answer.');
+    throw new Unreachable('The gate is not responding.');
   });
   const tokens = await response.json();
   return response.ok

@@ -29,7 +29,7 @@ export function Sessions({ userId, path }: { userId: string; path: string }) {
   return (
     <List
       title="Sessions"
-      none="Not signed in in any browser."
+      none="There are no sessions."
       list={list}
       problem={end.error}
       after={
@@ -39,10 +39,10 @@ export function Sessions({ userId, path }: { userId: string; path: string }) {
             label="End all sessions"
             size="small"
             title="End all sessions?"
-            action="End all of them"
+            action="End sessions"
             onConfirm={() => end.mutate('')}
           >
-            <p>Every browser is signed out. Applications go on with the tokens that they have.</p>
+            <p>The user is signed out in every browser. Applications keep the tokens they have.</p>
           </Confirm>
         )
       }
@@ -54,14 +54,14 @@ export function Sessions({ userId, path }: { userId: string; path: string }) {
             <>
               Signed in <Time at={session.authenticated_at} />
               {session.authentication.methods.length > 0 &&
-                ` by ${session.authentication.methods.map(({ name }) => name).join(' and ')}`}
+                ` with ${session.authentication.methods.map(({ name }) => name).join(' and ')}`}
             </>
           }
           text={
             <>
-              {session.clients.map(({ client_id }) => nameOf(client_id)).join(', ') || 'no application'}; ends{' '}
+              {session.clients.map(({ client_id }) => nameOf(client_id)).join(', ') || 'no application'}; expires{' '}
               <Time at={session.expires_at} />
-              {session.device && `; last from ${session.device.last_ip} by ${session.device.last_user_agent}`}
+              {session.device && `; last used from ${session.device.last_ip} with ${session.device.last_user_agent}`}
             </>
           }
         >
@@ -72,7 +72,7 @@ export function Sessions({ userId, path }: { userId: string; path: string }) {
               action="End the session"
               onConfirm={() => end.mutate(session.id)}
             >
-              <p>That browser is signed out. Applications go on with the tokens that they have.</p>
+              <p>The user is signed out in that browser. Applications keep the tokens they have.</p>
             </Confirm>
           )}
         </Row>
@@ -96,7 +96,7 @@ export function Devices({ userId, path }: { userId: string; path: string }) {
   return (
     <List
       title="Devices"
-      none="No application renews its access by itself."
+      none="No application has a refresh token."
       list={list}
       problem={end.error}
       after={
@@ -106,10 +106,10 @@ export function Devices({ userId, path }: { userId: string; path: string }) {
             label="Revoke all devices"
             size="small"
             title="Revoke the access of all devices?"
-            action="Revoke all of them"
+            action="Revoke access"
             onConfirm={() => end.mutate('')}
           >
-            <p>All refresh tokens and what came of them end. The person has to sign in again everywhere.</p>
+            <p>All refresh tokens and the tokens issued from them end. The user has to sign in again everywhere.</p>
           </Confirm>
         )
       }
@@ -138,7 +138,7 @@ export function Devices({ userId, path }: { userId: string; path: string }) {
               action="Revoke it"
               onConfirm={() => end.mutate(token.id)}
             >
-              <p>The refresh token and all that came of it ends. On that device they have to sign in again.</p>
+              <p>The refresh token and the tokens issued from it end. The user has to sign in again on that device.</p>
             </Confirm>
           )}
         </Row>
@@ -158,7 +158,7 @@ export function Grants({ userId }: { userId: string }) {
   return (
     <List
       title="Authorized applications"
-      none="This person has allowed no application anything."
+      none="This user has not authorized any applications."
       list={list}
       problem={end.error}
     >
@@ -171,11 +171,11 @@ export function Grants({ userId }: { userId: string }) {
           {may('delete:grants') && (
             <Confirm
               label="Revoke"
-              title={`Take back what ${nameOf(grant.clientID)} was allowed?`}
+              title={`Revoke the authorization of ${nameOf(grant.clientID)}?`}
               action="Revoke it"
               onConfirm={() => end.mutate(grant.id)}
             >
-              <p>Everything that it holds for this person ends, and it has to ask them again.</p>
+              <p>Its tokens for this user end, and it has to ask for consent again.</p>
             </Confirm>
           )}
         </Row>

@@ -37,7 +37,7 @@ export function UserFactors({ user, path }: { user: User; path: string }) {
   return (
     <List
       title="Second factors and passkeys"
-      none="None is set up."
+      none="None are set up."
       list={list}
       problem={remove.error ?? forget.error}
       after={
@@ -52,18 +52,18 @@ export function UserFactors({ user, path }: { user: User; path: string }) {
                 onConfirm={() => remove.mutate('')}
               >
                 <p>
-                  Recovery codes too. Whoever has the password then gets in with it alone, or sets up a factor of their
-                  own: be sure who asks you for this.
+                  Recovery codes are removed too. Anybody who has the password can then sign in with it alone, or set up
+                  a factor of their own. Make sure you know who is asking you to do this.
                 </p>
               </Confirm>
             )}
             {may('update:users') && (
               <Button className="button small" isDisabled={forget.isPending} onPress={() => forget.mutate()}>
-                Ask in remembered browsers again
+                Forget remembered browsers
               </Button>
             )}
             <span role="status" className="good-text">
-              {forget.isSuccess ? 'They are asked in every browser.' : ''}
+              {forget.isSuccess ? 'The user is asked again in every browser.' : ''}
             </span>
           </div>
         )
@@ -98,7 +98,10 @@ export function UserFactors({ user, path }: { user: User; path: string }) {
               action="Remove it"
               onConfirm={() => remove.mutate(method.id)}
             >
-              <p>It opens nothing any more: be sure who asks you for this. The person can set it up again.</p>
+              <p>
+                It can no longer be used to sign in. Make sure you know who is asking you to do this. The user can set
+                it up again.
+              </p>
             </Confirm>
           )}
         </Row>

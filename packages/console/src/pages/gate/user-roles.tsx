@@ -27,7 +27,7 @@ export function UserRoles({ user, path }: { user: User; path: string }) {
   return (
     <List
       title="Roles"
-      none="None was given to this person."
+      none="No roles are assigned."
       list={list}
       problem={change.error}
       after={
@@ -58,13 +58,13 @@ export function UserRoles({ user, path }: { user: User; path: string }) {
         >
           {may('update:users') && (
             <Confirm
-              label="Take away"
+              label="Remove"
               size="small"
-              title={`Take ${role.name} from ${user.name}?`}
-              action="Take it away"
+              title={`Remove ${role.name} from ${user.name}?`}
+              action="Remove the role"
               onConfirm={() => change.mutate({ method: 'DELETE', role: role.id })}
             >
-              <p>Their next token has its permissions no more. The management API looks at each request.</p>
+              <p>Their next token no longer has its permissions. The management API applies the change immediately.</p>
             </Confirm>
           )}
         </Row>

@@ -35,7 +35,7 @@ export const UserPage = gatePage('User', 'read:users', ({ userId }: { userId: st
       <Head back={<Link to="/gate/users">Users</Link>} name={data.name}>
         {data.blocked && <span className="tag bad">blocked</span>}
       </Head>
-      <section className="panel" aria-label="Who it is">
+      <section className="panel" aria-label="Profile">
         <dl className="facts">
           <Fact name="User ID">
             <code>{data.user_id}</code>
@@ -47,7 +47,7 @@ export const UserPage = gatePage('User', 'read:users', ({ userId }: { userId: st
           )}
           {data.phone_number && <Fact name="Phone">{data.phone_number}</Fact>}
           {data.username && <Fact name="Username">{data.username}</Fact>}
-          <Fact name="Signs in by">{data.identities.map(({ connection }) => connection).join(', ')}</Fact>
+          <Fact name="Signs in with">{data.identities.map(({ connection }) => connection).join(', ')}</Fact>
           <Fact name="Sign-ins">
             {data.logins_count}
             {data.last_login && (
@@ -56,7 +56,7 @@ export const UserPage = gatePage('User', 'read:users', ({ userId }: { userId: st
               </>
             )}
           </Fact>
-          <Fact name="Since">
+          <Fact name="Created">
             <Time at={data.created_at} exact />
           </Fact>
           {Object.keys(data.app_metadata).length > 0 && (
@@ -78,7 +78,7 @@ export const UserPage = gatePage('User', 'read:users', ({ userId }: { userId: st
         path={path}
         queryKey={userKey(userId)}
         mayChange={may('update:users')}
-        none="None, by roles or given directly."
+        none="There are none, from roles or assigned directly."
       />
       <UserOrganizations user={data} path={path} />
       <UserFactors user={data} path={path} />
@@ -88,7 +88,7 @@ export const UserPage = gatePage('User', 'read:users', ({ userId }: { userId: st
       {may('read:logs') && <History path={path} />}
       {may('delete:users') && (
         <DeletePanel what="user" name={data.name} path={path} list={usersList} itemKey={userKey(userId)}>
-          The account and whatever acts for it ends now. This cannot be undone.
+          The account is deleted, and its sessions and tokens end immediately. This cannot be undone.
         </DeletePanel>
       )}
     </>
@@ -124,11 +124,11 @@ function UserActions({ user, path }: { user: User; path: string }) {
     <>
       {shutOut.length > 0 && (
         <p className="note">
-          Too many wrong passwords: shut out
-          {shutOut.some(({ ip }) => ip) ? ` from ${shutOut.flatMap(({ ip }) => ip ?? []).join(', ')}` : ''} for some
-          minutes.{' '}
+          Too many wrong passwords: sign-ins
+          {shutOut.some(({ ip }) => ip) ? ` from ${shutOut.flatMap(({ ip }) => ip ?? []).join(', ')}` : ''} are paused
+          for a few minutes.{' '}
           <Button className="button small" isDisabled={open.isPending} onPress={() => open.mutate()}>
-            Let in again
+            Resume sign-ins
           </Button>
         </p>
       )}
@@ -144,19 +144,16 @@ function UserActions({ user, path }: { user: User; path: string }) {
             action="Block the user"
             onConfirm={() => block.mutate(true)}
           >
-            <p>
-              Their sessions, refresh tokens and whatever else acts for them ends now, and they cannot sign in until
-              somebody unblocks them.
-            </p>
+            <p>Their sessions and tokens end immediately, and they cannot sign in until somebody unblocks them.</p>
           </Confirm>
         )}
         {user.email && database && (
           <Button className="button" isDisabled={reset.isPending} onPress={() => reset.mutate()}>
-            Mail a link for a new password
+            Send a password reset email
           </Button>
         )}
         <span role="status" className="good-text">
-          {reset.isSuccess ? `A mail is on its way to ${user.email}.` : ''}
+          {reset.isSuccess ? `An email is on its way to ${user.email}.` : ''}
         </span>
       </div>
       {error && <Problem error={error} />}
@@ -172,14 +169,14 @@ function History({ path }: { path: string }) {
     refetchInterval: 10_000,
   });
   return (
-    <section className="panel" aria-label="What happened">
-      <h2>What happened</h2>
+    <section className="panel" aria-label="Log">
+      <h2>Log</h2>
       {isInTheWay(list.error, list.data) ? (
         <Problem error={list.error} onRetry={list.refetch} />
       ) : !list.data ? (
         <Loading what="the log" />
       ) : list.data.length === 0 ? (
-        <p className="soft">Nothing yet.</p>
+        <p className="soft">There are no entries yet.</p>
       ) : (
         <Entries entries={list.data} />
       )}

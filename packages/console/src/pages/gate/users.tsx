@@ -42,7 +42,7 @@ export const Users = gatePage('Users', 'read:users', () => {
       {isMaking && <NewUser />}
       <section className="panel" aria-label="List of users">
         <TextField
-          label="Find by name, address, number or id"
+          label="Find by name, email address, phone number or ID"
           value={search}
           onChange={(text) => {
             setPage(0);
@@ -50,7 +50,7 @@ export const Users = gatePage('Users', 'read:users', () => {
           }}
           hint={
             <>
-              Or in Lucene’s syntax: <code>email_verified:false AND logins_count:0</code>
+              Or use Lucene syntax: <code>email_verified:false AND logins_count:0</code>
             </>
           }
         />
@@ -59,7 +59,7 @@ export const Users = gatePage('Users', 'read:users', () => {
         ) : !data ? (
           <Loading what="users" />
         ) : data.total === 0 ? (
-          <Empty title={search ? 'Nobody is like that' : 'There is nobody yet'} />
+          <Empty title={search ? 'No users match' : 'There are no users yet'} />
         ) : (
           <>
             <ul className="rows" aria-busy={isPlaceholderData}>
@@ -71,7 +71,7 @@ export const Users = gatePage('Users', 'read:users', () => {
                       <span className="soft">{user.email ?? user.phone_number ?? user.username}</span>
                     </span>
                     {user.blocked && <span className="tag bad">blocked</span>}
-                    {user.email_verified === false && <span className="tag">address not confirmed</span>}
+                    {user.email_verified === false && <span className="tag">email address not confirmed</span>}
                     <span className="soft when">
                       {user.last_login ? (
                         <>
@@ -94,12 +94,13 @@ export const Users = gatePage('Users', 'read:users', () => {
 });
 
 function Pages({ page, total, onChange }: { page: number; total: number; onChange: (page: number) => void }) {
-  if (total <= perPage) return <p className="hint">{total === 1 ? 'One person.' : `${total} people.`}</p>;
+  if (total <= perPage) return <p className="hint">{total === 1 ? 'One user.' : `${total} users.`}</p>;
   const last = Math.min(Math.ceil(total / perPage), 1_000 / perPage) - 1;
   return (
     <div className="actions">
       <Button className="button small" isDisabled={page === 0} onPress={() => onChange(page - 1)}>
-        Before
+        {' '}
+        Previous{' '}
       </Button>
       <span className="soft" aria-live="polite">
         {page * perPage + 1} to {Math.min((page + 1) * perPage, total)} of {total.toLocaleString()}
@@ -107,7 +108,9 @@ function Pages({ page, total, onChange }: { page: number; total: number; onChang
       <Button className="button small" isDisabled={page >= last} onPress={() => onChange(page + 1)}>
         Next
       </Button>
-      {total > 1_000 && page >= last && <span className="hint">The first 1,000 are shown: search for others.</span>}
+      {total > 1_000 && page >= last && (
+        <span className="hint">Only the first 1,000 are shown. Search to find others.</span>
+      )}
     </div>
   );
 }
@@ -180,12 +183,12 @@ function NewUser() {
           isRequired
           value={password}
           onChange={setPassword}
-          hint="They can choose another by mail."
+          hint="The user can choose another one by email."
         />
       )}
       <Checkbox isSelected={isVerified} onChange={setVerified}>
-        {isPhone ? 'The number' : 'The address'} is known to be theirs
-        {strategy === 'auth0' && !isVerified ? '. Otherwise a mail asks them' : ''}
+        {isPhone ? 'The phone number' : 'The email address'} is confirmed
+        {strategy === 'auth0' && !isVerified ? '. If not, an email asks the user to confirm it' : ''}
       </Checkbox>
       {create.error && <Problem error={create.error} />}
       <Button className="button primary" type="submit" isDisabled={create.isPending}>
