@@ -193,8 +193,8 @@ test('second factors are switched on, and an API starts to require permissions',
   await someone.goto(console);
   await fillInLogin(someone, 'alice@example.com');
   await someone.getByText('Set up your authenticator app').waitFor();
-  await admin.getByText('Users who have set one up').click();
-  await until('no longer', async () => admin.getByRole('radio', { name: /^Users who have set/ }).isChecked());
+  await admin.getByText('If a user has set one up').click();
+  await until('no longer', async () => admin.getByRole('radio', { name: /^If a user has set/ }).isChecked());
 
   await go('APIs');
   await admin.getByRole('link', { name: /Example API/ }).click();

@@ -69,7 +69,7 @@ function AllAccounts() {
         {all.length > 10 && <TextField label="Find an account" value={search} onChange={setSearch} />}
       </div>
       {all.length === 0 && <Empty title="There are no accounts yet" />}
-      {all.length > 0 && found.length === 0 && <Empty title={`None of the accounts shown matches ${search}`} />}
+      {all.length > 0 && found.length === 0 && <Empty title={`None of the accounts shown match ${search}`} />}
       <ul className="cards">
         {found.map(({ login, repositories, hooks, health, paused_at: pausedAt }) => (
           <li key={login}>

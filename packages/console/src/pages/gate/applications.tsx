@@ -66,7 +66,7 @@ export const Applications = gatePage('Applications', 'read:clients', () => {
               }}
             />
           </div>
-          {found.length === 0 && <p className="soft">None of the {data.length} applications matches.</p>}
+          {found.length === 0 && <p className="soft">No applications match.</p>}
           <ul className="rows">
             {found.map(({ client_id: clientId, name, app_type: type, is_first_party: isFirst }) => (
               <li key={clientId}>

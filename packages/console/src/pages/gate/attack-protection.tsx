@@ -182,7 +182,7 @@ const suspiciousIpForm: Fields<SuspiciousIp> = (value, change) => (
             onChange={(max_attempts) => set({ max_attempts })}
           />
           <Amount
-            label={`${text}: one more per (milliseconds)`}
+            label={`${text}: one more after (milliseconds)`}
             value={bucket.rate}
             onChange={(rate) => set({ rate })}
           />

@@ -53,11 +53,7 @@ export function ListPage<T>({
       ) : (
         <section className="panel" aria-label={`List of ${many}`}>
           {data.length > 12 && <TextField label={`Find ${what}`} value={search} onChange={setSearch} />}
-          {found.length === 0 && (
-            <p className="soft">
-              None of the {data.length} {many} matches.
-            </p>
-          )}
+          {found.length === 0 && <p className="soft">No {many} match.</p>}
           <ul className="rows">{found.map(children)}</ul>
           {data.length === 1_000 && (
             <p className="hint">Only the first 1,000 are shown. Others can be opened by their URL.</p>

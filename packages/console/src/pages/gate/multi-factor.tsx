@@ -60,7 +60,7 @@ export const MultiFactor = gatePage('Multi-factor', 'read:guardian_factors', () 
 });
 
 const words = {
-  enrolled: 'Users who have set one up, and when an application requires it',
+  enrolled: 'If a user has set one up, or an application requires it',
   always: 'Always: everybody sets one up at their next sign-in',
 };
 

@@ -78,7 +78,7 @@ export const UserPage = gatePage('User', 'read:users', ({ userId }: { userId: st
         path={path}
         queryKey={userKey(userId)}
         mayChange={may('update:users')}
-        none="There are none, from roles or assigned directly."
+        none="There are no permissions, neither from roles nor assigned directly."
       />
       <UserOrganizations user={data} path={path} />
       <UserFactors user={data} path={path} />

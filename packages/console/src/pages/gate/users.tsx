@@ -99,8 +99,7 @@ function Pages({ page, total, onChange }: { page: number; total: number; onChang
   return (
     <div className="actions">
       <Button className="button small" isDisabled={page === 0} onPress={() => onChange(page - 1)}>
-        {' '}
-        Previous{' '}
+        Previous
       </Button>
       <span className="soft" aria-live="polite">
         {page * perPage + 1} to {Math.min((page + 1) * perPage, total)} of {total.toLocaleString()}
