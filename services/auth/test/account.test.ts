@@ -300,7 +300,7 @@ describe('second factors', () => {
     const told = await noticeOf('ivan@example.com', 'A way to sign in was added to your Gatepost account');
     expect(told).toMatch(/An authenticator app was added to your .+ account on .+ UTC, from the IP address [\d.:]+\./);
     expect(told).toContain(`\n\n${gate.issuer}account\n\n`);
-    await noticeOf('ivan@example.com', 'Your Gatepost recovery codes are new');
+    await noticeOf('ivan@example.com', 'New recovery codes for your Gatepost account');
     await noticeOf('ivan@example.com', 'A way to sign in was removed from your Gatepost account');
     expect(titleOf((await visit('ivan')).page)).toBe('Your account');
     const { rows } = await db.query("SELECT count(*)::int FROM recovery_codes WHERE user_id = 'auth0|ivan'");
