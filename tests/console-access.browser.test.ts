@@ -252,7 +252,7 @@ test('an action is written, tried, deployed and bound to a trigger', async () =>
   await go('Log');
   const entry = panel('Entries').getByRole('listitem').filter({ hasText: 'Says where: it threw an error' }).first();
   await entry.locator('summary').first().click();
-  await entry.getByText('Action execution').click();
+  await entry.getByText('Action execution', { exact: true }).click();
   await entry.getByRole('listitem').getByText('out of order').waitFor();
   await look(admin);
   await someone.context().close();
@@ -320,9 +320,9 @@ test('an email is written in one’s own words, and previewed before people get 
   await admin.getByLabel('Message').fill('<p>Dear {{ user.name }}</p>');
   await admin.getByRole('button', { name: 'Save', exact: true }).click();
   await admin.getByText('Saved. The next email').waitFor();
-  await admin.getByLabel('Template').selectOption('Sign-in by Code');
+  await admin.getByLabel('Template', { exact: true }).selectOption('Sign-in by Code');
   await mail.getByText('314159').waitFor();
-  await admin.getByLabel('Template').selectOption('Verification Email (using Link)');
+  await admin.getByLabel('Template', { exact: true }).selectOption('Verification Email (using Link)');
   await until('it is kept', async () => (await admin.getByLabel('Message').inputValue()).includes('Dear'));
 });
 
@@ -352,7 +352,7 @@ test('a person with read access is offered nothing that the API would refuse', a
         (field) => field.outerHTML,
       ),
     ]);
-    const deeds = offered.filter((text) => !/^(Copy.*|Next|Before|Older)$/.test(text));
+    const deeds = offered.filter((text) => !/^(Copy.*|Next|Previous|Older)$/.test(text));
     if (deeds.length > 0) seen[name] = deeds;
   };
   for (const name of names) {

@@ -130,7 +130,7 @@ test('failed deliveries are delivered again, an event is found by its guid, and 
   await page.getByText('A GUID looks like').waitFor();
   await page.getByLabel('GUID').fill('7d2b1c3e-0f4a-4c52-9f2e-5b8f6a1d9c70');
   await page.getByRole('button', { name: 'Find', exact: true }).click();
-  await fate.getByText('no delivery').waitFor();
+  await fate.getByText('no delivery', { exact: true }).waitFor();
   await fate.getByText('No event with this guid is stored').waitFor();
 
   receiver.behave({});
