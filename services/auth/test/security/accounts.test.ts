@@ -56,7 +56,7 @@ const loginLink = (email: string) =>
     gate.post('passwordless/start', { client_id: 'web', connection: 'email', send: 'link', email }),
   );
 const code = (email: string) =>
-  mailed(email, /\b\d{6}\b(?=\. It is good)/, () =>
+  mailed(email, /\b\d{6}\b(?=\. It is valid)/, () =>
     gate.post('passwordless/start', { client_id: 'native', connection: 'email', send: 'code', email }),
   );
 const redeemCode = (otp: string, username: string) =>
