@@ -18,7 +18,7 @@ export function docsPage(options: { title: string; script: string; description: 
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <link rel="icon" href="data:,"><title>${title}</title><style>${ownStyle}</style></head><body>
-<main id="docs" data-description="${description}"><noscript>This page needs JavaScript. The same for programs:
+<main id="docs" data-description="${description}"><noscript>This page needs JavaScript. It shows this description:
 <a href="${description}">${description}</a></noscript></main>
 <script src="${script}"></script></body></html>`;
 }

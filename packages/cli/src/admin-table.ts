@@ -73,8 +73,8 @@ const siteCommands: readonly Omit<Command, 'needs'>[] = [
     summary: 'Give an organization its own limit',
     args: [
       login,
-      { name: 'RATE', summary: 'deliveries a second' },
-      { name: 'BURST', summary: 'deliveries at once after a rest' },
+      { name: 'RATE', summary: 'deliveries per second' },
+      { name: 'BURST', summary: 'deliveries that may be made at once after a pause' },
     ],
     example: 'throttle set acme 50 500',
     load: async () => (await admin()).setThrottle,

@@ -130,7 +130,7 @@ export const getThrottle: Run = async ({ args, session, out, json }) => {
 
 function showThrottle({ out, json }: Pick<Context, 'out' | 'json'>, login: string, limit: Json): void {
   if (json) out.json(limit);
-  else out.line(`${clean(login)}: ${limit.rate} deliveries a second, ${limit.burst} at once after a rest`);
+  else out.line(`${clean(login)}: ${limit.rate} deliveries per second, in bursts of up to ${limit.burst}`);
 }
 
 export const setThrottle: Run = async ({ args, session, out, json }) => {
