@@ -36,7 +36,7 @@ export type CertificateFiles = Awaited<ReturnType<typeof keepCertificates>>;
 async function makeCertificates() {
   await import('reflect-metadata'); // @peculiar/x509 needs it
   const x509 = await import('@peculiar/x509');
-  x509.cryptoProvider.set(webcrypto as never); // works like the browser's
+  x509.cryptoProvider.set(webcrypto as unknown as Parameters<typeof x509.cryptoProvider.set>[0]);
   const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
   const newKeys = () => webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const [rootKeys, keys] = await Promise.all([newKeys(), newKeys()]);
