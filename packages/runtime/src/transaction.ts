@@ -1,6 +1,9 @@
 /** Runs a transaction on a connection of a pool, ends it, and returns the connection. */
 import type { Pool, PoolClient } from 'pg';
 
+/** Settings of a transaction whose statements all see the same moment, and change nothing. */
+export const oneSnapshot = 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY';
+
 /**
  * Runs `work` in a transaction, and resolves to its result once that is committed.
  * @param settings SQL to send together with BEGIN: `SET LOCAL lock_timeout = 3000`

@@ -1,13 +1,13 @@
 /** `/admin/events/{guid}`: where an event is: in the queue, stored, waiting, delivered, failed, or among the dead letters. */
 import { z } from 'zod';
-import { findAttempts, findEvents, firstDay } from '../explain/rows.ts';
+import { findDeliveries, findEvents, firstDay } from '../explain/rows.ts';
 import { notFound } from '../http/errors.ts';
 import { tokenOperation } from '../http/operation.ts';
 import { seconds } from '../objects/time.ts';
 import { deadLetterSchema } from './letter.ts';
 import { findQueued, queuedSchema } from './queued.ts';
 import { findDeadLetters } from './seen-letters.ts';
-import { findWaiting, presentWaiting, waitingSchema } from './waiting.ts';
+import { presentWaiting, waitingSchema } from './waiting.ts';
 
 const time = z.iso.datetime();
 
@@ -61,15 +61,13 @@ export const findEvent = tokenOperation({
   async run({ parts, params }) {
     const guid = (params.guid ?? '').toLowerCase();
     if (!guidForm.test(guid)) throw notFound();
-    const { reads } = parts;
-    const events = await findEvents(reads, { guid }, shownMax);
+    const events = await findEvents(parts.reads, { guid }, shownMax);
     const ids = events.flatMap(({ delivery_ids }) => delivery_ids);
-    const attempts = await findAttempts(reads, { guid, ids, eventOn: firstDay(events) }, shownMax);
-    const waiting = await findWaiting(
-      reads,
-      ids,
+    const { attempts, waiting } = await findDeliveries(
+      parts.pool,
+      { guid, ids, eventOn: firstDay(events) },
       events.map(({ key }) => key),
-      shownMax,
+      { attempts: shownMax, waiting: shownMax },
     );
     const letters = await findDeadLetters(parts, guid);
     const queued = events.length === 0 ? await findQueued(parts, guid) : [];

@@ -2,11 +2,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { findPlace } from '@gatepost/webhook-db/waiting';
 import { recentLetters, type SeenLetter } from '../admin/seen-letters.ts';
-import { findWaiting, readJob, type WaitingRow } from '../admin/waiting.ts';
+import { readJob, type WaitingRow } from '../admin/waiting.ts';
 import type { Parts } from '../parts.ts';
 import type { AskedAccount, HookSettings } from './hooks.ts';
 import { firstDeliveryId, type Known, type Letters, waitingOf } from './known.ts';
-import { type AttemptRow, type EventRow, findAttempts } from './rows.ts';
+import { type AttemptRow, type EventRow, findDeliveries } from './rows.ts';
 
 const attemptsMax = 100;
 const waitingMax = 1_000;
@@ -27,25 +27,22 @@ export type Asked = {
 /** Everything known about an event and each of some hooks. */
 export async function gather(parts: Parts, asked: Asked): Promise<Known[]> {
   const { account, guid, event, hooks, delivery } = asked;
-  const { reads, deliveryTimeoutMs } = parts;
   const ids = [
     ...hooks.flatMap((hook) => firstDeliveryId({ event, hook }) ?? []),
     ...(delivery === undefined ? [] : [delivery.id]),
   ];
   const eventKeys = [event?.key ?? delivery?.eventKey ?? []].flat();
-  const [attempts, waiting] = await Promise.all([
-    findAttempts(
-      reads,
-      {
-        guid,
-        ids,
-        eventOn: event?.received_on ?? delivery?.eventOn ?? null,
-        hookIds: hooks.map(({ id }) => id),
-      },
-      attemptsMax * hooks.length,
-    ),
-    findWaiting(reads, ids, eventKeys, waitingMax),
-  ]);
+  const { attempts, waiting } = await findDeliveries(
+    parts.pool,
+    {
+      guid,
+      ids,
+      eventOn: event?.received_on ?? delivery?.eventOn ?? null,
+      hookIds: hooks.map(({ id }) => id),
+    },
+    eventKeys,
+    { attempts: attemptsMax * hooks.length, waiting: waitingMax },
+  );
   const attemptsOf = Map.groupBy(attempts, ({ hook_id }) => hook_id);
   const waitingOfHook = groupWaiting(waiting, guid);
   const isSilent = (hook: HookSettings) => !attemptsOf.has(hook.id) && !waitingOfHook.has(hook.id);
@@ -68,7 +65,7 @@ export async function gather(parts: Parts, asked: Asked): Promise<Known[]> {
         queue: undefined,
         letters,
         keptSince,
-        deliveryTimeoutMs,
+        deliveryTimeoutMs: parts.deliveryTimeoutMs,
       };
       return { ...known, queue: await findQueue(parts, account, waitingOf(known)) };
     }),

@@ -1,5 +1,7 @@
 /** What is stored about an event: its row and its delivery attempts. Rows are found by index, however many there are. */
+import { inTransaction, oneSnapshot } from '@gatepost/runtime/transaction';
 import type { Pool } from '@gatepost/webhook-db/pool';
+import { findWaiting } from '../admin/waiting.ts';
 
 type Queryable = Pick<Pool, 'query'>;
 
@@ -76,7 +78,7 @@ export type AttemptRow = {
 const attemptColumns = `id, hook_id, attempt, redelivery, event, action, delivered_at, duration_ms, status, status_code, error, throttled_at`;
 
 /** Identifies attempts: ids, and the guid of those after the first. None was made before the day `eventOn`; null: the day is unknown. */
-export type AttemptsAsked = {
+type AttemptsAsked = {
   guid: string;
   ids: readonly (string | number)[];
   eventOn: string | null;
@@ -84,7 +86,7 @@ export type AttemptsAsked = {
 };
 
 /** The `most` newest attempts, earliest first. */
-export async function findAttempts(
+async function findAttempts(
   db: Queryable,
   { guid, ids, eventOn, hookIds }: AttemptsAsked,
   most: number,
@@ -100,6 +102,26 @@ export async function findAttempts(
     values: [ids, guid, most, eventOn, hookIds ?? null],
   });
   return rows.reverse();
+}
+
+/**
+ * The newest attempts, and what waits for its next one, of one moment: an attempt and the wait for the next one are written together, so
+ * otherwise one could be seen without the other.
+ */
+export function findDeliveries(
+  pool: Pool,
+  asked: AttemptsAsked,
+  eventKeys: readonly string[],
+  most: { attempts: number; waiting: number },
+) {
+  return inTransaction(
+    pool,
+    async (client) => ({
+      attempts: await findAttempts(client, asked, most.attempts),
+      waiting: await findWaiting(client, asked.ids, eventKeys, most.waiting),
+    }),
+    oneSnapshot,
+  );
 }
 
 /** The first day on which anything can have happened to these events. */
