@@ -1,9 +1,9 @@
 /** `npm start`: stores, migrations, services, the smoke story; then keeps everything running until it is told to stop. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { migrationPrograms, runProgram } from '@gatepost/testkit/program';
+import { migrationPrograms } from '@gatepost/testkit/program';
 import { keepCertificates } from '../processes/certificates.ts';
-import { type Supervised, supervise } from '../processes/child.ts';
+import { runWell, type Supervised, supervise } from '../processes/child.ts';
 import { setLogsAside } from '../processes/home.ts';
 import { answers, checkPorts } from '../processes/ports.ts';
 import { checkVariables, demoPort, serviceNames, startService } from '../processes/services.ts';
@@ -38,8 +38,9 @@ export default async function start({ args, env, home, say, signal, stack }: Con
   if (producerEnv.PRODUCER_AMQP_URL === broker.url)
     say.about('producers', "share the services' AMQP_URL: this RabbitMQ is not ours (docs/reference/rabbitmq.md)");
 
-  const migrations = () => Promise.all(migrationPrograms.map((path) => runProgram(path, serviceEnv)));
-  await say.step('migrations', 'both schemas are up to date', migrations);
+  const migrate = (path: string) =>
+    runWell(`${path} failed:`, process.execPath, ['--conditions=source', path], { env: serviceEnv, signal });
+  await say.step('migrations', 'both schemas are up to date', () => Promise.all(migrationPrograms.map(migrate)));
   const startOne = async (name: string, more = {}, folder?: string): Promise<Supervised> => {
     const launch = () => startService(name, { env: { ...serviceEnv, ...more }, home, say, signal, stack }, folder);
     return { name, launch, child: await say.step(name, 'ready', launch) };

@@ -9,7 +9,7 @@ import { until } from '@gatepost/testkit/until';
 import which from 'which';
 import type { Context } from '../commands/command.ts';
 import { logFile, rootFolder } from './home.ts';
-import { logEnd, Trouble } from './trouble.ts';
+import { endOf, logEnd, Trouble } from './trouble.ts';
 
 /** The first of `names` that is an executable file: absolute paths, or names looked up in PATH. */
 export function findProgram(names: string[], path?: string): string | undefined {
@@ -134,6 +134,12 @@ export async function runToEnd(command: string, args: string[], { show, ...place
   await new Promise((resolve) => child.once('close', resolve));
   place.signal?.throwIfAborted();
   return { ...(await exited), output };
+}
+
+/** Runs a program to its end. @throws Trouble with `failure` and the end of its output if it fails */
+export async function runWell(failure: string, command: string, args: string[], options: RunOptions): Promise<void> {
+  const { code, output } = await runToEnd(command, args, options);
+  if (code !== 0) throw new Trouble(failure, ...endOf(output));
 }
 
 /** Runs one of our own programs from source, with our output; true if it succeeded. */

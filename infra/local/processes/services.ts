@@ -48,8 +48,6 @@ export function startService(name: string, place: Place, folder = `services/${na
     const { news } = said as { news?: string };
     if (news) say.about('mail', news);
   };
-  const args = ['-c', `exec env ${scripts.start}`];
-  const letsIn = async () => isReady;
-  const program = { name, command: '/bin/sh', args, env, cwd, signal, stopDeadlineMs: serviceStopMs };
-  return launcher(place, { ...program, onMessage, letsIn })();
+  const program = { name, command: '/bin/sh', args: ['-c', `exec env ${scripts.start}`], env, cwd, signal };
+  return launcher(place, { ...program, onMessage, letsIn: async () => isReady, stopDeadlineMs: serviceStopMs })();
 }

@@ -8,12 +8,7 @@ export class Trouble extends Error {
 }
 
 /** The last lines of a program's output, to show below an error. */
-export const endOf = (output: string) =>
-  output
-    .trimEnd()
-    .split('\n')
-    .slice(-15)
-    .map((line) => `  ${line}`);
+export const endOf = (output: string) => output.trimEnd().replace(/^/gm, '  ').split('\n').slice(-15);
 
 /** Those of a log. */
 export const logEnd = (path: string) => endOf(readFileSync(path, 'utf8'));

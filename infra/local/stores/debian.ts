@@ -2,8 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Context } from '../commands/command.ts';
-import { findProgram, runToEnd } from '../processes/child.ts';
-import { endOf, Trouble } from '../processes/trouble.ts';
+import { findProgram, runToEnd, runWell } from '../processes/child.ts';
 
 /** An installer, if this machine has apt and we may use it. Its calls run one at a time. @throws Trouble with apt's output. */
 export async function findInstaller({ env, signal }: Pick<Context, 'env' | 'signal'>) {
@@ -13,7 +12,7 @@ export async function findInstaller({ env, signal }: Pick<Context, 'env' | 'sign
   return async (packages: string[]) => {
     // Two at once would remove each other's policy (see the script).
     const script = ['flock', '/run/lock/gatepost-install', '/bin/sh', join(import.meta.dirname, 'debian-install.sh')];
-    const { code, output } = await runToEnd(command, [...asRoot, ...script, ...packages], { cwd: '/', signal });
-    if (code !== 0) throw new Trouble(`${packages.join(', ')} could not be installed:`, ...endOf(output));
+    const failure = `${packages.join(', ')} could not be installed:`;
+    await runWell(failure, command, [...asRoot, ...script, ...packages], { cwd: '/', signal });
   };
 }

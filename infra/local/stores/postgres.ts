@@ -2,9 +2,9 @@
 import { chmodSync, chownSync, existsSync, globSync, rmSync, statfsSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
-import { makeCluster, rowsOf } from '@gatepost/testkit/postgres-server';
+import { initdb, rowsOf } from '@gatepost/testkit/postgres-server';
 import { serverAccount } from '@gatepost/testkit/server-account';
-import { launcher } from '../processes/child.ts';
+import { launcher, runWell } from '../processes/child.ts';
 import { makeFolder, shortHash } from '../processes/home.ts';
 import { type PrivateOptions, recallInstance, type StoreKind } from './private.ts';
 
@@ -33,7 +33,7 @@ export const postgres: StoreKind = {
     const data = placeOf(options);
     const { port, password } = await recallInstance(options, 'postgres');
     if (options.fresh) rmSync(data, { recursive: true, force: true });
-    if (!existsSync(join(data, 'PG_VERSION'))) await initialize(program, data, password, !options.forTests);
+    if (!existsSync(join(data, 'PG_VERSION'))) await initialize(program, data, password, options);
     const values = [
       `port=${port}`,
       'listen_addresses=127.0.0.1',
@@ -89,13 +89,15 @@ export function dataFolder(home: string): string {
   return join(serverAccount() ? join('/var/lib/gatepost', shortHash(folder)) : folder, 'data');
 }
 
-/** Makes an empty cluster. @throws with the output of `initdb` */
-async function initialize(program: string, data: string, password: string, sync: boolean): Promise<void> {
+/** Makes an empty cluster. @throws Trouble with the output of `initdb` */
+async function initialize(program: string, data: string, password: string, { forTests, signal }: PrivateOptions) {
   const account = serverAccount();
   makeFolder(data);
   if (account) {
     chownSync(data, account.uid, account.gid);
     for (const path of [join(data, '..'), join(data, '../..')]) chmodSync(path, 0o711);
   }
-  await makeCluster(join(dirname(program), 'initdb'), data, { account, sync, user: ours, password });
+  const made = { account, sync: !forTests, user: ours, password };
+  const [command, args, place] = initdb(join(dirname(program), 'initdb'), data, made);
+  await runWell('PostgreSQL could not be initialized:', command, args, { ...place, signal });
 }

@@ -1,5 +1,5 @@
 /** A test's own PostgreSQL servers: a primary, and a standby that follows it by streaming replication. */
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, type ExecFileOptions, execFile, spawn } from 'node:child_process';
 import { appendFileSync, chownSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -38,7 +38,7 @@ export async function openPostgresPair(): Promise<PostgresPair> {
     return server;
   };
 
-  await makeCluster(join(bin, 'initdb'), join(folder, 'primary'), { account, sync: false, user, password });
+  await run(...initdb(join(bin, 'initdb'), join(folder, 'primary'), { account, sync: false, user, password }));
   // Synchronous only once there is a standby: before that, no commit would finish.
   const primary = await start('primary', port);
   const source = `host=127.0.0.1 port=${port} user=${user} password=${password}`;
@@ -87,7 +87,7 @@ export async function openArchivingPostgres(settings: string): Promise<Archiving
   const bin = binFolder();
   const configure = (name: string, lines: string) =>
     appendFileSync(join(folder, name, 'postgresql.conf'), `\n${lines.replaceAll('/archive', archive)}\n`);
-  await makeCluster(join(bin, 'initdb'), join(folder, 'primary'), { account, sync: false, user, password });
+  await run(...initdb(join(bin, 'initdb'), join(folder, 'primary'), { account, sync: false, user, password }));
   configure('primary', settings);
   const primary = await startServer(bin, join(folder, 'primary'), port, account, []);
   opening.defer(primary.kill);
@@ -112,19 +112,17 @@ export async function openArchivingPostgres(settings: string): Promise<Archiving
   };
 }
 
-/** Makes an empty cluster. An interrupted `initdb` removes what it has made. @throws with the output of `initdb` */
-export async function makeCluster(
-  initdb: string,
+/** The command, arguments and options that make an empty cluster. An interrupted `initdb` removes what it has made. */
+export function initdb(
+  program: string,
   data: string,
   { account, sync, ...login }: { account: Account | undefined; sync: boolean; user: string; password: string },
-): Promise<void> {
+): [string, string[], ExecFileOptions] {
   const script = 'printf %s "$PGPASSWORD" | "$0" "$@" --pwfile=/dev/stdin';
   const settings = ['--auth=scram-sha-256', '--encoding=UTF8', '--locale=C', ...(sync ? [] : ['--no-sync'])];
-  await run('sh', ['-c', script, initdb, `--pgdata=${data}`, `--username=${login.user}`, ...settings], {
-    ...account,
-    cwd: '/',
-    env: { ...process.env, PGPASSWORD: login.password },
-  });
+  const env = { ...process.env, PGPASSWORD: login.password };
+  const args = ['-c', script, program, `--pgdata=${data}`, `--username=${login.user}`, ...settings];
+  return ['sh', args, { ...account, cwd: '/', env }];
 }
 
 async function startServer(bin: string, data: string, port: number, account: Account | undefined, more: string[]) {
