@@ -26,43 +26,45 @@ test('the description is valid OpenAPI, and each request and answer has an examp
   expect(findWithoutExample(body.paths)).toEqual([]);
 });
 
-test.each(['', '/api/v3'])(
-  '%s/docs loads nothing from other origins and keeps to its content security policy',
-  async (prefix) => {
-    const { headers } = await call(api, undefined, 'GET', `${prefix}/docs`);
-    const policy = headers.get('content-security-policy')!;
-    expect(policy).toMatch(
-      /^default-src 'none'; script-src 'self'; style-src ('sha256-[\w+/=]+' ?){3}; connect-src 'self'; /,
-    );
-    expect(policy).not.toMatch(/unsafe|https?:|\*/);
-    const troubles = await inDocs(browser, `${api.base}${prefix}/docs`, async (page) => {
-      await page.getByRole('heading', { name: 'Verify the signature' }).waitFor();
-      await page.getByRole('heading', { name: 'Create a webhook; a ping is sent to it' }).first().waitFor();
-    });
-    expect(troubles).toEqual([]);
-  },
-);
+test.each(['', '/api/v3'])('%s/docs has a content security policy that lets in nothing of others', async (prefix) => {
+  const { headers } = await call(api, undefined, 'GET', `${prefix}/docs`);
+  const policy = headers.get('content-security-policy')!;
+  expect(policy).toMatch(
+    /^default-src 'none'; script-src 'self'; style-src ('sha256-[\w+/=]+' ?){3}; connect-src 'self'; /,
+  );
+  expect(policy).not.toMatch(/unsafe|https?:|\*/);
+});
 
-test('the documentation_url of an error leads to the place on our page', async () => {
+test('/api/v3/docs loads nothing from other origins and keeps to its policy', async () => {
+  const troubles = await inDocs(browser, `${api.base}/api/v3/docs`, async (page) => {
+    await page.getByRole('heading', { name: 'Verify the signature' }).waitFor();
+    await page.getByRole('heading', { name: 'Create a webhook; a ping is sent to it' }).first().waitFor();
+  });
+  expect(troubles).toEqual([]);
+});
+
+test('the documentation_url of an error leads to the place on our page, which keeps to its policy too', async () => {
   const token = await api.tokens.machine('m2m', 'repo admin:org_hook');
   const hooks = '/repos/acme/widgets/hooks';
   const make = (url: string) => call(api, token, 'POST', hooks, { config: { url } });
-  const refusals = [
+  const operation = await call(api, token, 'POST', '/api/v3/orgs/acme/hooks', {});
+  const guide = await call(api, 'nonsense', 'GET', hooks);
+  const others = [
     [await call(api, token, 'GET', `${hooks}/999`), 'Get a webhook'],
-    [await call(api, token, 'POST', '/api/v3/orgs/acme/hooks', {}), 'Create a webhook; a ping is sent to it'],
     [await make('http://localhost/'), 'Receivers on this machine'],
     [await call(api, token, 'GET', '/nothing/here'), 'Errors'],
-    [await call(api, 'nonsense', 'GET', hooks), 'Errors'],
   ] as const;
-  await inDocs(browser, `${api.base}/docs`, async (page) => {
-    for (const [index, [{ status, body }, title]] of refusals.entries()) {
-      expect(status).toBeGreaterThanOrEqual(400);
-      expect(body.documentation_url.startsWith(`${api.base}/`)).toBe(true);
-      // An operation and a guide by a link from elsewhere, the others from where the page stands.
-      const follow = [1, 4].includes(index) ? followAnchor : moveToAnchor;
-      expect(await follow(page, body.documentation_url)).toBe(title);
-    }
+  for (const { status, body } of [operation, guide, ...others.map(([refusal]) => refusal)]) {
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect(body.documentation_url.startsWith(`${api.base}/`)).toBe(true);
+  }
+  // An operation and a guide by a link from elsewhere, the others from where the page stands.
+  const troubles = await inDocs(browser, operation.body.documentation_url, async (page) => {
+    expect(await moveToAnchor(page, page.url())).toBe('Create a webhook; a ping is sent to it');
+    for (const [{ body }, title] of others) expect(await moveToAnchor(page, body.documentation_url)).toBe(title);
+    expect(await followAnchor(page, guide.body.documentation_url)).toBe('Errors');
   });
+  expect(troubles).toEqual([]);
 });
 
 test('the catalogue describes each event, including those of the installation', () => {
