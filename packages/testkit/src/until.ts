@@ -1,6 +1,6 @@
 /**
- * Polls `probe` until it returns something other than undefined, null or false; rejects after `timeoutMs`, and when `signal` aborts. A time-out
- * is there for what never comes, not to judge speed: on a busy machine everything takes ten times as long.
+ * Polls `probe` until it returns something truthy: a count of 0 is not there yet. Rejects after `timeoutMs`, and when `signal` aborts. A
+ * time-out is there for what never comes, not to judge speed: on a busy machine everything takes ten times as long.
  */
 export async function until<T>(
   what: string,
@@ -12,7 +12,7 @@ export async function until<T>(
   for (;;) {
     signal?.throwIfAborted();
     const found = await probe();
-    if (found !== undefined && found !== null && found !== false) return found;
+    if (found) return found;
     if (performance.now() > deadline) throw new Error(`${what}: not within ${timeoutMs} ms`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }

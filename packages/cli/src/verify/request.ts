@@ -15,8 +15,8 @@ export type Delivery = {
   signed?: Buffer;
   /** `sha1`: no other signature. `recorded`: all signatures, made an hour ago. */
   only?: 'sha1' | 'recorded';
-  /** Sends the body in this many parts, 40 ms apart. */
-  parts?: number;
+  /** Sends the body in this many parts, so long apart (ms). */
+  parts?: { count: number; pauseMs: number };
   /** Runs once half of the body is sent; the rest follows when it ends. */
   halfway?: () => Promise<unknown>;
   method?: 'POST' | 'GET' | 'HEAD';
@@ -49,7 +49,10 @@ export function openSend(url: URL, hookSecret: string, timeoutMs: number): Send 
     });
 }
 
-async function write(request: NodeJS.WritableStream, { body, parts = 1, halfway }: Delivery): Promise<void> {
+async function write(
+  request: NodeJS.WritableStream,
+  { body, parts = { count: 1, pauseMs: 0 }, halfway }: Delivery,
+): Promise<void> {
   if (halfway) {
     const half = body.length >> 1;
     await new Promise((resolve) => request.write(body.subarray(0, half), resolve));
@@ -57,9 +60,9 @@ async function write(request: NodeJS.WritableStream, { body, parts = 1, halfway 
     request.end(body.subarray(half));
     return;
   }
-  const length = Math.ceil(body.length / parts);
+  const length = Math.ceil(body.length / parts.count);
   for (let start = 0; start < body.length; start += length) {
-    if (start > 0) await wait(40);
+    if (start > 0) await wait(parts.pauseMs);
     request.write(body.subarray(start, start + length));
   }
   request.end();
