@@ -56,7 +56,11 @@ export function openDatabase(
   };
   const pool = open(16, { statement_timeout: timeoutMs }, written);
   const searchPool = open(2, { statement_timeout: 2_000, default_transaction_read_only: 'on', jit: 'off' });
-  const db = new PrismaClient({ adapter: new PrismaPg(pool, { schema: schemaName }) });
+  const db = new PrismaClient({
+    adapter: new PrismaPg(pool, { schema: schemaName }),
+    // As for single statements; Prisma's own are 2 and 5 seconds.
+    transactionOptions: { maxWait: timeoutMs / 2, timeout: timeoutMs },
+  });
   return {
     pool,
     db,

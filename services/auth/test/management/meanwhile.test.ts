@@ -149,3 +149,27 @@ test('a client grant that is deleted during a request does not come back', async
   });
   expect((await db.query('SELECT FROM client_grants WHERE client_id = $1', [client_id])).rowCount).toBe(0);
 });
+
+// Prisma gives up on a connection for a transaction after two seconds, unless it is told what else holds here.
+test('changes that wait for a connection longer than two seconds are made, not refused', async () => {
+  const id = await makers.client();
+  const other = await db.connect();
+  try {
+    await other.query('BEGIN');
+    await other.query('SELECT FROM clients WHERE client_id = $1 FOR UPDATE', [id]);
+    const change = (_: unknown, index: number) =>
+      ask('PATCH', `clients/${id}`, { client_metadata: { [`key${index}`]: 'x' } }, token);
+    const changes = Array.from({ length: 24 }, change);
+    await until('all connections to wait', async () => {
+      const { rowCount } = await db.query(
+        "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+      );
+      return rowCount! >= 16;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    await other.query('COMMIT');
+    expect((await Promise.all(changes)).map(({ status }) => status)).toEqual(changes.map(() => 200));
+  } finally {
+    other.release(true);
+  }
+});
