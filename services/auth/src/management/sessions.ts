@@ -76,7 +76,8 @@ export function presentSession(session: StoredSession): object {
   return {
     id: uid,
     user_id: accountId,
-    created_at: at(iat),
+    // A session is stored just after its first sign-in.
+    created_at: at(Math.min(iat ?? loginTs, loginTs)),
     updated_at: at(used),
     authenticated_at: at(loginTs),
     idle_expires_at: at(exp),
