@@ -6,7 +6,7 @@ import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { freePorts } from '@gatepost/testkit/system';
 import { until } from '@gatepost/testkit/until';
-import { type Child, findProgram, launcher, runToEnd, startChild } from '../local/processes/child.ts';
+import { type Child, findProgram, launcher, runWell, startChild } from '../local/processes/child.ts';
 import { logFile, writePrivate } from '../local/processes/home.ts';
 import { answers } from '../local/processes/ports.ts';
 import { Trouble } from '../local/processes/trouble.ts';
@@ -95,10 +95,8 @@ async function makeNode(node: Node, index: number, options: PrivateOptions): Pro
   const { signal } = options;
   const name = `RabbitMQ ${index + 1}`;
   const isReady = async () => (await rabbitmq.letsIn(url)) && rabbitmq.letsIn(producerUrl);
-  const run = async (command: string, args: string[]) => {
-    const { code, output } = await runToEnd(join(dirname(program), command), args, { env, signal });
-    if (code !== 0) throw new Error(`${command} ended with ${code}: ${output}`);
-  };
+  const run = (command: string, args: string[]) =>
+    runWell(`${command} failed:`, join(dirname(program), command), args, { env, signal });
   const evaluate = (expression: string) => run('rabbitmqctl', ['eval', expression]);
   const started = Promise.withResolvers<Child>();
   const others = Array.from({ length: size }, (_, other) => `'${nameOf(other)}'`).toSpliced(index, 1);

@@ -38,7 +38,7 @@ export async function openPostgresPair(): Promise<PostgresPair> {
     return server;
   };
 
-  await run(...initdb(join(bin, 'initdb'), join(folder, 'primary'), { account, sync: false, user, password }));
+  await makeEmpty(bin, folder, account);
   // Synchronous only once there is a standby: before that, no commit would finish.
   const primary = await start('primary', port);
   const source = `host=127.0.0.1 port=${port} user=${user} password=${password}`;
@@ -87,7 +87,7 @@ export async function openArchivingPostgres(settings: string): Promise<Archiving
   const bin = binFolder();
   const configure = (name: string, lines: string) =>
     appendFileSync(join(folder, name, 'postgresql.conf'), `\n${lines.replaceAll('/archive', archive)}\n`);
-  await run(...initdb(join(bin, 'initdb'), join(folder, 'primary'), { account, sync: false, user, password }));
+  await makeEmpty(bin, folder, account);
   configure('primary', settings);
   const primary = await startServer(bin, join(folder, 'primary'), port, account, []);
   opening.defer(primary.kill);
@@ -111,6 +111,9 @@ export async function openArchivingPostgres(settings: string): Promise<Archiving
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
 }
+
+const makeEmpty = (bin: string, folder: string, account: Account | undefined) =>
+  run(...initdb(join(bin, 'initdb'), join(folder, 'primary'), { account, sync: false, user, password }));
 
 /** The command, arguments and options that make an empty cluster. An interrupted `initdb` removes what it has made. */
 export function initdb(

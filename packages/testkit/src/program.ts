@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL('../../../', import.meta.url));
 export const migrationPrograms = ['services/auth/src/migrations.ts', 'packages/webhook-db/src/migrations.ts'];
 
 /** @param checkout the repository's folder, if not this one @throws with its whole output, when it does not exit with 0. */
-export async function runProgram(path: string, env: NodeJS.ProcessEnv, checkout = root): Promise<void> {
+export async function runProgram(path: string, env: Record<string, string>, checkout = root): Promise<void> {
   const child = spawn(process.execPath, ['--conditions=source', join(checkout, path)], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
