@@ -1,6 +1,6 @@
 /** `/admin/events/{guid}`: where an event is: in the queue, stored, waiting, delivered, failed, or among the dead letters. */
 import { z } from 'zod';
-import { findDeliveries, findEvents, firstDay } from '../explain/rows.ts';
+import { findDeliveries, findEvents, firstDay, readTogether } from '../explain/rows.ts';
 import { notFound } from '../http/errors.ts';
 import { tokenOperation } from '../http/operation.ts';
 import { seconds } from '../objects/time.ts';
@@ -61,14 +61,12 @@ export const findEvent = tokenOperation({
   async run({ parts, params }) {
     const guid = (params.guid ?? '').toLowerCase();
     if (!guidForm.test(guid)) throw notFound();
-    const events = await findEvents(parts.reads, { guid }, shownMax);
-    const ids = events.flatMap(({ delivery_ids }) => delivery_ids);
-    const { attempts, waiting } = await findDeliveries(
-      parts.pool,
-      { guid, ids, eventOn: firstDay(events) },
-      events.map(({ key }) => key),
-      { attempts: shownMax, waiting: shownMax },
-    );
+    const { events, attempts, waiting } = await readTogether(parts.pool, async (db) => {
+      const events = await findEvents(db, { guid }, shownMax);
+      const asked = { guid, ids: events.flatMap(({ delivery_ids }) => delivery_ids), eventOn: firstDay(events) };
+      const eventKeys = events.map(({ key }) => key);
+      return { events, ...(await findDeliveries(db, asked, eventKeys, { attempts: shownMax, waiting: shownMax })) };
+    });
     const letters = await findDeadLetters(parts, guid);
     const queued = events.length === 0 ? await findQueued(parts, guid) : [];
     if (queued.length + events.length + attempts.length + letters.length === 0) throw notFound();

@@ -1,7 +1,6 @@
 /** `GET …/deliveries/{delivery_id}/explain` and `GET …/hooks/{hook_id}/explain?guid=`: why a delivery arrived, or did not. */
 import { z } from 'zod';
 import { guidForm } from '../admin/find-event.ts';
-import type { SeenLetter } from '../admin/seen-letters.ts';
 import { deliveryId } from '../deliveries/delivery-id.ts';
 import { hookId } from '../hooks/hook-id.ts';
 import { notFound } from '../http/errors.ts';
@@ -26,10 +25,14 @@ export const explainDelivery = enteringOperation({
     const { hook, account, asked } = await findAskedHook(parts.reads, { wanted, token, hookId: hookId(params) }, id);
     if (!asked) throw notFound();
     const { guid, eventKey, eventOn } = asked;
-    const [event] = await findEvents(parts.reads, { key: eventKey, receivedOn: eventOn, account }, 1);
-    const delivery = { id, eventKey, eventOn };
-    const isRelevant = ({ job }: SeenLetter) => job?.hookId === hook.id;
-    const [known] = await gather(parts, { account, guid, event, hooks: [hook], delivery, isRelevant });
+    const [known] = await gather(parts, {
+      account,
+      guid,
+      findEvent: async (db) => (await findEvents(db, { key: eventKey, receivedOn: eventOn, account }, 1))[0],
+      hooks: [hook],
+      delivery: { id, eventKey, eventOn },
+      isRelevant: ({ job }) => job?.hookId === hook.id,
+    });
     return { status: 200, body: explain(known!) };
   },
 });
@@ -49,11 +52,7 @@ export const explainAtHook = enteringOperation({
   async run({ parts, wanted, token, params, query }) {
     const guid = query.guid.toLowerCase();
     const { hook, account } = await findAskedHook(parts.reads, { wanted, token, hookId: hookId(params) });
-    const found = await findEvents(parts.reads, { guid, account }, eventsMax);
-    const event = chooseEvent(
-      found.filter((one) => !wanted.publicOnly || one.visibility === 'public'),
-      hook,
-    );
+    const isVisible = ({ visibility }: EventRow) => !wanted.publicOnly || visibility === 'public';
     const place = [account.login, wanted.repository]
       .filter((name) => name !== undefined)
       .join('/')
@@ -61,7 +60,8 @@ export const explainAtHook = enteringOperation({
     const [known] = await gather(parts, {
       account,
       guid,
-      event,
+      findEvent: async (db) =>
+        chooseEvent((await findEvents(db, { guid, account }, eventsMax)).filter(isVisible), hook),
       hooks: [hook],
       isRelevant: ({ job, letter }) => (job ? job.hookId === hook.id : isIn(place, letter.subject)),
     });

@@ -12,7 +12,7 @@ import { explain } from './explain.ts';
 import { findKeptSince, findLetters, gather } from './gather.ts';
 import { type AskedAccount, findHooksOf } from './hooks.ts';
 import { placeOf } from './known.ts';
-import { type EventRow, findEvents } from './rows.ts';
+import { type EventRow, findEvents, type Queryable } from './rows.ts';
 import { type Cause, type EventExplanation, type Explanation, eventExplanationSchema } from './schema.ts';
 import { stepsOfEvent } from './steps.ts';
 import { type State, states } from './words.ts';
@@ -82,10 +82,12 @@ async function explainRow(
   parts: Parts,
   account: AskedAccount,
   event: EventRow,
-  isOurs: (seen: SeenLetter) => boolean,
+  isRelevant: (seen: SeenLetter) => boolean,
 ): Promise<ExplainedEvent> {
   const hooks = await findHooksOf(parts.reads, { ...event, account_id: account.id }, hooksMax);
-  const known = await gather(parts, { account, guid: event.guid, event, hooks, isRelevant: isOurs });
+  const asked = { key: event.key, receivedOn: event.received_on, account };
+  const findEvent = async (db: Queryable) => (await findEvents(db, asked, 1))[0];
+  const known = await gather(parts, { account, guid: event.guid, findEvent, hooks, isRelevant });
   const deliveries = known.map(explain);
   return {
     source: event.source,

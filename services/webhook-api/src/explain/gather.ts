@@ -6,7 +6,7 @@ import { readJob, type WaitingRow } from '../admin/waiting.ts';
 import type { Parts } from '../parts.ts';
 import type { AskedAccount, HookSettings } from './hooks.ts';
 import { firstDeliveryId, type Known, type Letters, waitingOf } from './known.ts';
-import { type AttemptRow, type EventRow, findDeliveries } from './rows.ts';
+import { type AttemptRow, type EventRow, findDeliveries, type Queryable, readTogether } from './rows.ts';
 
 const attemptsMax = 100;
 const waitingMax = 1_000;
@@ -16,7 +16,7 @@ const countedMax = 1_000;
 export type Asked = {
   account: AskedAccount;
   guid: string;
-  event: EventRow | undefined;
+  findEvent(db: Queryable): Promise<EventRow | undefined>;
   hooks: HookSettings[];
   /** One delivery, and where its event's row is or was. */
   delivery?: { id: number; eventKey: string; eventOn: string };
@@ -26,23 +26,8 @@ export type Asked = {
 
 /** Everything known about an event and each of some hooks. */
 export async function gather(parts: Parts, asked: Asked): Promise<Known[]> {
-  const { account, guid, event, hooks, delivery } = asked;
-  const ids = [
-    ...hooks.flatMap((hook) => firstDeliveryId({ event, hook }) ?? []),
-    ...(delivery === undefined ? [] : [delivery.id]),
-  ];
-  const eventKeys = [event?.key ?? delivery?.eventKey ?? []].flat();
-  const { attempts, waiting } = await findDeliveries(
-    parts.pool,
-    {
-      guid,
-      ids,
-      eventOn: event?.received_on ?? delivery?.eventOn ?? null,
-      hookIds: hooks.map(({ id }) => id),
-    },
-    eventKeys,
-    { attempts: attemptsMax * hooks.length, waiting: waitingMax },
-  );
+  const { account, guid, hooks, delivery } = asked;
+  const { event, attempts, waiting } = await readTogether(parts.pool, (db) => findRows(db, asked));
   const attemptsOf = Map.groupBy(attempts, ({ hook_id }) => hook_id);
   const waitingOfHook = groupWaiting(waiting, guid);
   const isSilent = (hook: HookSettings) => !attemptsOf.has(hook.id) && !waitingOfHook.has(hook.id);
@@ -70,6 +55,26 @@ export async function gather(parts: Parts, asked: Asked): Promise<Known[]> {
       return { ...known, queue: await findQueue(parts, account, waitingOf(known)) };
     }),
   );
+}
+
+async function findRows(db: Queryable, { guid, findEvent, hooks, delivery }: Asked) {
+  const event = await findEvent(db);
+  const ids = [
+    ...hooks.flatMap((hook) => firstDeliveryId({ event, hook }) ?? []),
+    ...(delivery === undefined ? [] : [delivery.id]),
+  ];
+  const deliveries = await findDeliveries(
+    db,
+    {
+      guid,
+      ids,
+      eventOn: event?.received_on ?? delivery?.eventOn ?? null,
+      hookIds: hooks.map(({ id }) => id),
+    },
+    [event?.key ?? delivery?.eventKey ?? []].flat(),
+    { attempts: attemptsMax * hooks.length, waiting: waitingMax },
+  );
+  return { event, ...deliveries };
 }
 
 /** By hook. A test has its event's key, but a guid of its own. */

@@ -3,7 +3,7 @@ import { inTransaction, oneSnapshot } from '@gatepost/runtime/transaction';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { findWaiting } from '../admin/waiting.ts';
 
-type Queryable = Pick<Pool, 'query'>;
+export type Queryable = Pick<Pool, 'query'>;
 
 export type EventRow = {
   key: string;
@@ -104,25 +104,25 @@ async function findAttempts(
   return rows.reverse();
 }
 
-/**
- * The newest attempts, and what waits for its next one, of one moment: an attempt and the wait for the next one are written together, so
- * otherwise one could be seen without the other.
- */
-export function findDeliveries(
-  pool: Pool,
+/** The newest attempts, and what waits for its next one. */
+export async function findDeliveries(
+  db: Queryable,
   asked: AttemptsAsked,
   eventKeys: readonly string[],
   most: { attempts: number; waiting: number },
 ) {
-  return inTransaction(
-    pool,
-    async (client) => ({
-      attempts: await findAttempts(client, asked, most.attempts),
-      waiting: await findWaiting(client, asked.ids, eventKeys, most.waiting),
-    }),
-    oneSnapshot,
-  );
+  return {
+    attempts: await findAttempts(db, asked, most.attempts),
+    waiting: await findWaiting(db, asked.ids, eventKeys, most.waiting),
+  };
 }
+
+/**
+ * Reads rows of one moment. A dispatcher writes an attempt, the wait for the next one and the event's `routed_at` together: otherwise one
+ * could be seen without the others.
+ */
+export const readTogether = <T>(pool: Pool, read: (db: Queryable) => Promise<T>): Promise<T> =>
+  inTransaction(pool, read, oneSnapshot);
 
 /** The first day on which anything can have happened to these events. */
 export const firstDay = (events: readonly EventRow[]): string | null =>

@@ -32,7 +32,7 @@ type Parked = {
 };
 
 /** @param sql the database of an API of `openApi` */
-export function makeStored(sql: pg.Pool) {
+export function makeStored(sql: Pick<pg.Pool, 'query'>) {
   const idOf = async (table: 'accounts' | 'repositories', name: string): Promise<number> =>
     (await sql.query(`SELECT id FROM ${table} WHERE ${table === 'accounts' ? 'login' : 'name'} = $1`, [name])).rows[0]
       .id;
