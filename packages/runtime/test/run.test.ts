@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
-import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { openCuttable } from '@gatepost/testkit/cut';
 import { freshDatabase } from '@gatepost/testkit/stores';
+import { freePorts } from '@gatepost/testkit/system';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 
@@ -58,7 +58,7 @@ test('a store that is away at the start is waited for', async () => {
 });
 
 test('a store is not waited for longer than START_TIMEOUT_MS', async () => {
-  const port = await closedPort();
+  const [port] = await freePorts(1); // nobody listens there
   const env = { DATABASE_URL: `postgres://gate:canary@127.0.0.1:${port}/none`, START_TIMEOUT_MS: '0' };
   const service = start('./with-store.ts', env);
   expect(await service.ended).toBe(1);
@@ -101,11 +101,3 @@ test('a service told to stop serves on for STOP_DELAY_MS, and is not ready meanw
   service.child.kill('SIGTERM'); // a second signal waits no longer
   expect(await service.ended).toBe(1);
 });
-
-async function closedPort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}

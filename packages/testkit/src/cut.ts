@@ -1,6 +1,7 @@
 /** Makes a store go away and come back, as its clients see it: a TCP relay in front of the real one. */
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { freePorts } from './system.ts';
 
 export type Cuttable = AsyncDisposable & {
   /** The store's URL, leading through the relay. */
@@ -20,7 +21,8 @@ export async function openCuttable(storeUrl: string): Promise<Cuttable> {
   const pairs = new Set<readonly [from: Socket, to: Socket]>();
   let held = false;
   let server: Server | undefined;
-  let port = 0;
+  // One that no other test gets while nobody listens on it.
+  const [port] = await freePorts(1);
 
   const relay = (client: Socket) => {
     const store = connect(Number(target.port), target.hostname);
@@ -43,7 +45,6 @@ export async function openCuttable(storeUrl: string): Promise<Cuttable> {
   const listen = async () => {
     server = createServer(relay).listen(port, '127.0.0.1');
     await once(server, 'listening');
-    port = (server.address() as AddressInfo).port;
   };
   const cut = async () => {
     const closing = server;

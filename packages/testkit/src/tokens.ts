@@ -1,7 +1,7 @@
 /** An issuer of access tokens for a test: its own key, and a JWKS server that serves it. */
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type CryptoKey, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+import { freePorts } from './system.ts';
 
 export type Issuer = AsyncDisposable & {
   /** With its trailing slash. */
@@ -35,14 +35,15 @@ export async function openIssuer(): Promise<Issuer> {
       response.setHeader('content-type', 'application/json').end(JSON.stringify({ keys: [key.jwk] }));
     });
   let server = makeServer();
-  const listen = (port: number) =>
+  // One that no other test gets while it is away.
+  const [port] = await freePorts(1);
+  const listen = () =>
     new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve));
   const close = async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   };
-  await listen(0);
-  const { port } = server.address() as AddressInfo; // it listens on TCP
+  await listen();
   const issuer = `http://127.0.0.1:${port}/`;
   return {
     issuer,
@@ -60,7 +61,7 @@ export async function openIssuer(): Promise<Issuer> {
     async serve(on) {
       if (!on) return close();
       server = makeServer();
-      await listen(port);
+      await listen();
     },
     reads: () => reads,
     async [Symbol.asyncDispose]() {
