@@ -16,6 +16,8 @@ const password = 'a%:@b';
 const encoded = encodeURIComponent(password);
 const withPassword = { requirepass: password, masterauth: password };
 const name = 'gatepost';
+/** How long a primary may be silent: short only once a test has killed it, since on a busy machine a living one is silent for seconds. */
+const silentMs = { usually: 60_000, afterKill: 1_000 };
 
 /** A primary, a replica, and three Sentinels with a password of their own. */
 export async function openRedisWithSentinels(): Promise<ReplicatedRedis> {
@@ -28,7 +30,7 @@ export async function openRedisWithSentinels(): Promise<ReplicatedRedis> {
     const own = { requirepass: 'of-sentinels', 'sentinel sentinel-pass': 'of-sentinels' };
     const sentinel = stack.use(await openRedisServer(own, 'sentinel'));
     await sentinel.call('SENTINEL', 'MONITOR', name, '127.0.0.1', primary.port, 2);
-    const settings = { 'auth-pass': password, 'down-after-milliseconds': 1_000, 'failover-timeout': 5_000 };
+    const settings = { 'auth-pass': password, 'down-after-milliseconds': silentMs.usually, 'failover-timeout': 5_000 };
     await sentinel.call('SENTINEL', 'SET', name, ...Object.entries(settings).flat());
     sentinels.push(sentinel);
   }
@@ -47,6 +49,8 @@ export async function openRedisWithSentinels(): Promise<ReplicatedRedis> {
     async failOver() {
       isDown = true;
       await primary.kill();
+      for (const sentinel of sentinels)
+        await sentinel.call('SENTINEL', 'SET', name, 'down-after-milliseconds', silentMs.afterKill);
       for (const sentinel of sentinels)
         await until('another primary', async () => (await facts(sentinel)).port === String(replica.port));
       await until('a new primary', async () => ((await replica.call('ROLE')) as string[])[0] === 'master');
@@ -78,6 +82,9 @@ export async function openRedisCluster(): Promise<ReplicatedRedis> {
   for (const primary of primaries)
     await until('a replica', async () => ((await primary.call('ROLE')) as unknown[][])[2]?.length === 1);
   for (const node of nodes) await until('the cluster', async () => (await infoOf(node)).cluster_state === 'ok');
+  const allowSilence = (ms: number) =>
+    Promise.all(nodes.map((node) => node.call('CONFIG', 'SET', 'cluster-node-timeout', ms)));
+  await allowSilence(silentMs.usually);
   return {
     url: primaries
       .map(({ port }, index) => `redis-cluster://${index === 0 ? `:${encoded}@` : ''}127.0.0.1:${port}`)
@@ -87,6 +94,7 @@ export async function openRedisCluster(): Promise<ReplicatedRedis> {
       const [lost, successor] = [nodes[0]!, nodes[3]!];
       nodes = nodes.filter((node) => node !== lost);
       await lost.kill();
+      await allowSilence(2 * silentMs.afterKill);
       await until('a new primary', async () => ((await successor.call('ROLE')) as string[])[0] === 'master');
       for (const node of nodes) await until('the cluster', async () => (await infoOf(node)).cluster_state === 'ok');
     },
