@@ -51,13 +51,14 @@ test('a replay can be started, shown, listed and stopped', async () => {
   expect(Date.parse(body.until)).toBeLessThanOrEqual(Date.now());
   expect((await call(api, alice, 'GET', `${replays}/${body.id}`)).body).toEqual(body);
 
+  const asked = Date.now();
   await api.sql.query("UPDATE replays SET state = 'running', counted = 100, started_at = now() - interval '10 s'");
   await api.sql.query('UPDATE replay_outcomes SET done = 50, failed = 2');
   const { body: running } = await call(api, alice, 'GET', `${replays}/${body.id}`);
   expect(running).toMatchObject({ state: 'running', total: 100, done: 50, failed: 2 });
-  const left = Date.parse(running.expected_end_at) - Date.now();
-  expect(left).toBeGreaterThan(5_000);
-  expect(left).toBeLessThan(20_000);
+  // 48 are left, and 52 took ten seconds or, on a busy machine, a little more.
+  expect(Date.parse(running.expected_end_at) - asked).toBeGreaterThan(5_000);
+  expect(Date.parse(running.expected_end_at) - Date.now()).toBeLessThan(20_000);
 
   expect(await call(api, alice, 'DELETE', `${replays}/${body.id}`)).toMatchObject({ status: 204 });
   expect(await call(api, alice, 'DELETE', `${replays}/${body.id}`)).toMatchObject({ status: 204 });
@@ -100,7 +101,7 @@ const wrong: [what: string, asked: object][] = [
   ['with a date that there is not', { since: '2026-02-30T10:00:00Z' }],
   ['with a number', { since: 1_700_000_000 }],
   ['of what is not kept', { since: '2020-01-01T00:00:00Z' }],
-  ['of the future', { since: new Date(Date.now() + 60_000).toISOString() }],
+  ['of the future', { since: new Date(Date.now() + 3_600_000).toISOString() }],
   ['that ends before it begins', { since, until: new Date(Date.parse(since) - 1).toISOString() }],
   ['of another status', { since, status: 'success' }],
   ['of an unknown event', { since, events: ['nonsense'] }],
