@@ -57,12 +57,11 @@ describe('the delivery log', () => {
   test('filters by event, action, guid, time and limit, combined, by cursor', async () => {
     const add = async (more: Partial<Parameters<typeof recordDelivery>[1]> & { action?: string; ago?: number }) => {
       const id = await recordDelivery(api.sql, { hookId, ...more });
-      const at = "delivered_at - $2 * interval '1 minute'";
-      await api.sql.query(`UPDATE deliveries SET action = $1, delivered_at = ${at} WHERE id = $3`, [
-        more.action ?? null,
-        more.ago ?? 0,
-        id,
-      ]);
+      const at = "(delivered_at - $2 * interval '1 minute')";
+      await api.sql.query(
+        `UPDATE deliveries SET action = $1, delivered_at = ${at}, delivered_on = (${at} AT TIME ZONE 'UTC')::date WHERE id = $3`,
+        [more.action ?? null, more.ago ?? 0, id],
+      );
       return id;
     };
     const push = await add({ ago: 20, throttledAt: new Date() });

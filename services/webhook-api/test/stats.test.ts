@@ -199,7 +199,7 @@ describe('the health of a hook', () => {
     await count(10, { account, hook: id }, { delivered: 2, failed: 1 });
     // In the first hour of a Tuesday it belongs to a week that a new database has no partition of.
     await api.sql.query(`
-      DO $$ DECLARE monday date := date_trunc('week', (now() - interval '1500 minutes') AT TIME ZONE 'UTC')::date; BEGIN
+      DO $$ DECLARE monday date := date_trunc('week', ('${present}'::timestamptz - interval '1500 minutes') AT TIME ZONE 'UTC')::date; BEGIN
         EXECUTE format('CREATE TABLE IF NOT EXISTS delivery_stats_%s PARTITION OF delivery_stats FOR VALUES FROM (%L) TO (%L)',
                        to_char(monday, 'YYYYMMDD'), monday || ' 00:00:00+00', monday + 7 || ' 00:00:00+00');
       END $$`);

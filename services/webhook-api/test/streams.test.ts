@@ -84,9 +84,9 @@ test('a client that reconnects gets everything after its last event, in order, a
   const hook = await makeHook();
   const ids: number[] = [];
   for (let index = 0; index < 250; index += 1) ids.push(await recordDelivery(api.sql, { hookId: hook.id }));
+  const at = "(now() - interval '1 hour' + (d.id - $2) * interval '1 second')";
   await api.sql.query(
-    `UPDATE deliveries d SET delivered_at = now() - interval '1 hour' + (d.id - $2) * interval '1 second',
-            delivered_on = ((now() - interval '1 hour') AT TIME ZONE 'UTC')::date WHERE hook_id = $1`,
+    `UPDATE deliveries d SET delivered_at = ${at}, delivered_on = (${at} AT TIME ZONE 'UTC')::date WHERE hook_id = $1`,
     [hook.id, ids[0]],
   );
   const last = ids[130]!;
