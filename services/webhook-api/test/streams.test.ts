@@ -147,5 +147,6 @@ test('HEAD describes a stream without opening one, and a stopping process says s
   const metrics = await (await fetch(`${own.opsBase}/metrics`)).text();
   expect(metrics).toContain('webhook_api_delivery_streams 1');
   await own[Symbol.asyncDispose]();
+  await events.next(({ event }) => event === 'end'); // written, and perhaps not read yet
   expect(events.all).toEqual([{ event: 'end', data: { reason: 'restarts' } }]);
 });
