@@ -13,7 +13,6 @@ export type Seen = {
 /** Picks what is wanted from a message, or undefined; the body is kept only if the result holds it. */
 type Pick<T> = (message: Seen) => T | undefined;
 
-const timeoutMs = 3_000;
 const lookMaxMs = 10_000;
 const consumerTag = 'browsing';
 const backEveryMs = 10;
@@ -28,13 +27,15 @@ export async function browse<T, R>(
     name: string;
     queue: string;
     most: number;
+    /** How long RabbitMQ may take to accept a connection, to send a first message, and to put messages back. */
+    timeoutMs: number;
     /** After this long without a message it stops: RabbitMQ sends what it has without a pause, unless another consumer takes it. */
     idleMs: number;
   },
   pick: Pick<T>,
   use: (picked: { item: T; take(): void }[], total: number) => Promise<R>,
 ): Promise<R> {
-  const { url, name, queue, most, idleMs } = options;
+  const { url, name, queue, most, timeoutMs, idleMs } = options;
   const connection = await connectOnce(url, { name, timeoutMs, rounds: 1 });
   connection.on('error', () => {}); // calls that wait for an answer reject
   try {
@@ -43,7 +44,7 @@ export async function browse<T, R>(
     const { messageCount: total } = await channel.checkQueue(queue);
     const wanted = Math.min(total, most);
     let taken = 0;
-    const picked = (wanted > 0 ? await pickFrom(channel, { queue, wanted, idleMs }, pick) : []).map(
+    const picked = (wanted > 0 ? await pickFrom(channel, { queue, wanted, timeoutMs, idleMs }, pick) : []).map(
       ({ item, take }) => ({
         item,
         take() {
@@ -71,7 +72,7 @@ export async function browse<T, R>(
 /** Consumes until it has seen as many messages as wanted, or no more arrive. */
 async function pickFrom<T>(
   channel: Channel,
-  { queue, wanted, idleMs }: { queue: string; wanted: number; idleMs: number },
+  { queue, wanted, timeoutMs, idleMs }: { queue: string; wanted: number; timeoutMs: number; idleMs: number },
   pick: Pick<T>,
 ): Promise<{ item: T; take(): void }[]> {
   const picked: { item: T; take(): void }[] = [];

@@ -47,7 +47,7 @@ test('a single look at a queue also tries another broker when one is dead', asyn
   // One broker is chosen at random: ten coins that all fall on one side, once in a thousand runs, would show nothing.
   for (let tries = 0; tries < 10; tries += 1) {
     expect(await findShards(url, { events: 1, deliveries: 1 })).toMatchObject({ events: { used: 1 } });
-    const options = { url, name: 'test', queue: 'some', most: 1, idleMs: 500 };
+    const options = { url, name: 'test', queue: 'some', most: 1, timeoutMs: 60_000, idleMs: 500 };
     await expect(
       browse(
         options,

@@ -24,11 +24,15 @@ const lookedMax = 2_000;
 /** A structured message identifies itself in its body, which is read up to this size. */
 const readMaxBytes = 1_000_000;
 
-export async function findQueued({ amqpUrl }: Pick<Parts, 'amqpUrl'>, guid: string): Promise<Queued[]> {
+export async function findQueued(
+  { amqpUrl, storeTimeoutMs }: Pick<Parts, 'amqpUrl' | 'storeTimeoutMs'>,
+  guid: string,
+): Promise<Queued[]> {
   const { events } = await findShards(amqpUrl, { events: 1, deliveries: 1 });
   const found: Queued[] = [];
   for (const queue of shardQueues(eventsQueue, events.there)) {
-    const options = { url: amqpUrl, name: 'webhook-api queued events', queue, most: lookedMax, idleMs: 500 };
+    const patience = { timeoutMs: storeTimeoutMs * 0.75, idleMs: storeTimeoutMs / 8 };
+    const options = { url: amqpUrl, name: 'webhook-api queued events', queue, most: lookedMax, ...patience };
     const pick = (message: Seen) => {
       const event = readEvent(message);
       return event && eventGuid(event) === guid ? { queue, ...event, bytes: message.body.length } : undefined;

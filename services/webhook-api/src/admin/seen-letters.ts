@@ -125,7 +125,7 @@ const countLetters = ({ pool, publisher }: Parts): Promise<number> =>
 
 /** Only one look at a time over all processes; those of this process wait without a connection to PostgreSQL. */
 function browseLetters<T, R>(
-  { pool, amqpUrl }: Parts,
+  { pool, amqpUrl, storeTimeoutMs }: Parts,
   pick: (message: Seen) => T | undefined,
   use: (picked: { item: T; take(): void }[], total: number) => Promise<R>,
 ): Promise<R> {
@@ -136,7 +136,8 @@ function browseLetters<T, R>(
       name: 'webhook-api dead letters',
       queue: deadEventsQueue,
       most: lookedMax,
-      idleMs: 2_000,
+      timeoutMs: storeTimeoutMs * 0.75,
+      idleMs: storeTimeoutMs / 2,
     };
     return browse(options, pick, use);
   });
