@@ -98,7 +98,8 @@ test('a broker that accepts connections but confirms nothing is left for another
     topology: withQueue,
     confirmTimeoutMs: 1_000,
   });
-  expect(await confirms(publisher)).toBe(true);
+  // On a busy machine a quorum queue confirms later than that now and then.
+  await until('a confirm', () => confirms(publisher));
   await silent.silence(() => confirms(publisher));
   await until('a confirm from the other', () => confirms(publisher));
 });
