@@ -67,7 +67,7 @@ export const variables = z.object({
   REDIS_KEY_PREFIX: text.default('gatepost:').meta({ description: 'prefix of all our Redis keys' }),
   STORE_TIMEOUT_MS: storeTimeoutVariable.meta({
     description:
-      'how long a PostgreSQL statement may take; connecting to it may take half as long, RabbitMQ’s confirm and a change’s wait for its turn three quarters. Then the answer is 503',
+      'how long a PostgreSQL statement may take; connecting to it may take half as long, RabbitMQ’s confirm and a change’s wait for its turn three quarters. Then the answer is 503. A count in Redis may take a twelfth; then this process counts by itself',
   }),
   AMQP_URL: amqpUrlVariable,
   ISSUER: issuerUrl

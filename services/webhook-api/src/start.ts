@@ -71,8 +71,8 @@ export async function start({
   const publisher = stack.use(await openPublisher({ ...broker, ...confirming }));
   const keysUrl = new URL(env.JWKS_URL ?? `${baseUrlOf(env.ISSUER)}.well-known/jwks.json`);
   const keys = stack.use(openKeys({ url: keysUrl, log: logOfModule(log, 'keys') }));
-  const redis =
-    env.RATE_LIMIT_PER_HOUR > 0 ? stack.use(await openRedis({ url: env.REDIS_URL, name, log: storesLog })) : undefined;
+  const counting = { url: env.REDIS_URL, name, storeTimeoutMs: env.STORE_TIMEOUT_MS, log: storesLog };
+  const redis = env.RATE_LIMIT_PER_HOUR > 0 ? stack.use(await openRedis(counting)) : undefined;
 
   if (env.ORGANIZATION_ACCOUNTS === 'on') stack.use(await organizationsOf({ env, log, pool, keys }, broker));
   const lasting = { env, log, registry, pool };

@@ -3,19 +3,19 @@ import type { Log } from '@gatepost/runtime/log';
 import { connectRedis, makeRedis } from '@gatepost/runtime/redis';
 import type { Redis } from 'ioredis';
 
-const firstWaitMs = 1_000;
-
 /** Resolves once it is connected or known to be away; otherwise a process's first requests would be counted separately. */
 export async function openRedis(options: {
   url: string;
   name: string;
+  /** STORE_TIMEOUT_MS, of which a count is worth only a small part. */
+  storeTimeoutMs: number;
   log: Log;
 }): Promise<Disposable & { client: Redis }> {
   const client = makeRedis(options.url, {
     connectionName: options.name,
     maxRetriesPerRequest: 0,
-    commandTimeout: 300,
-    connectTimeout: 2_000,
+    commandTimeout: options.storeTimeoutMs / 12,
+    connectTimeout: options.storeTimeoutMs / 2,
     retryStrategy: (tries) => Math.min(100 * 2 ** tries, 2_000),
     log: options.log,
   });
@@ -27,6 +27,6 @@ export async function openRedis(options: {
   client.on('ready', () => {
     wasAway = false;
   });
-  await connectRedis(client, firstWaitMs).catch(() => {}); // already logged
+  await connectRedis(client, options.storeTimeoutMs / 4).catch(() => {}); // already logged
   return { client, [Symbol.dispose]: () => client.disconnect() };
 }
