@@ -90,6 +90,8 @@ describe('while PostgreSQL is away', () => {
     }
     database.hold(false);
     await until('recovery', async () => (await call(api, alice, 'GET', hooks)).status === 200);
+    // A client told of a failure finds no hook when it tries again.
+    expect(await create()).toMatchObject({ status: 201 });
   });
 });
 

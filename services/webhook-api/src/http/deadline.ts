@@ -4,12 +4,20 @@
  */
 import { unavailable } from './errors.ts';
 
-export async function withDeadline<T>(storeTimeoutMs: number, work: () => Promise<T>): Promise<T> {
+/** `checkTime` throws once the answer was given: what has not begun by then is not to begin, since the client was told that it failed. */
+export async function withDeadline<T>(storeTimeoutMs: number, work: (checkTime: () => void) => Promise<T>): Promise<T> {
   const deadlineMs = storeTimeoutMs + 500;
   const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(unavailable(new Error(`no answer in ${deadlineMs} ms`))), deadlineMs);
+  let tooLate: Error | undefined;
+  const timer = setTimeout(() => {
+    tooLate = unavailable(new Error(`no answer in ${deadlineMs} ms`));
+    late.reject(tooLate);
+  }, deadlineMs);
+  const checkTime = () => {
+    if (tooLate) throw tooLate;
+  };
   try {
-    return await Promise.race([work(), late.promise]);
+    return await Promise.race([work(checkTime), late.promise]);
   } finally {
     clearTimeout(timer);
   }

@@ -34,7 +34,7 @@ export function serve(route: AnyRoute, { routes, parts, limits, baseOf }: Shared
 
     const admitted = await limits.admit(operation.uncounted ? undefined : token, response);
     try {
-      const answer = await withDeadline(parts.storeTimeoutMs, async (): Promise<Answer> => {
+      const answer = await withDeadline(parts.storeTimeoutMs, async (checkTime): Promise<Answer> => {
         const wanted = token && wantedPlace(access, request, token);
         if (token && operation.creates) await limits.admitCreation(token);
         const call = {
@@ -53,6 +53,7 @@ export function serve(route: AnyRoute, { routes, parts, limits, baseOf }: Shared
           authenticate: response.locals.authenticate,
           upgrade: askedUpgrade(request, response),
         };
+        checkTime();
         return operation.run(call);
       });
       if (answer.status === 101) return;
