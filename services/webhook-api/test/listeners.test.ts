@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import { openConnection } from '@gatepost/amqp/connection';
 import { openRequester } from '@gatepost/amqp/requests';
 import { decodeAnswer, encodeRequest, listenersExchange, listenersTopology } from '@gatepost/contracts/forwarding';
 import { openLog } from '@gatepost/runtime/log';
 import { type FrameAnswer, openListener } from '@gatepost/testkit/listener';
+import { management } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { call, openApi } from './support/api.ts';
@@ -11,9 +13,8 @@ const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 const api = stack.use(await openApi());
 const token = await api.tokens.user('auth0|alice', 'admin:repo_hook admin:org_hook');
-const requester = stack.use(
-  await openRequester({ url: api.amqpUrl, name: 'test', log: openLog('test', 'silent'), topology: listenersTopology }),
-);
+const toBroker = { url: api.amqpUrl, name: 'test', log: openLog('test', 'silent') };
+const requester = stack.use(await openRequester({ ...toBroker, topology: listenersTopology }));
 const widgets = '/repos/acme/widgets';
 // What the extension sends: cli/gh-webhook, webhook/create_webhook.go (`createHookRequest`).
 const request = { name: 'cli', active: false, events: ['push'], config: { content_type: 'json', insecure_ssl: '0' } };
@@ -192,6 +193,37 @@ test('a second socket of a hook takes over, at the same or another process, and 
   expect(await deliver(hook)).toMatchObject({ status: 200 });
   expect([second.frames.length, third.frames.length]).toEqual([0, 1]);
   expect(await isThere(hook)).toBe(true);
+});
+
+test('a delivery that was on its way to the process before when another took over is answered by nobody but that one', async () => {
+  const [hook, other] = [await create(), await create()];
+  await using first = await listen(hook);
+  await using _other = await listen(other);
+  const vhost = new URL(api.amqpUrl).pathname.slice(1);
+  const boundTo = async () => {
+    const path = `/api/exchanges/${vhost}/${listenersExchange}/bindings/source`;
+    const all = (await management('GET', path)) as { routing_key: string; destination: string }[];
+    return all.filter(({ routing_key: key }) => key === String(hook.id)).map(({ destination }) => destination);
+  };
+  const here = await boundTo();
+  await using second = await openSecond();
+  await using _third = await listen({ ws_url: hook.ws_url.replace(/\/\/[^/]+/, `//${new URL(second.base).host}`) });
+  await first.closed;
+  await until('nothing more to be routed there', async () => !(await boundTo()).includes(here[0]!));
+  const answered: string[] = [];
+  const connection = await openConnection({ ...toBroker, topology: listenersTopology }, async (model) => {
+    const channel = await model.createChannel();
+    const replyTo = 'amq.rabbitmq.reply-to';
+    await channel.consume(replyTo, (message) => answered.push(message?.properties.correlationId), { noAck: true });
+    const body = encodeRequest({ headers: {}, timeoutMs: 20_000, body: Buffer.from('{}') });
+    const asked = { type: 'delivery', replyTo };
+    // RabbitMQ puts a copy into each queue that CC names, whatever is bound there.
+    channel.publish('', String(hook.id), body, { ...asked, correlationId: 'late', CC: here });
+    channel.publish(listenersExchange, String(other.id), body, { ...asked, correlationId: 'behind' });
+  });
+  await until('an answer', () => answered.length > 0);
+  expect(answered).toEqual(['behind']);
+  await connection.close();
 });
 
 test('a stopping server lets deliveries in flight finish and sends its listeners to another server, where their hook is', async () => {

@@ -5,11 +5,14 @@ import { unavailable } from '../http/errors.ts';
 
 export type Bindings = ReturnType<typeof makeBindings>;
 
+/** What RabbitMQ routed here before it heard that nothing more is to come may arrive that much later. */
+const onTheWayMs = 10_000;
+
 export function makeBindings(options: Parameters<typeof openResponder>[0]) {
   /** By hook: the session that counts here, set before it is bound. */
   const newest = new Map<number, string>();
-  /** Hooks whose socket another process has now, until nothing arrives here any more. */
-  const takenAway = new Set<number>();
+  /** Hooks whose socket another process has now, with the session that was here, until nothing arrives here any more. */
+  const takenAway = new Map<number, string>();
   let responder: Promise<Responder> | undefined;
   /** Connects with the first listener. @throws ApiError 503 */
   const connected = () => {
@@ -32,11 +35,12 @@ export function makeBindings(options: Parameters<typeof openResponder>[0]) {
       if (newest.get(hookId) !== session) return;
       newest.delete(hookId);
       await (await connected()).unbind(String(hookId));
-      takenAway.delete(hookId);
+      if (takenAway.get(hookId) !== session) return;
+      setTimeout(() => takenAway.get(hookId) === session && takenAway.delete(hookId), onTheWayMs).unref();
     },
     /** Another process has taken over this session's socket. */
     takenFrom(hookId: number, session: string): void {
-      if (newest.get(hookId) === session) takenAway.add(hookId);
+      if (newest.get(hookId) === session) takenAway.set(hookId, session);
     },
     isTakenAway: (hookId: number) => takenAway.has(hookId),
     /** The connection, if there is one. */
