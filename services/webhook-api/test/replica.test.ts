@@ -38,8 +38,12 @@ test('deliveries are listed and shown from the standby, as of a time that the an
     return Date.parse(asOf(listed) ?? '') > recordedAt && listed;
   });
   expect(idsOf(answer)).toEqual([id]);
-  const shown = await call(api, alice, 'GET', `${log}/${id}`);
-  expect([shown.status, shown.body.id, typeof asOf(shown)]).toEqual([200, id, 'string']);
+  // On a busy machine the limit may be over for a moment.
+  const shown = await until('it is shown from the standby', async () => {
+    const answer = await call(api, alice, 'GET', `${log}/${id}`);
+    return asOf(answer) !== null && answer;
+  });
+  expect([shown.status, shown.body.id]).toEqual([200, id]);
 });
 
 test('a delivery that the standby lacks is shown by the primary, never 404; a list says how old it is, and comes from the primary beyond the limit', async () => {
