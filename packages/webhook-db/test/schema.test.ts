@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { migrate } from '@gatepost/migrate/migrate';
 import { openLog } from '@gatepost/runtime/log';
+import { inTransaction } from '@gatepost/runtime/transaction';
 import { freshDatabase } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
 import { listenForChanges } from '@gatepost/webhook-db/changes';
@@ -52,21 +53,29 @@ test('schema.prisma has every table and column of the migrated database, and no 
 });
 
 test('partitions exist from yesterday to the days ahead, and creating them again changes nothing', async () => {
-  const partitions = async () => {
-    const { rows } = await pool.query(
-      "SELECT relname FROM pg_class WHERE relispartition AND relkind = 'r' AND relnamespace = 'webhooks'::regnamespace ORDER BY 1",
+  // In one transaction, in which no day ends; one may have ended since the migration.
+  await inTransaction(pool, async (client) => {
+    const partitions = async () => {
+      const { rows } = await client.query(
+        "SELECT relname FROM pg_class WHERE relispartition AND relkind = 'r' AND relnamespace = 'webhooks'::regnamespace ORDER BY 1",
+      );
+      return rows.map((row) => row.relname as string);
+    };
+    const { rows } = await client.query<{ day: string }>(
+      "SELECT to_char((now() AT TIME ZONE 'UTC')::date + n, 'YYYYMMDD') AS day FROM generate_series(-1, 4) n ORDER BY n",
     );
-    return rows.map((row) => row.relname as string);
-  };
-  const before = await partitions();
-  expect(before.filter((name) => name.startsWith('events_'))).toHaveLength(5);
-  await pool.query('SELECT ensure_partitions(3)');
-  expect(await partitions()).toEqual(before);
-  await pool.query('SELECT ensure_partitions(4)');
-  // A partition of statistics holds a week: on Thursdays, the fourth day ahead begins one.
-  const made = (await partitions()).filter((name) => !before.includes(name) && !name.startsWith('delivery_stats_'));
-  const { rows } = await pool.query("SELECT to_char((now() AT TIME ZONE 'UTC')::date + 4, 'YYYYMMDD') AS day");
-  expect(made).toEqual([`deliveries_${rows[0].day}`, `events_${rows[0].day}`]);
+    const days = rows.map(({ day }) => day);
+    const migrated = await partitions();
+    expect(migrated.filter((name) => name.startsWith('events_'))).toHaveLength(5);
+    await client.query('SELECT ensure_partitions(3)');
+    const before = await partitions();
+    expect(before).toEqual(expect.arrayContaining(days.slice(0, 5).map((day) => `events_${day}`)));
+    expect(migrated.includes(`events_${days[4]}`) ? before : migrated).toEqual(migrated);
+    await client.query('SELECT ensure_partitions(4)');
+    // A partition of statistics holds a week: on Thursdays, the fourth day ahead begins one.
+    const made = (await partitions()).filter((name) => !before.includes(name) && !name.startsWith('delivery_stats_'));
+    expect(made).toEqual([`deliveries_${days[5]}`, `events_${days[5]}`]);
+  });
 });
 
 test('every change of an account is notified to listeners after its commit', async () => {
