@@ -118,7 +118,7 @@ describe('a producer', () => {
 
   test('says unroutable where no dispatcher has ever run, and recovers when one has', async () => {
     await using empty = await freshVhost();
-    await using producer = await openProducer({ url: empty.url, source: 'urn:ci', timeoutMs: 5_000 });
+    await using producer = await openProducer({ url: empty.url, source: 'urn:ci' });
     // Without the exchange the broker closes the channel, which takes the connection along; it comes back.
     expect(await codeOf(producer.publish(push))).toBe('unroutable');
     await until('the connection', () => producer.isConnected());

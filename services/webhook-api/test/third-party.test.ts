@@ -14,7 +14,8 @@ const widgets = { owner: 'acme', repo: 'widgets' };
 let system: System;
 
 beforeAll(async () => {
-  system = stack.use(await openSystem()); // with the demo's seed
+  // With the demo's seed. A busy machine is not to be taken for an unavailable store.
+  system = stack.use(await openSystem({ env: { STORE_TIMEOUT_MS: '30000' } }));
 });
 afterAll(() => stack.disposeAsync());
 

@@ -16,7 +16,7 @@ let api: Api;
 let receiver: Receiver;
 
 beforeAll(async () => {
-  system = stack.use(await openSystem({ env: { RESCUE_AFTER_SECONDS: '30' } }));
+  system = stack.use(await openSystem({ env: { RESCUE_AFTER_SECONDS: '30', STORE_TIMEOUT_MS: '30000' } }));
   api = await openApi(system);
   receiver = stack.use(await openReceiver());
 });
