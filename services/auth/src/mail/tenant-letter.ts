@@ -3,7 +3,7 @@
  * and limits as a page template (../pages/custom-template.ts); the others are single lines of text.
  */
 import { Liquid } from 'liquidjs';
-import { renderTenantBody, templateLimits } from '../pages/custom-template.ts';
+import { boundedContext, renderTenantBody, templateLimits } from '../pages/custom-template.ts';
 
 export type TemplateFields = {
   body?: string | null;
@@ -36,7 +36,7 @@ for (const filter of ['escape', 'escape_once', 'raw']) lines.registerFilter(filt
 export function renderLine(source: string, view: object): Text {
   if (source.length > lineMax) return { kind: 'failed', reason: `it is longer than ${lineMax} characters` };
   try {
-    const text = String(lines.parseAndRenderSync(source, view));
+    const text = String(lines.parseAndRenderSync(source, boundedContext(view, lines)));
     return {
       kind: 'rendered',
       text: text

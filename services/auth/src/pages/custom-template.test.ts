@@ -1,4 +1,5 @@
-import { describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { renderLine } from '../mail/tenant-letter.ts';
 import { checkTemplate } from './custom-template.ts';
 import { renderPage } from './render.ts';
 
@@ -76,6 +77,36 @@ describe('a tenant’s template', () => {
     expect(html).not.toContain('root:');
     const { user, system } = process.cpuUsage(before);
     expect(user + system).toBeLessThan(2_000_000); // µs of our own, however busy the machine is
+  });
+
+  describe('that is rendered on a busy machine', () => {
+    afterEach(() => {
+      jest.restoreAllMocks();
+    });
+    /** From now on the clock leaps by a second each time it is read; and so does what we computed, if we did it all. */
+    function leap({ isOurs }: { isOurs: boolean }) {
+      let seconds = 0;
+      jest.spyOn(performance, 'now').mockImplementation(() => ++seconds * 1_000);
+      jest
+        .spyOn(process, 'threadCpuUsage')
+        .mockImplementation((before) => ({ user: before && isOurs ? seconds * 1_000_000 : 0, system: 0 }));
+    }
+
+    test('may wait for the processor', () => {
+      leap({ isOurs: false });
+      const { html, templateProblem } = render(shell('MINE'));
+      expect(templateProblem).toBeUndefined();
+      expect(html).toContain('MINE');
+      expect(renderLine('{{ a }}', { a: 'MINE' })).toEqual({ kind: 'rendered', text: 'MINE' });
+    });
+
+    test('may not compute for as long', () => {
+      leap({ isOurs: true });
+      const { html, templateProblem } = render(shell('MINE'));
+      expect(templateProblem).toContain('limit exceeded');
+      expect(html).not.toContain('MINE');
+      expect(renderLine('{{ a }}', { a: 'MINE' }).kind).toBe('failed');
+    });
   });
 
   test('can reach nothing but its context', () => {

@@ -22,7 +22,23 @@ const sourceMaxLength = 100_000;
 const outputMaxLength = 256_000;
 const maxRenderMs = 100;
 /** Limits that Liquid itself enforces, for any template that is not ours. */
-export const templateLimits = { parseLimit: sourceMaxLength, memoryLimit: 1_000_000, renderLimit: maxRenderMs };
+export const templateLimits = { parseLimit: sourceMaxLength, memoryLimit: 1_000_000 };
+
+/**
+ * A context in which a template may only compute for so long. Liquid’s own limit is one of time: on a busy machine a process may stand still
+ * for longer than a good template needs.
+ */
+export function boundedContext(view: object, { options }: Liquid, maxMs = maxRenderMs): Context {
+  const context = new Context(view, options, { sync: true, renderLimit: Infinity });
+  const start = performance.now();
+  const computed = process.threadCpuUsage();
+  context.renderLimit.check = (now) => {
+    if (now - start <= maxMs) return;
+    const { user, system } = process.threadCpuUsage(computed);
+    if (user + system > maxMs * 1_000) throw new Error('template render limit exceeded');
+  };
+  return context;
+}
 
 /** What the two tags insert, and the nonce by which the page’s CSP allows the template’s styles. */
 export type TemplateParts = { head: string; widget: string; nonce: string };
@@ -49,10 +65,7 @@ export function renderTenantTemplate(
   try {
     const template = parse(source);
     const shown = { head: 0, widget: 0 };
-    const context = new Context({ ...view, csp_nonce: pieces.nonce }, engine.options, {
-      sync: true,
-      renderLimit: renderLimitMs,
-    });
+    const context = boundedContext({ ...view, csp_nonce: pieces.nonce }, engine, renderLimitMs);
     context.setRegister('auth0', { pieces, shown });
     const output = new BoundedOutput(outputMaxLength + pieces.head.length + pieces.widget.length);
     toValueSync(engine.renderer.renderTemplates(template, context, output));
@@ -72,7 +85,7 @@ export function renderTenantBody(source: string, view: object, { strict = false 
     const [problem] = strict ? readTemplate(source).problems : [];
     if (problem !== undefined) return { kind: 'failed', reason: problem };
     const template = parse(source);
-    const context = new Context(view, engine.options, { sync: true, renderLimit: maxRenderMs });
+    const context = boundedContext(view, engine);
     const output = new BoundedOutput(outputMaxLength);
     toValueSync(engine.renderer.renderTemplates(template, context, output));
     return { kind: 'rendered', html: output.buffer };
