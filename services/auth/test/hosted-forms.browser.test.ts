@@ -1,5 +1,6 @@
 /** The forms of the hosted pages in a real browser, without JavaScript: reloads, the way back, what was typed; and with it, a proof of work. */
 import { patienceMs } from '@gatepost/testkit/chromium';
+import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import type { Page } from 'playwright-core';
@@ -95,6 +96,9 @@ test('a login that asks for proof of work continues with JavaScript, and without
     `UPDATE auth.settings SET attack_protection = '{"bot-detection": {"challenge_password_policy": "always"}}'`,
   );
   await db.end();
+  // The gate hears of it in its own time.
+  const isRequired = async () => (await gate.post('usernamepassword/challenge', { client_id: 'spa' })).json.required;
+  await until('challenges to be required', async () => (await isRequired()) === true);
   const toPassword = async (page: Page) => {
     await page.goto(addressFor('spa'));
     await page.fill('[name=identifier]', alice.email);
@@ -103,7 +107,7 @@ test('a login that asks for proof of work continues with JavaScript, and without
   };
   await inTab('en', async (page) => {
     await toPassword(page);
-    expect(await page.getByText('This page needs JavaScript').isVisible()).toBe(true);
+    await page.getByText('This page needs JavaScript').waitFor();
     await page.click('.gp-main');
     expect(await page.getByRole('alert').textContent()).toContain('Turn on JavaScript');
   });

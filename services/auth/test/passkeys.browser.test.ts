@@ -1,5 +1,7 @@
 /** Passkeys and security keys in Chromium, with its virtual authenticator. */
+import { Browser } from '@gatepost/testkit/browser';
 import { patienceMs } from '@gatepost/testkit/chromium';
+import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import pg from 'pg';
@@ -33,6 +35,14 @@ const addressFor = (more: Record<string, string> = {}) =>
     nonce: 'n',
     ...more,
   })}`;
+
+/** Switches passkeys on or off, and waits until the gate has heard of it. */
+async function offerPasskeys(enabled: boolean): Promise<void> {
+  const options = { authentication_methods: { passkey: { enabled } } };
+  await db.query("UPDATE connections SET options = $1 WHERE strategy = 'auth0'", [options]);
+  const isOffered = async () => (await new Browser(gate).get(addressFor())).html.includes('value="passkey"');
+  await until(`passkeys: ${enabled}`, async () => (await isOffered()) === enabled);
+}
 
 type Device = { page: Page; cdp: CDPSession; authenticatorId: string };
 
@@ -78,9 +88,7 @@ async function logIn(page: Page, email: string): Promise<void> {
 }
 
 test('a passkey is created after a login by password, and then signs in by itself', async () => {
-  await db.query(
-    `UPDATE connections SET options = '{"authentication_methods":{"passkey":{"enabled":true}}}' WHERE strategy = 'auth0'`,
-  );
+  await offerPasskeys(true);
   await onDevice({ transport: 'internal', isUserVerified: true }, async ({ page, cdp, authenticatorId }) => {
     await page.goto(addressFor());
     await page.waitForSelector('[data-passkey]:not([hidden])');
@@ -129,7 +137,7 @@ test('"not now" skips the passkey and is remembered in that browser, with and wi
 });
 
 test('a security key is set up as a second factor, and asked for at the next login', async () => {
-  await db.query("UPDATE connections SET options = '{}' WHERE strategy = 'auth0'");
+  await offerPasskeys(false);
   await onDevice({ transport: 'usb', isUserVerified: false }, async ({ page }) => {
     await page.goto(addressFor({ client_id: 'strict' }));
     await logIn(page, bob.email);
