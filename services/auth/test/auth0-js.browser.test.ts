@@ -96,11 +96,11 @@ function checkSession(page: Page, more: object = {}): Promise<Answer> {
   return page.evaluate(
     (given) =>
       new Promise<Answer>((resolve) => {
-        web.checkSession({ redirectUri: `${location.origin}/callback`, timeout: 15_000, ...given }, (error, result) =>
+        web.checkSession({ redirectUri: `${location.origin}/callback`, ...given }, (error, result) =>
           resolve((error ?? result)!),
         );
       }),
-    more,
+    { timeout: patienceMs, ...more },
   );
 }
 

@@ -255,7 +255,7 @@ describe('hosted pages', () => {
       await page.goto(gate.url);
       await page.fill('#password', 'x');
       await page.press('#password', 'Enter');
-      await page.waitForURL(elsewhere.url, { timeout: 5_000 });
+      await page.waitForURL(elsewhere.url);
     });
   });
 
