@@ -95,8 +95,8 @@ export const native = {
   ],
   token_endpoint_auth_method: 'none',
 };
-/** Its refresh tokens may be used by several tabs at once. */
-export const tabs = { ...spa, client_id: 'tabs', refresh_token: { rotation_type: 'rotating', leeway: 5 } };
+/** Its refresh tokens may be used by several tabs at once, however long a busy machine takes to answer them all. */
+export const tabs = { ...spa, client_id: 'tabs', refresh_token: { rotation_type: 'rotating', leeway: 300 } };
 /** The API itself, as a client: introspects what it is given, and exchanges it to go on. */
 export const apiClient = {
   client_id: 'api',
