@@ -39,7 +39,8 @@ export async function openManagement(log?: LogLines) {
         })),
       ],
     }),
-    {},
+    // A machine with much to do runs actions slowly.
+    { ACTIONS_TIMEOUT_MS: '20000' },
     log,
   );
   const { issuer } = gate;
