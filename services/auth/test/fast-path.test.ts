@@ -172,7 +172,7 @@ test('both paths are counted and logged alike', async () => {
       requests: value(/^http_request_duration_seconds_count\{method="POST",route="token",status="200"\} (\d+)$/m),
     };
   };
-  const client = { ...ordinary, client_id: 'signs', client_secret: secret };
+  const client = { ...ordinary, client_id: 'counted' };
   const before = await counted();
   const answers = [await ask(form(client)), await ask(form(client), {}, '?x')];
   expect(answers.map(({ way }) => way)).toEqual(['short', 'common']);
@@ -185,12 +185,12 @@ test('both paths are counted and logged alike', async () => {
   await using _ = { [Symbol.asyncDispose]: () => db.end() };
   const rows = await until('both are in the audit log', async () => {
     const found = await db.query(
-      "SELECT type, client_id, user_id, ip, details FROM auth.logs WHERE client_id = 'signs'",
+      "SELECT type, client_id, user_id, ip, details FROM auth.logs WHERE client_id = 'counted'",
     );
     return found.rows.length >= 2 && found.rows;
   });
   const [shortly, commonly] = rows.slice(-2);
-  expect(shortly).toEqual({ type: 'seccft', client_id: 'signs', user_id: null, ip: '127.0.0.1', details: {} });
+  expect(shortly).toEqual({ type: 'seccft', client_id: 'counted', user_id: null, ip: '127.0.0.1', details: {} });
   expect(commonly).toEqual(shortly);
 });
 

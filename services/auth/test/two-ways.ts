@@ -17,6 +17,7 @@ export const machines = {
     { ...plain, client_id: 'signs', client_secret: secret, client_grants: grants },
     { ...plain, client_id: 'basic', token_endpoint_auth_method: 'client_secret_basic', client_grants: grants },
     { ...plain, client_id: 'foreign', is_first_party: false, client_grants: grants },
+    { ...plain, client_id: 'counted', client_grants: grants },
     { ...plain, client_id: 'scopeless', client_grants: [{ audience: api, scope: [] }] },
     { ...plain, client_id: 'grantless' },
     { ...plain, client_id: 'web', grant_types: ['authorization_code'], callbacks: ['https://web.example/cb'] },
