@@ -146,7 +146,8 @@ export async function freePorts(count: number): Promise<number[]> {
   const ports = new Set<number>();
   while (ports.size < count) {
     const port = randomInt(20_000, 32_000);
-    if (!ports.has(port) && (await isFree(port)) && (await claim(port))) ports.add(port);
+    // First claimed: whoever claims another's port would else, by trying it, listen where its service is about to.
+    if (!ports.has(port) && (await claim(port)) && (await isFree(port))) ports.add(port);
   }
   return [...ports];
 }
