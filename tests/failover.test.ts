@@ -42,9 +42,8 @@ test.each([
     const address = stack.use(await openCuttable(pair.primary.url));
     const pooler = isPooled ? stack.use(await openPgBouncer(address.url, { sessions: 20 })) : undefined;
     const databaseUrl = pooler?.url ?? address.url;
-    const system = stack.use(
-      await openSystem({ databaseUrl, env: pooler ? { DATABASE_DIRECT_URL: address.url } : {} }),
-    );
+    const env = { STORE_TIMEOUT_MS: '4000', ...(pooler && { DATABASE_DIRECT_URL: address.url }) }; // as in production
+    const system = stack.use(await openSystem({ databaseUrl, env }));
     const api = await openApi(system);
     const services = [system.auth, system.webhookApi, system.dispatcher];
     await using receiver = await openReceiver();

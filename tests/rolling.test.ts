@@ -7,7 +7,7 @@ import { type Balancer, type Noticed, openBalancer } from '@gatepost/testkit/bal
 import { openProducer } from '@gatepost/testkit/producer';
 import { openReceiver } from '@gatepost/testkit/receiver';
 import { freshDatabase, freshPrefix, freshVhost, redisUrl } from '@gatepost/testkit/stores';
-import { freePorts, inherited, type Service, startService } from '@gatepost/testkit/system';
+import { freePorts, inherited, patientStoreMs, type Service, startService } from '@gatepost/testkit/system';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 
@@ -36,6 +36,7 @@ test('while all services are restarted one after the other, every request is ans
     ISSUER: issuer,
     WEBHOOK_API_AUDIENCE: audience,
     RATE_LIMIT_PER_HOUR: '0',
+    STORE_TIMEOUT_MS: patientStoreMs,
     SEED_FILE: `${root}infra/demo/seed.yaml`,
     DELIVERY_ALLOWED_NETWORKS: '127.0.0.2/32',
     STOP_DELAY_MS: String(stopDelayMs),

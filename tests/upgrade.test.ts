@@ -13,7 +13,7 @@ import { openProducer } from '@gatepost/testkit/producer';
 import { migrationPrograms, runProgram } from '@gatepost/testkit/program';
 import { openReceiver } from '@gatepost/testkit/receiver';
 import { freshDatabase, freshPrefix, freshVhost, redisUrl } from '@gatepost/testkit/stores';
-import { freePorts, inherited, type Service, startService } from '@gatepost/testkit/system';
+import { freePorts, inherited, patientStoreMs, type Service, startService } from '@gatepost/testkit/system';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 
@@ -44,6 +44,7 @@ const env: Record<string, string> = {
   WEBHOOK_API_AUDIENCE: audience,
   DELIVERY_ALLOWED_NETWORKS: '127.0.0.2/32',
   MIGRATE_AT_START: 'off',
+  STORE_TIMEOUT_MS: patientStoreMs,
 };
 
 type Name = 'auth' | 'webhook-api' | 'dispatcher';

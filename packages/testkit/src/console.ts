@@ -26,9 +26,7 @@ export async function openConsole({ adaptSeed = (yaml) => yaml, ...options }: Co
   const seedFile = join(mkdtempSync(join(tmpdir(), 'console-')), 'seed.yaml');
   const demo = readFileSync(new URL('../../../infra/demo/seed.yaml', import.meta.url), 'utf8');
   writeFileSync(seedFile, adaptSeed(demo.replaceAll(/localhost:4500(?=\/console|")/g, `localhost:${apiPort}`)));
-  // A person reads a refusal and tries again; a test does not, and must not take a busy machine for an unavailable store.
-  const env = { STORE_TIMEOUT_MS: '30000', ...options.env };
-  const system = opening.use(await openSystem({ ...options, env, seedFile, apiPort: apiPort! }));
+  const system = opening.use(await openSystem({ ...options, seedFile, apiPort: apiPort! }));
   const browser = opening.adopt(await chromium.launch(launchOptions), (opened) => opened.close());
   const open = opening.move();
   return {

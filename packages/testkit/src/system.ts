@@ -14,6 +14,8 @@ import { freshDatabase, freshPrefix, freshVhost, redisUrl } from './stores.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const startTimeoutMs = 120_000;
+/** Where no store is away: a person reads a refusal and tries again; a test must not take a busy machine for an unavailable store. */
+export const patientStoreMs = '30000';
 
 /** The variables that a program started by a test inherits from us, besides its own environment. */
 export const inherited: Record<string, string> = {
@@ -130,6 +132,7 @@ function storesEnv(databaseUrl: string, redis: string, amqpUrl: string): Record<
     ...inherited,
     GATEPOST_HOME: mkdtempSync(join(tmpdir(), 'gatepost-')),
     LOG_LEVEL: 'info',
+    STORE_TIMEOUT_MS: patientStoreMs,
     DATABASE_URL: databaseUrl,
     REDIS_URL: redis,
     REDIS_KEY_PREFIX: freshPrefix(),
