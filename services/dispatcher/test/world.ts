@@ -105,7 +105,8 @@ export async function openWorld(overrides: { amqpUrl?: string; databaseUrl?: str
   const databaseUrl = overrides.databaseUrl ?? opening.use(await freshDatabase('migrated')).url;
   const amqpUrl = overrides.amqpUrl ?? opening.use(await freshVhost()).url;
   if (overrides.databaseUrl) await migrateWebhooks(databaseUrl);
-  const pool = openPool({ databaseUrl, name: 'test', max: 4, onError: () => {} });
+  // Dozens of questions at once wait for these few connections.
+  const pool = openPool({ databaseUrl, name: 'test', max: 4, connectTimeoutMs: 60_000, onError: () => {} });
   opening.defer(() => pool.end());
   const publisher = opening.use(
     await openPublisher({ url: amqpUrl, name: 'test', log: openLog('test', 'silent'), topology }),
