@@ -2,10 +2,10 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { json } from 'node:stream/consumers';
+import { freePorts } from '@gatepost/testkit/system';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 
@@ -44,14 +44,6 @@ const runtimes: [language: string, program: string, version: string][] = [
   ['PHP', 'php', '--version'],
 ];
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  const { port } = server.address() as { port: number };
-  await new Promise((done) => server.close(done));
-  return port;
-}
-
 type Verdict = { failed: number; checks: { name: string; result: string; instead: string | null }[] };
 
 /** `gatepost verify`, from its source. Its status says whether anything failed. */
@@ -66,7 +58,7 @@ async function verify(url: URL, ...options: string[]): Promise<Verdict> {
 
 /** Starts a program as the page says, on its own port, and runs all checks. */
 async function tryOut(file: string, code: string, command: string): Promise<Record<string, string>> {
-  const port = await freePort();
+  const [port] = await freePorts(1);
   writeFileSync(path.join(folder, file), code.replace('3000', String(port)));
   const child = spawn('sh', ['-c', command.replace('3000', String(port))], {
     cwd: folder,
@@ -196,7 +188,7 @@ describe.each(faults)('a receiver that %s', (_fault, language, right, wrong, exp
 });
 
 test('a receiver that cannot be reached is reported once, and gets no further requests', async () => {
-  const url = new URL(`http://localhost:${await freePort()}/hook`);
+  const url = new URL(`http://localhost:${(await freePorts(1))[0]}/hook`);
   const { checks } = await verify(url, '--timeout', '5');
   expect(checks).toMatchObject([{ name: 'a signed delivery', result: 'failed', instead: 'ECONNREFUSED' }]);
 });
