@@ -86,7 +86,8 @@ test('an administrator makes an application, sees code for it, and signs in with
   await look(admin);
   await confirming.click();
   await heading('Applications');
-  expect(await admin.getByText('Orchard').count()).toBe(0);
+  // The list of before is shown until it has been read again.
+  await until('it is gone', async () => (await admin.getByText('Orchard').count()) === 0);
 });
 
 /** Runs the code shown on the page; resolves to its output. */
