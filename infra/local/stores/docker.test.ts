@@ -75,10 +75,10 @@ test('the container ends with us, even if we are killed outright', async () => {
   const args = ['--conditions=source', '--input-type=module', '--eval', script];
   const starter = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   await once(starter.stdout, 'data');
-  await until('its container is up', fake.isUp, 30_000);
+  await until('its container is up', fake.isUp);
   const stops = () => fake.calls().filter((call) => call.includes(' stop redis')).length;
   starter.kill('SIGKILL');
-  await until('its container is stopped', () => stops() > 0, 30_000);
+  await until('its container is stopped', () => stops() > 0);
 });
 
 test('starts the store of docker-compose.yml with its port on 127.0.0.1, and stops it at the end', async () => {

@@ -80,7 +80,6 @@ test.each(installed.map((kind) => [kind.name, kind] as const))(
     expect(await keeping[kind.name].has(two.url)).toBe(true);
     await first.stack.disposeAsync();
   },
-  120_000,
 );
 
 test('makes a RabbitMQ user for producers, who can publish to the exchange and reach no queue', async () => {

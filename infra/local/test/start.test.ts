@@ -125,17 +125,13 @@ async function startOnGiven(more: NodeJS.ProcessEnv = {}): Promise<Run & AsyncDi
 test.each([
   ['while the stores start', 'Redis ', async () => ({ ...start(), async [Symbol.asyncDispose]() {} })],
   ['while the services start', 'migrations ', startOnGiven],
-])(
-  'stops at once and leaves nothing behind when it is told to %s',
-  async (_, line, begin) => {
-    await using run = await begin();
-    await shows(run, line);
-    run.child.kill('SIGTERM');
-    expect(await run.ended).toBe(143);
-    expect(processesOf(home)).toEqual([]);
-  },
-  60_000,
-);
+])('stops at once and leaves nothing behind when it is told to %s', async (_, line, begin) => {
+  await using run = await begin();
+  await shows(run, line);
+  run.child.kill('SIGTERM');
+  expect(await run.ended).toBe(143);
+  expect(processesOf(home)).toEqual([]);
+});
 
 test('leaves nothing behind when it is killed outright', async () => {
   const run = start();
