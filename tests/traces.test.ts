@@ -33,12 +33,14 @@ test('a ping is in the trace of the request that asked for it, from the API thro
   });
   expect(pinged.status).toBe(204);
   await until('the ping', () => receiver.received.length === 2);
-  const [request, job, attempt] = await collector.trace(traceId, 3);
-  expect([request, job, attempt].map((span) => [span!.service, span!.name])).toEqual([
+  const spans = await collector.trace(traceId, 3);
+  // Their order is not told by their milliseconds.
+  const [request, job, attempt] = [
     ['gatepost-webhook-api', 'POST /repos/{owner}/{repo}/hooks/{hook_id}/pings'],
     ['gatepost-dispatcher', 'handle a delivery job'],
     ['gatepost-dispatcher', 'deliver'],
-  ]);
+  ].map(([service, name]) => spans.find((span) => span.service === service && span.name === name));
+  expect([request, job, attempt]).not.toContain(undefined);
   expect([job!.parentSpanId, attempt!.parentSpanId]).toEqual([request!.spanId, job!.spanId]);
   const lines = system.webhookApi
     .output()
