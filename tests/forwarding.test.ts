@@ -10,7 +10,7 @@ import { verify } from '@octokit/webhooks-methods';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
-const system = stack.use(await openSystem({ env: { DELIVERY_TIMEOUT_MS: '2000', RETRY_SCHEDULE_SECONDS: '3600' } }));
+const system = stack.use(await openSystem({ env: { RETRY_SCHEDULE_SECONDS: '3600' } }));
 const [second] = await Promise.all([system.startWebhookApi(), system.startDispatcher()]);
 const api = await openApi(system);
 const producer = stack.use(await openProducer(system.amqpUrl));
