@@ -38,7 +38,7 @@ async function replay({ since, until: end, status = 'failure', events, hook = ho
        INSERT INTO replays (hook_id, account_id, asked, asked_by, since, until, status, events)
        SELECT id, account_id, '{}', 'test', $2, coalesce($3, now()), $4, $5 FROM hooks WHERE id = $1 RETURNING id
      ) INSERT INTO replay_outcomes (replay_id) SELECT id FROM r RETURNING replay_id`,
-    [hook, since ?? new Date(Date.now() - 60_000), end, status, events],
+    [hook, since ?? new Date(Date.now() - 3_600_000), end, status, events],
   );
   return rows[0].replay_id;
 }

@@ -16,7 +16,7 @@ describe('further attempts', () => {
     world = await openWorld();
     receiver = await openReceiver();
     await world.addAccount('acme', ['widgets']);
-    dispatcher = await world.start({ RETRY_SCHEDULE_SECONDS: '1,3600', DELIVERY_TIMEOUT_MS: '60000' });
+    dispatcher = await world.start({ RETRY_SCHEDULE_SECONDS: '1,3600', DELIVERY_TIMEOUT_MS: '600000' });
   });
   afterAll(async () => {
     await receiver?.[Symbol.asyncDispose](); // ends what hangs there
