@@ -48,12 +48,14 @@ describe('the limit of an account', () => {
   // One that a failed test has left behind would take what the next one publishes.
   const { start, killAll } = startsIn(() => world);
   afterEach(killAll);
-  const setLimit = (login: string, rate: number | null, burst: number | null) =>
-    world.pool.query('UPDATE accounts SET throttle_rate = $2, throttle_burst = $3 WHERE login = $1', [
-      login,
-      rate,
-      burst,
-    ]);
+  /** Answers when it was changed. */
+  const setLimit = async (login: string, rate: number, burst: number) => {
+    const { rows } = await world.pool.query<{ at: Date }>(
+      'UPDATE accounts SET throttle_rate = $2, throttle_burst = $3 WHERE login = $1 RETURNING clock_timestamp() AS at',
+      [login, rate, burst],
+    );
+    return rows[0]!.at.getTime();
+  };
   const limited = (login: string) =>
     world.pool.query<{ id: string; guid: string; delivered_at: Date; throttled_at: Date | null }>(
       `SELECT d.id, d.guid, d.delivered_at, d.throttled_at FROM deliveries d JOIN accounts a ON a.id = d.account_id
@@ -175,8 +177,7 @@ describe('the limit of an account', () => {
     const dispatcher = await start();
     const guids = await publishMany('lowered', 260);
     await until('some that waited have gone', async () => (await sent(guids)).length >= 50);
-    await setLimit('lowered', 2, 40);
-    const changedAt = Date.now();
+    const changedAt = await setLimit('lowered', 2, 40);
     const fiveSeconds = await until('five seconds and more', async () => {
       const after = (await sent(guids)).filter((at) => at > changedAt);
       return after.some((at) => at > changedAt + 5_000) && after.filter((at) => at <= changedAt + 5_000);
