@@ -43,7 +43,8 @@ test('through PgBouncer a changed limit applies to the next events', async () =>
   await using receiver = await openReceiver();
   await using producer = await openProducer(system.amqpUrl);
   const hook = await api.createHook({ url: receiver.url });
-  expect(await api.call('PUT', '/accounts/acme/throttle', { rate: 50, burst: 1 })).toMatchObject({ status: 200 });
+  // So few that they are more even where a busy machine takes its time to publish them.
+  expect(await api.call('PUT', '/accounts/acme/throttle', { rate: 5, burst: 1 })).toMatchObject({ status: 200 });
   await Promise.all(Array.from({ length: 12 }, () => producer.publish({ type: 'push', body: {} })));
   const logged = await until('all of them in the log', async () => {
     const all = (await api.deliveries(hook)).filter(({ event }) => event === 'push'); // without the ping

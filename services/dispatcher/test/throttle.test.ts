@@ -191,10 +191,12 @@ describe('the limit of an account', () => {
   });
 
   test('the deliveries of a flooding account are made in the order of its events', async () => {
-    await setLimit('ordered', 25, 50);
+    await setLimit('ordered', hardlyAny, 50);
     const dispatcher = await start();
     await world.deliveries(await world.publish({ subject: 'calm/r' })); // the first one published waits until changes are heard
     const guids = await publishMany('ordered', 110);
+    await areParked(60); // however slowly they came
+    await setLimit('ordered', 25, 50);
     await until('all in the log', async () => (await sent(guids)).length === 110);
     const { rows } = await limited('ordered');
     expect(rows.map(({ guid }) => guid)).toEqual(guids);
