@@ -124,7 +124,8 @@ describe('the limit of an account', () => {
     const dispatcher = await start();
     const guids = await publishMany('waiting', 60);
     await areParked(50);
-    expect(await dispatcher.metric(/^dispatcher_throttled_total/)).toBe(50);
+    // They are there before the dispatcher hears that they are, and counts them.
+    await until('they are counted', async () => (await dispatcher.metric(/^dispatcher_throttled_total/)) === 50);
     await until('the others have gone', () => times('waiting').length >= 10);
     await setLimit('waiting', 500, 1_000);
     const rows = (await Promise.all(guids.map((guid) => world.deliveries(guid)))).flat();
