@@ -102,11 +102,23 @@ describe('sign-up', () => {
           connection: 'Username-Password-Authentication',
           email: `u${index}@example.com`,
           password: 'four unrelated words here',
+          given_name: 'Uma',
+          family_name: 'Example',
+          nickname: 'uu',
+          picture: 'https://example.com/u.png',
         }),
       ),
     );
     expect(signups.map((answer) => answer.status)).toEqual(Array(30).fill(200));
-    expect(signups[0]!.json).toMatchObject({ _id: expect.any(String), email: 'u0@example.com', email_verified: false });
+    expect(signups[0]!.json).toMatchObject({
+      _id: expect.any(String),
+      email: 'u0@example.com',
+      email_verified: false,
+      given_name: 'Uma',
+      family_name: 'Example',
+      nickname: 'uu',
+      picture: 'https://example.com/u.png',
+    });
   });
 });
 

@@ -215,6 +215,8 @@ test('a grant type that the client may not use is unauthorized_client', async ()
     client_secret: 'web-secret',
   });
   expect(answer).toMatchObject({ status: 400, json: { error: 'unauthorized_client' } });
+  const device = await gate.post('oauth/device/code', { client_id: 'web', client_secret: 'web-secret' });
+  expect(device).toMatchObject({ status: 400, json: { error: 'unauthorized_client' } });
   const unknown = await token({ grant_type: 'made_up' });
   expect(unknown).toMatchObject({ status: 400, json: { error: 'unsupported_grant_type' } });
 });

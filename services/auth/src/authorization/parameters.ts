@@ -6,6 +6,7 @@ import { type Client, type Configuration, errors, type KoaContextWithOIDC } from
 import { checkRequestObject } from '../clients/fapi.ts';
 import { tooLong } from '../http/parameter-size.ts';
 import { checkJson } from '../http/well-formed.ts';
+import { withoutUri } from '../library/grants/authorization-code.ts';
 import { checkInvitation, checkOrganization, type OrganizationParts } from '../organizations/request.ts';
 import { audienceOf } from '../resources/audience.ts';
 import type { ResourceStore } from '../resources/store.ts';
@@ -63,6 +64,16 @@ export function makeExtraParams(
       const given = { ...pushed, ...pickExt(sourceOf(ctx)) };
       const kept = Object.entries(given).slice(0, extMax);
       params.ext = kept.length > 0 ? JSON.stringify(Object.fromEntries(kept)) : undefined;
+    },
+
+    // Not a client's parameter: after this the library has filled in the client's only redirect URI.
+    [withoutUri](ctx: KoaContextWithOIDC, pushed: string | undefined) {
+      const marker = ctx.oidc.entities.PushedAuthorizationRequest
+        ? pushed
+        : sourceOf(ctx).redirect_uri
+          ? undefined
+          : '1';
+      (ctx.oidc.params as Parameters)[withoutUri] = marker;
     },
 
     offline: (ctx: KoaContextWithOIDC, marker: string | undefined, client: Client) =>

@@ -58,7 +58,10 @@ function signup(parts: DatabaseConnectionParts): ApiHandler {
       email_verified: account.emailVerified,
       ...(account.username ? { username: account.username } : {}),
       ...(account.name ? { name: account.name } : {}),
+      ...(account.givenName ? { given_name: account.givenName } : {}),
+      ...(account.familyName ? { family_name: account.familyName } : {}),
       ...(account.nickname ? { nickname: account.nickname } : {}),
+      ...(account.picture ? { picture: account.picture } : {}),
       ...(fields.user_metadata ? { user_metadata: account.userMetadata } : {}),
     });
   };

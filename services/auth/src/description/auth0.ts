@@ -52,7 +52,7 @@ export const auth0: Record<string, Record<string, Operation>> = {
       query: {
         client_id: clientId,
         returnTo: text('Where to go afterwards: one of the logout URLs', 'http://localhost:3000'),
-        federated: text('Has no effect'),
+        federated: text('Signs out at the provider that the person signed in with as well'),
       },
       answers: {
         302: { description: 'To `returnTo`, or to a page' },
@@ -81,13 +81,12 @@ export const auth0: Record<string, Record<string, Operation>> = {
         200: {
           description: 'The same whether or not anybody has that address',
           schema: object({
-            _id: text(''),
             email: text(''),
             email_verified: { type: 'boolean' },
             phone_number: text(''),
             phone_verified: { type: 'boolean' },
           }),
-          example: { _id: '6b4f1c', email: 'alice@example.com', email_verified: false },
+          example: { email: 'alice@example.com', email_verified: false },
         },
         400: oauthError,
         401: clientError,

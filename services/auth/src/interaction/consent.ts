@@ -34,7 +34,8 @@ export async function allowConsent(interaction: Interaction): Promise<void> {
     await grant.destroy();
     throw error;
   });
-  parts.report.consentGranted(accountId, client.clientId, Object.values(consent).flat());
+  // Several APIs may have a scope of the same name.
+  parts.report.consentGranted(accountId, client.clientId, [...new Set(Object.values(consent).flat())]);
   await interaction.finish({ consent: { grantId } });
 }
 

@@ -1,7 +1,8 @@
 /**
  * The only file that imports what oidc-provider does not export. Its version is pinned exactly; test/seam.test.ts fails when an
  * upgrade moves a part that this folder changes, or makes a change unnecessary. Each function says what the public configuration
- * lacks. One thing is patched (patches/): a warning, logged once and outside our log, about bodies that http/well-formed.ts reads first.
+ * lacks. Two things are patched (patches/), beside some that only cost time: a warning, logged once and outside our log, about bodies that
+ * http/well-formed.ts reads first; and a malformed Authorization header is a failed client authentication (RFC 6749 section 5.2).
  */
 import Provider, {
   type Client,
@@ -98,6 +99,8 @@ export function checkClientSecrets(
   };
 }
 
+const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
+
 /** RFC 6749 sections 4.1.2.1 and 5.2 call this unauthorized_client; the library says invalid_request. */
 function refuseGrantsAsUnauthorized(provider: Provider): void {
   const prototype = clientPrototype(provider);
@@ -109,8 +112,10 @@ function refuseGrantsAsUnauthorized(provider: Provider): void {
   prototype.grantTypeAllowed = function (type) {
     const allowed = grantTypeAllowed.call(this, type);
     const ctx = Provider.ctx;
-    if (!allowed && ctx?.oidc?.route === 'token' && ctx.oidc.params?.grant_type === type)
-      throw new errors.UnauthorizedClient('requested grant type is not allowed for this client');
+    const isAsked =
+      (ctx?.oidc?.route === 'token' && ctx.oidc.params?.grant_type === type) ||
+      (ctx?.oidc?.route === 'device_authorization' && type === deviceGrant);
+    if (!allowed && isAsked) throw new errors.UnauthorizedClient('requested grant type is not allowed for this client');
     return allowed;
   };
 }

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from '@jest/globals';
+import { managementApi } from '../resources/management-api.ts';
 import * as inertFields from './inert-fields.ts';
 import { routes } from './routes.ts';
 
@@ -20,6 +21,11 @@ test('the reference names the supported query parameters and scopes of each oper
     ({ method, path, scopes }) => `${method.toUpperCase()} ${path.slice(1)} | ${scopes.join(', ')}`,
   );
   expect(documented.sort()).toEqual(operations.sort());
+});
+
+test('each scope that opens an operation can be granted', () => {
+  const granted = managementApi('http://localhost/').scopes.map(({ value }) => value);
+  expect(granted).toEqual(expect.arrayContaining(routes.flatMap(({ scopes }) => scopes)));
 });
 
 test.each(Object.entries(inertFields))(

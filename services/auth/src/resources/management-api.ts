@@ -26,6 +26,7 @@ const resources: Record<string, string[]> = {
   device_credentials: ['read', 'delete'],
   grants: ['read', 'delete'],
   logs: ['read'],
+  logs_users: ['read'],
   stats: ['read'],
   branding: ['read', 'update', 'delete'],
   email_templates: ['read', 'create', 'update'],

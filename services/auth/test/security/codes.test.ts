@@ -74,6 +74,29 @@ test('sec-010-token-redirect-uri, sec-011-redirect-uri: a missing or different r
   }
 });
 
+test('sec-010-one-uri: a client with a single redirect URI must repeat it too, unless its request had none', async () => {
+  const codeOf = async (params: Record<string, string>) => {
+    const page = await alice.authorize({ client_id: 'web', response_type: 'code', scope: 'openid', ...params });
+    return { code: page.location!.searchParams.get('code')!, client_secret: 'web-secret' };
+  };
+  const pushed = async (params: Record<string, string>) => {
+    const client = { client_id: 'web', client_secret: 'web-secret' };
+    const { json } = await gate.post('oauth/par', { ...client, response_type: 'code', scope: 'openid', ...params });
+    return { request_uri: String(json.request_uri) };
+  };
+  const sent = { redirect_uri: callback };
+  for (const params of [sent, { ...sent, without_redirect_uri: '1' }, await pushed(sent)]) {
+    const given = await codeOf(params as Record<string, string>);
+    expect(await redeem('web', given)).toMatchObject({ status: 400, json: { error: 'invalid_request' } });
+    expect(await redeem('web', { ...given, redirect_uri: '' })).toMatchObject({ status: 400 });
+    expect((await redeem('web', { ...given, ...sent })).status).toBe(200);
+  }
+  for (const params of [{}, await pushed({})]) {
+    expect((await redeem('web', await codeOf(params as Record<string, string>))).status).toBe(200);
+    expect((await redeem('web', { ...(await codeOf({})), ...sent })).status).toBe(200);
+  }
+});
+
 test('sec-039-no-verifier: a code with a challenge needs its verifier', async () => {
   const { code, redirect_uri } = await codeFor('spa', {}, alice);
   expect(await redeem('spa', { code, redirect_uri })).toMatchObject(refused);

@@ -54,8 +54,7 @@ test('sec-046-none-for-confidential: a client with a secret or key must use it',
   const keyed = await gate.post('oauth/token', { grant_type: 'client_credentials', client_id: 'keyed', audience: api });
   const empty = await machineToken({ client_secret: '' });
   const blank = await gate.post('oauth/token', { grant_type: 'client_credentials' }, basic('machine', ''));
-  expect(blank).toMatchObject({ status: 400, json: { error: 'invalid_request' } });
-  for (const answer of [bare, keyed, empty])
+  for (const answer of [bare, keyed, empty, blank])
     expect(answer).toMatchObject({ status: 401, json: { error: 'invalid_client' } });
   const given = await codeFor('web', {}, alice);
   expect((await redeem('web', given)).status).toBe(401);
@@ -72,15 +71,16 @@ test('sec-047-query: credentials in the query are ignored, and GET is not a toke
 test.each([
   ['no base64', 'Basic ???'],
   ['no colon', `Basic ${btoa('machine')}`],
+  ['an empty secret', `Basic ${btoa('machine:')}`],
+  ['another scheme', 'Bearer machine:machine-secret'],
   ['broken escapes', `Basic ${btoa('machine:%zz')}`],
   ['a wrong secret', `Basic ${btoa('machine:wrong')}`],
   ['an empty id', `Basic ${btoa(':x')}`],
   ['nothing', 'Basic '],
 ])('sec-048-basic: %s is invalid_client', async (_what, authorization) => {
   const answer = await gate.post('oauth/token', { grant_type: 'client_credentials' }, { authorization });
-  expect([400, 401]).toContain(answer.status);
-  expect(['invalid_client', 'invalid_request']).toContain(answer.json.error);
-  if (answer.status === 401) expect(answer.headers.get('www-authenticate')).toMatch(/^Basic/);
+  expect(answer).toMatchObject({ status: 401, json: { error: 'invalid_client' } });
+  expect(answer.headers.get('www-authenticate')).toMatch(/^Basic/);
 });
 
 test('sec-049-unknown-client: an unknown client is like a wrong secret in text and time', async () => {
