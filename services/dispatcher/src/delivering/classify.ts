@@ -24,7 +24,8 @@ export function classify(attempt: Attempt): Outcome | undefined {
       if (ours.has(code)) return undefined;
       // A response head arrived, then the connection ended mid-response: the answer is not valid HTTP.
       if (attempt.hadResponse) return failed('response', 502, `${code} within the response`);
-      if (certificate.has(code)) return failed('certificate', 502, attempt.message);
+      // Node adds advice for whoever runs it, after a semicolon.
+      if (certificate.has(code)) return failed('certificate', 502, attempt.message.split('; ', 1)[0]!);
       if (code.startsWith('HPE_')) return failed('response', 502, code);
       if (code === 'ETIMEDOUT') return failed('timeout', 504, code);
       if (host.has(code) || code.startsWith('EAI_')) return failed('host', 502, code);
