@@ -3,11 +3,19 @@ import { deliveryStatus } from '@gatepost/contracts/delivery';
 import { ownSource } from '@gatepost/webhook-db/requested';
 import { readJob, type WaitingRow } from '../admin/waiting.ts';
 import { causesOf, duplicatesUntil } from './causes.ts';
-import { endedAt, firstDeliveryId, isDelivered, type Known, placeOf, resultOf, waitingOf } from './known.ts';
+import {
+  endedAt,
+  firstDeliveryId,
+  isDelivered,
+  type Known,
+  placeOf,
+  resultOf,
+  stateOfWaiting,
+  waitingOf,
+} from './known.ts';
 import type { AttemptRow } from './rows.ts';
 import type { Cause, Explanation } from './schema.ts';
 import { stepsOf } from './steps.ts';
-import type { State } from './words.ts';
 
 type Summary = Pick<Explanation, 'delivery_id' | 'state' | 'since' | 'until' | 'sentence' | 'next'> & {
   causes?: Cause[];
@@ -122,15 +130,9 @@ function pathOf({ hook }: Known, delivery: string | number): string {
 
 function summarizeWaiting(known: Known, row: WaitingRow): Summary {
   const job = readJob(row.job);
-  const summaryOf = (
-    state: State,
-    since: Date | string,
-    until: Summary['until'],
-    sentence: string,
-    next: string | null,
-  ) => ({
+  const summaryOf = (since: Date | string, until: Summary['until'], sentence: string, next: string | null) => ({
     delivery_id: Number(row.delivery_id),
-    state,
+    state: stateOfWaiting[row.reason],
     since: new Date(since).toISOString(),
     until,
     sentence,
@@ -141,7 +143,6 @@ function summarizeWaiting(known: Known, row: WaitingRow): Summary {
   switch (row.reason) {
     case 'limit':
       return summaryOf(
-        'throttled',
         job.throttledAt ?? row.parked_at,
         untilItsTurn(known),
         `It waits for its turn: deliveries of ${known.account.login} go out as fast as its limit allows.`,
@@ -149,7 +150,6 @@ function summarizeWaiting(known: Known, row: WaitingRow): Summary {
       );
     case 'retry':
       return summaryOf(
-        'retry',
         row.parked_at,
         timed(due, 'The next attempt is due then.'),
         before
@@ -159,7 +159,6 @@ function summarizeWaiting(known: Known, row: WaitingRow): Summary {
       );
     case 'busy':
       return summaryOf(
-        'receiver_busy',
         row.parked_at,
         timed(due, 'It is tried again then, and keeps waiting while the receiver has no room.'),
         'The maximum number of attempts to this receiver is in flight.',
@@ -178,14 +177,13 @@ function summarizeWaiting(known: Known, row: WaitingRow): Summary {
 function summarizePaused(
   { hook, account }: Known,
   row: WaitingRow,
-  summaryOf: (state: State, since: Date, until: Summary['until'], sentence: string, next: string) => Summary,
+  summaryOf: (since: Date, until: Summary['until'], sentence: string, next: string) => Summary,
 ): Summary {
   const paused = hook.isGone ? undefined : hook.paused;
   const since = paused && paused.at > row.parked_at ? paused.at : row.parked_at;
   const who = paused?.what === 'organization' ? `all deliveries of ${account.login}` : 'the deliveries of this hook';
   const path = paused?.what === 'organization' ? `organizations/${account.login}` : `hooks/${hook.id}`;
   return summaryOf(
-    'paused',
     since,
     untilThat(`It waits until an administrator resumes ${who}.`),
     paused

@@ -4,6 +4,7 @@ import type { SeenLetter } from '../admin/seen-letters.ts';
 import type { WaitingRow } from '../admin/waiting.ts';
 import type { HookSettings } from './hooks.ts';
 import type { AttemptRow, EventRow } from './rows.ts';
+import type { State } from './words.ts';
 
 export type Known = {
   now: Date;
@@ -28,6 +29,15 @@ export type Known = {
 
 /** The letters that may be disclosed; undefined: they could not be looked through. */
 export type Letters = SeenLetter[] | undefined;
+
+/** What a waiting delivery waits for. */
+export const stateOfWaiting: Record<WaitingRow['reason'], State> = {
+  limit: 'throttled',
+  retry: 'retry',
+  busy: 'receiver_busy',
+  paused: 'paused',
+  handed_over: 'in_flight',
+};
 
 /** The delivery id that the event's row names for the hook. */
 export function firstDeliveryId({ event, hook }: Pick<Known, 'event' | 'hook'>): number | undefined {

@@ -1,9 +1,9 @@
 /** What happened to an event on its way to a hook, in order. Pure. */
 import { readJob, type WaitingRow } from '../admin/waiting.ts';
-import { endedAt, firstDeliveryId, type Known, resultOf, waitingOf } from './known.ts';
+import { endedAt, firstDeliveryId, type Known, resultOf, stateOfWaiting, waitingOf } from './known.ts';
 import type { AttemptRow, EventRow } from './rows.ts';
 import type { ExplainedStep } from './schema.ts';
-import { type State, type Step, states } from './words.ts';
+import { type Step, states } from './words.ts';
 
 export function stepsOf(known: Known): ExplainedStep[] {
   const { event, attempts } = known;
@@ -49,17 +49,9 @@ function stepsOfAttempt(row: AttemptRow, event: EventRow | undefined, first: num
   ];
 }
 
-/** What a waiting delivery waits for. The answer's state may be that of another delivery, already made. */
-const stateOf: Record<WaitingRow['reason'], State> = {
-  limit: 'throttled',
-  retry: 'retry',
-  busy: 'receiver_busy',
-  paused: 'paused',
-  handed_over: 'in_flight',
-};
-
 function stepsOfWaiting(row: WaitingRow): ExplainedStep[] {
-  const state = stateOf[row.reason];
+  // The answer's own state may be that of another delivery, already made.
+  const state = stateOfWaiting[row.reason];
   const job = readJob(row.job);
   const of = { deliveryId: Number(row.delivery_id), ...(job.attempt !== undefined && { attempt: job.attempt }) };
   const since = job.throttledAt ? [throttled(new Date(job.throttledAt), of)] : [];
