@@ -52,12 +52,9 @@ export type Located = {
 /** `launch` starts the server and waits until it lets us in. Can be called again after it died. */
 export type PrivateStore = Located & { launch(): Promise<Child> };
 
-/** RabbitMQ takes some five seconds to stop, and on a busy machine ten times as long. */
-const releasedWithinMs = 60_000;
-
 /**
- * What an instance keeps across starts, made at its first, and its folder. `epmdPort` is that of RabbitMQ's name service, which ends with
- * its node; in a container, of its management API. Waits for the server of a command that was killed outright: it takes a while to stop.
+ * What an instance keeps across starts, made at its first, and its folder. `epmdPort` is that of RabbitMQ's name service, or in a container
+ * of its management API. Waits for the server of a command that was killed outright: RabbitMQ takes seconds to stop, and longer when busy.
  */
 export async function recallInstance({ home, fresh, signal }: PrivateOptions, service: StoreKind['service']) {
   const folder = join(home, service);
@@ -66,7 +63,7 @@ export async function recallInstance({ home, fresh, signal }: PrivateOptions, se
   const made = { port, epmdPort, password: makePassword(), producerPassword: makePassword() };
   const instance: typeof made = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : made;
   for (const port of [instance.port, instance.epmdPort])
-    await until(`port ${port}`, async () => !(await answers(port)), releasedWithinMs, signal).catch(async () => {
+    await until(`port ${port}`, async () => !(await answers(port)), 60_000, signal).catch(async () => {
       throw new Trouble(
         `Port ${port} of a private store is taken by ${await holderOf(port)}.`,
         'Stop the command that runs with the same folder, or take another with GATEPOST_HOME.',
