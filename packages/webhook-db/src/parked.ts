@@ -87,6 +87,15 @@ export async function unpark(db: Queryable, deliveryIds: readonly (number | stri
   );
 }
 
+/** Deletes what waits of a deleted account, `most` at most, and answers how many. Its replays are gone. */
+export async function unparkOf(db: Queryable, accountId: number, most: number): Promise<number> {
+  const { rowCount } = await db.query(
+    'DELETE FROM parked WHERE delivery_id IN (SELECT delivery_id FROM parked WHERE account_id = $1 LIMIT $2)',
+    [accountId, most],
+  );
+  return rowCount ?? 0;
+}
+
 const claimDueText = `
   WITH due AS MATERIALIZED (
     SELECT delivery_id FROM parked WHERE ${hasDueTime} AND due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED

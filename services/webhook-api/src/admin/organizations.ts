@@ -1,6 +1,7 @@
 /** `/admin/organizations`: every organization, for the site's admin, who may delete one with everything that belongs to it. */
 
 import { inTransaction } from '@gatepost/runtime/transaction';
+import { unparkOf } from '@gatepost/webhook-db/parked';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { z } from 'zod';
 import { tokenOperation } from '../http/operation.ts';
@@ -124,11 +125,6 @@ async function remove(pool: Pool, id: number): Promise<void> {
     await client.query('DELETE FROM accounts WHERE id = $1', [id]);
   });
   const untilMs = performance.now() + patienceMs;
-  for (let deleted = deletedAtOnce; deleted === deletedAtOnce && performance.now() < untilMs; ) {
-    const { rowCount } = await pool.query(
-      'DELETE FROM parked WHERE delivery_id IN (SELECT delivery_id FROM parked WHERE account_id = $1 LIMIT $2)',
-      [id, deletedAtOnce],
-    );
-    deleted = rowCount ?? 0;
-  }
+  for (let deleted = deletedAtOnce; deleted === deletedAtOnce && performance.now() < untilMs; )
+    deleted = await unparkOf(pool, id, deletedAtOnce);
 }
