@@ -13,6 +13,8 @@ function watched(...asked: (string | { name: string; text: string })[]): number 
 test.each<[what: string, told: number, ...asked: Parameters<typeof watched>]>([
   ['an updated account', 1, 'UPDATE accounts SET blocked = true'],
   ['an account deleted by Prisma', 1, 'DELETE FROM "auth"."accounts" WHERE (1=1)'],
+  ['a member removed, whose grants a trigger ends', 1, 'DELETE FROM "auth"."organization_members" WHERE (1=1)'],
+  ['an organization deleted, and its members with it', 1, 'DELETE FROM "auth"."organizations" WHERE (1=1)'],
   [
     'grants deleted in a statement that begins with WITH',
     1,

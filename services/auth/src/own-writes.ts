@@ -1,12 +1,13 @@
 /**
- * Detects statements of this process that may have changed an account or a grant: any that is not a SELECT and names their tables. So no
- * writer can forget to report it. Cached copies must be gone before the writer learns that it is done; other processes are told by a
- * notification (changes.ts).
+ * Detects statements of this process that may have changed an account or a grant: any that is not a SELECT and names their tables, or those
+ * whose triggers write to them. So no writer can forget to report it. Cached copies must be gone before the writer learns that it is done;
+ * other processes are told by a notification (changes.ts).
  */
 
 /** The adapter's statements, which it reports itself for a single grant (adapter/postgres.ts), and those that change only `last_login`. */
 const harmless = /^(?:artefact |grant |last logins$)/;
-const named = /\b(?:accounts|artefacts)\b/;
+/** The grants of a former member, or of a deleted organization, are ended by a trigger. */
+const named = /\b(?:accounts|artefacts|organizations|organization_members)\b/;
 const reading = /^\s*SELECT\b/i;
 const committing = /^\s*COMMIT\b/i;
 
