@@ -69,7 +69,7 @@ async function startCluster(program: string, options: PrivateOptions): Promise<C
   const nodes = ports.map((port, index): Node => {
     const folder = join(home, 'rabbitmq', String(index + 1));
     writePrivate(join(folder, '.erlang.cookie'), cookie);
-    return { name: nameOf(index), folder, program, port, config: clusterConfig, ...shared };
+    return { name: nameOf(index), folder, isNew: true, program, port, config: clusterConfig, ...shared };
   });
   const clusterNodes = await Promise.all(nodes.map((node, index) => makeNode(node, index, options)));
   const [command = '', ...args] = nameServiceArgs(shared.epmdPort);

@@ -31,8 +31,9 @@ export const postgres: StoreKind = {
   },
   async prepare(program, options) {
     const data = placeOf(options);
-    const { port, password } = await recallInstance(options, 'postgres');
-    if (options.fresh) rmSync(data, { recursive: true, force: true });
+    const { port, password, isNew } = await recallInstance(options, 'postgres');
+    // Nobody knows the password of what a deleted folder of the same name has left behind.
+    if (options.fresh || isNew) rmSync(data, { recursive: true, force: true });
     if (!existsSync(join(data, 'PG_VERSION'))) await initialize(program, data, password, options);
     const values = [
       `port=${port}`,
@@ -70,10 +71,7 @@ function urlOf(port: number, ...login: (string | undefined)[]): string {
   return `postgres://${given.join(':')}@127.0.0.1:${port}/${ours}`;
 }
 
-/**
- * Test data is kept in memory if 2 GiB are free. Tests create and drop hundreds of databases of 500 files each, and ext4 without a journal
- * searches all files deleted in the last minutes each time it creates one.
- */
+/** Tests' data is kept in memory if 2 GiB are free: ext4 without a journal searches all lately deleted files for each new one. */
 function placeOf({ home, forTests, stack }: PrivateOptions): string {
   const memory = '/dev/shm';
   const free = existsSync(memory) ? statfsSync(memory) : { bavail: 0, bsize: 0 };

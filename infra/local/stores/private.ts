@@ -61,6 +61,7 @@ export async function recallInstance({ home, fresh, signal }: PrivateOptions, se
   const file = join(folder, 'instance.json');
   const [port = 0, epmdPort = 0] = await freePorts(2);
   const made = { port, epmdPort, password: makePassword(), producerPassword: makePassword() };
+  const isNew = !existsSync(folder);
   const instance: typeof made = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : made;
   for (const port of [instance.port, instance.epmdPort])
     await until(`port ${port}`, async () => !(await answers(port)), 60_000, signal).catch(async () => {
@@ -71,7 +72,7 @@ export async function recallInstance({ home, fresh, signal }: PrivateOptions, se
     });
   if (fresh) rmSync(folder, { recursive: true, force: true });
   writePrivate(file, JSON.stringify(instance, undefined, 2));
-  return { ...instance, folder };
+  return { ...instance, folder, isNew };
 }
 
 /** Only letters and digits: valid in any URL or configuration file. */

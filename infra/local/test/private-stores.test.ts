@@ -82,6 +82,19 @@ test.each(installed.map((kind) => [kind.name, kind] as const))(
   },
 );
 
+test('makes PostgreSQL anew where a deleted folder of the same name has left its data, whose password nobody knows', async () => {
+  if (!installed.includes(postgres)) return expect(installed).not.toContain(postgres);
+  const again = join(home, 'again');
+  for (const _ of ['first', 'after that']) {
+    await using stack = new AsyncDisposableStack();
+    const one = await postgres.prepare(programOf(postgres), { ...options(), stack, home: again });
+    await one.launch();
+    expect(await postgres.letsIn(one.url)).toBe(true);
+    rmSync(again, { recursive: true });
+  }
+  rmSync(dirname(dataFolder(again)), { recursive: true, force: true });
+});
+
 test('makes a RabbitMQ user for producers, who can publish to the exchange and reach no queue', async () => {
   const server = servers.get(rabbitmq);
   if (!server) return expect(installed).not.toContain(rabbitmq);
