@@ -40,7 +40,9 @@ function translateErrors(redis: Redis): void {
     const [command] = args;
     const { reject } = command;
     // ioredis’s own errors have neither codes nor classes, but all of them are about the connection.
-    command.reject = (error) => reject(toStoreError(error, !isRedisReply(error) || isAway(error)) as Error);
+    const rejectTranslated = (error: Error) =>
+      reject(toStoreError(error, !isRedisReply(error) || isAway(error)) as Error);
+    command.reject = rejectTranslated; // not assigned as it is written: see docs/decisions/0005-libraries.md
     return send(...args);
   };
 }

@@ -16,6 +16,11 @@ export type Recording = {
 };
 
 const batchMaxRows = 200;
+/**
+ * How long an outcome waits for others, so that they share a write to PostgreSQL's disk, and their acks one to RabbitMQ's. Events that come in
+ * wait for the same disk.
+ */
+const lingerMs = 10;
 /** How long a replay's outcome waits for a fresh one to be written with. */
 const deferMaxMs = 100;
 const batchMaxBytes = 4 * 1024 * 1024;
@@ -34,6 +39,7 @@ export function makeRecording(parts: { pool: Pool; persist: Persist; workCounts:
   const batches = makeBatches<Ended, Verdict>({
     maxItems: batchMaxRows,
     maxBytes: batchMaxBytes,
+    lingerMs,
     bytesOf: ({ attempt }) => 2_000 + (attempt.kind === 'response' ? attempt.body.length * 2 : 0),
     async work(some) {
       await persist('record deliveries', () => insert(some));

@@ -1,7 +1,8 @@
 /**
- * Natural batches: the next batch is whatever arrived during the last one. There is no timer, so at low rates no item waits, and at high
- * rates many items share the cost of a statement.
+ * Natural batches: the next batch is whatever arrived during the last one, so at high rates many items share the cost of a statement. No item
+ * waits for others, unless `lingerMs` says so.
  */
+import { setTimeout as wait } from 'node:timers/promises';
 import { inHalves } from '@gatepost/runtime/halve';
 import { isGivenUp } from './persist.ts';
 
@@ -18,7 +19,7 @@ export type Batches<T, R> = {
   isIdle(): boolean;
 };
 
-type Added<T, R> = { item: T; resolve: (result: R) => void; reject: (error: unknown) => void };
+type Added<T, R> = { item: T; atMs: number; resolve: (result: R) => void; reject: (error: unknown) => void };
 
 /**
  * `work` answers a result for each item, in order. A batch that it rejects is halved until the item at fault is alone, and the others go on.
@@ -28,6 +29,8 @@ export function makeBatches<T, R>(options: {
   maxItems: number;
   maxBytes: number;
   bytesOf: (item: T) => number;
+  /** How long a batch's first item may wait for others; 0 by default. */
+  lingerMs?: number;
   /** Awaited before each batch. */
   before?: () => Promise<void>;
   work: (items: readonly T[]) => Promise<readonly R[]>;
@@ -35,6 +38,11 @@ export function makeBatches<T, R>(options: {
   let waiting: Added<T, R>[] = [];
   let batch: Added<T, R>[] = [];
   let isRunning = false;
+  const linger = async () => {
+    const { lingerMs = 0 } = options;
+    const leftMs = lingerMs - (performance.now() - waiting[0]!.atMs);
+    if (leftMs > 0 && waiting.length < options.maxItems) await wait(leftMs);
+  };
 
   const take = (): Added<T, R>[] => {
     const count = fitting(waiting, options);
@@ -50,6 +58,7 @@ export function makeBatches<T, R>(options: {
     // Everything from one socket read arrives in one turn of the event loop, and should be one batch.
     await new Promise((resolve) => setImmediate(resolve));
     while (waiting.length > 0) {
+      if (options.lingerMs) await linger();
       await options.before?.();
       batch = take();
       if (batch.length === 0) break; // withdrawn meanwhile
@@ -66,7 +75,7 @@ export function makeBatches<T, R>(options: {
   return {
     add(item) {
       const { promise, resolve, reject } = Promise.withResolvers<R>();
-      waiting.push({ item, resolve, reject });
+      waiting.push({ item, atMs: performance.now(), resolve, reject });
       if (!isRunning) {
         isRunning = true;
         void workThrough();
