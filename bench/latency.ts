@@ -17,9 +17,8 @@ type Moment = keyof Marks | 'sent' | 'confirmed' | 'received';
 const stages: [what: string, from: Moment, to: Moment][] = [
   ['publish → RabbitMQ confirms it', 'sent', 'confirmed'],
   ['publish → the dispatcher has it', 'sent', 'arrived'],
-  ['  waits for its batch; parsed', 'arrived', 'lookedUp'],
-  ['  its account is looked up', 'lookedUp', 'storing'],
-  ['  the event is stored', 'storing', 'stored'],
+  ['  waits for its batch; parsed', 'arrived', 'storing'],
+  ['  its account is looked up, the event stored', 'storing', 'stored'],
   ['  limit, room, signature', 'stored', 'requested'],
   ['  request → the receiver has all of it', 'requested', 'received'],
   ['publish → received', 'sent', 'received'],

@@ -9,7 +9,7 @@ import { monitorEventLoopDelay, PerformanceObserver } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 
 /** Times in ms since 1970. */
-export type Marks = Partial<Record<'arrived' | 'lookedUp' | 'storing' | 'stored' | 'requested', number>> &
+export type Marks = Partial<Record<'arrived' | 'storing' | 'stored' | 'requested', number>> &
   Partial<Record<'responded' | 'recording' | 'recorded' | 'acked', number>>;
 export type Traced = { marks: Record<string, Marks>; gcMs: number[]; loopDelayP99Ms: number };
 
@@ -60,17 +60,14 @@ type Query = { name?: string; values?: unknown[] };
 type Client = { query(query: Query, values: unknown, done: unknown): unknown };
 const { Client } = load('webhook-db/node_modules/pg/lib/index.js') as { Client: { prototype: Client } };
 const { query } = Client.prototype;
-let lookedUpAt = 0;
 Client.prototype.query = function (config, values, done) {
   const { name } = config;
-  if (name === 'accounts by login') lookedUpAt = now();
   if (typeof done !== 'function' || !name) return query.call(this, config, values, done);
   const isStoring = name.startsWith('store events');
   if (!isStoring && name !== 'insert deliveries of events') return query.call(this, config, values, done);
   const rows = JSON.parse(config.values![0] as string) as { guid: string }[];
   const startedAt = now();
   for (const { guid } of rows) {
-    if (isStoring) mark(guid, 'lookedUp', lookedUpAt);
     mark(guid, isStoring ? 'storing' : 'recording', startedAt);
   }
   return query.call(this, config, values, (...answer: unknown[]) => {

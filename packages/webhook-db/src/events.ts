@@ -2,6 +2,7 @@
 import { sqlStateOf } from '@gatepost/runtime/store-errors';
 import { inTransaction } from '@gatepost/runtime/transaction';
 import type { PoolClient, QueryConfig } from 'pg';
+import { hasBacklogSql } from './backlog.ts';
 import type { Pool } from './pool.ts';
 import { countIncoming } from './stats.ts';
 import { isDeadTaker } from './takers.ts';
@@ -51,6 +52,9 @@ export type StoredEvent = {
   isRouted: boolean;
 };
 
+/** What a caller remembers of an account: events that depend on it are stored only if it still is so, and nothing of the account waits. */
+export type RememberedAccount = { login: string; accountId: number; version: number };
+
 type Row = {
   /** The requested key. */
   asked: string;
@@ -71,10 +75,16 @@ type Row = {
 // there until the commit. Numbers are looked up in JSON by key rather than joined. Payloads travel as one binary parameter that the database
 // cuts up, which avoids escaping and encoding.
 const insert = (earlierKeys: string) => `
-  WITH incoming AS MATERIALIZED (
+  WITH changed AS MATERIALIZED (
+    SELECT FROM json_to_recordset($5) AS m (login text, "accountId" integer, version bigint)
+     WHERE NOT EXISTS (SELECT FROM accounts a JOIN account_versions v ON v.account_id = a.id
+                        WHERE lower(a.login) = m.login AND a.id = m."accountId" AND v.version = m.version)
+        OR ${hasBacklogSql('m."accountId"')}
+  ), incoming AS MATERIALIZED (
     SELECT r.* FROM set_config('synchronous_commit', coalesce($4, current_setting('synchronous_commit')), true), json_to_recordset($1) AS r (
       place integer, key uuid, key_before uuid, guid uuid, source text, event_id text, type text, action text, account_id integer, repository_id integer,
       occurred_at timestamptz, hook_ids integer[], unmatched text, subject text, taken_by integer, traceparent text, start integer, length integer, waits boolean)
+     WHERE NOT EXISTS (SELECT FROM changed)
   ), earlier AS MATERIALIZED (
     SELECT i.key AS asked, e.* FROM incoming i CROSS JOIN LATERAL (
       SELECT key, guid, received_on, hook_ids, delivery_ids, sequences, routed_at FROM events
@@ -138,24 +148,32 @@ const statements = {
  * call get the same answer.
  */
 export type StoreEvents = (events: NewEvent[]) => Promise<StoredEvent[]>;
+/** The same, unless one of the accounts has changed or has deliveries that wait: then it stores nothing, and answers undefined. */
+export type StoreRemembered = (
+  events: NewEvent[],
+  accounts: readonly RememberedAccount[],
+) => Promise<StoredEvent[] | undefined>;
 
 /** An event that this dispatcher has taken, with its only delivery. */
 export type TakenEvent = { event: NewEvent; receivedOn: string; deliveryId: number; sequence: number | null };
 
 /** TODO: remove the handling of old keys when upgrades from versions without the subject in the key are no longer supported. */
-export async function makeStoreEvents(pool: Pool): Promise<StoreEvents> {
+export async function makeStoreEvents(pool: Pool): Promise<StoreEvents & { remembered: StoreRemembered }> {
   const { rows } = await pool.query<{ until: number }>(
     "SELECT extract(epoch FROM with_subject_since + interval '2 days')::float8 * 1000 AS until FROM event_keys",
   );
   const until = rows[0]?.until ?? 0;
-  return async (events) => {
+  const remembered: StoreRemembered = async (events, accounts) => {
+    const isAfterUpgrade = Date.now() < until;
+    const statement = isAfterUpgrade ? statements.afterUpgrade : statements.ever;
     for (let tries = 1; ; tries += 1)
       try {
-        return await storeEvents(pool, events, Date.now() < until);
+        return await storeEvents(pool, events, { statement, isAfterUpgrade, accounts });
       } catch (error) {
         if (!isStoredMeanwhile(error) || tries === triesMax) throw error;
       }
   };
+  return Object.assign(async (events: NewEvent[]) => (await remembered(events, []))!, { remembered });
 }
 
 // When a crowd of dispatchers stores the same events, one of them succeeds each time.
@@ -168,7 +186,16 @@ const triesMax = 10;
 const isStoredMeanwhile = (error: unknown): boolean => sqlStateOf(error) === uniqueViolation;
 const uniqueViolation = '23505';
 
-async function storeEvents(pool: Pool, incoming: NewEvent[], isAfterUpgrade: boolean): Promise<StoredEvent[]> {
+async function storeEvents(
+  pool: Pool,
+  incoming: NewEvent[],
+  options: {
+    statement: { name: string; text: string };
+    isAfterUpgrade: boolean;
+    accounts: readonly RememberedAccount[];
+  },
+): Promise<StoredEvent[] | undefined> {
+  const { statement, isAfterUpgrade, accounts } = options;
   // Keeps the first of two equal events.
   const events = [...new Map(incoming.toReversed().map((event) => [event.key, event])).values()].toReversed();
   const payloads: Buffer[] = [];
@@ -185,7 +212,7 @@ async function storeEvents(pool: Pool, incoming: NewEvent[], isAfterUpgrade: boo
   });
   const waiting = events.flatMap(({ key, waitingJob }) => (waitingJob === null ? [] : [[key, waitingJob]]));
   const { rows: found } = await pool.query<Row>({
-    ...(isAfterUpgrade ? statements.afterUpgrade : statements.ever),
+    ...statement,
     values: [
       JSON.stringify(rows),
       // A large event comes alone, and copying 24 MB takes some 13 ms.
@@ -193,8 +220,10 @@ async function storeEvents(pool: Pool, incoming: NewEvent[], isAfterUpgrade: boo
       JSON.stringify(Object.fromEntries(waiting)),
       // Nothing is acked or published before the outcomes are committed, and their commit also flushes everything committed earlier to disk.
       events.every(({ takenBy }) => takenBy !== null) ? 'off' : null,
+      accounts.length > 0 ? JSON.stringify(accounts) : null,
     ],
   });
+  if (accounts.length > 0 && found.length === 0) return undefined;
   const byKey = new Map(found.map((row) => [row.asked, row]));
   return incoming.map(({ key }) => {
     const row = byKey.get(key);

@@ -1,14 +1,11 @@
 /** Writes to `parked`, where promised deliveries stay until their outcome is recorded. */
 import type { PoolClient } from 'pg';
+import { hasDueTime } from './backlog.ts';
 import { lostEvents, markRouted, restoreEvents, type TakenEvent, takenValues } from './events.ts';
 import type { Pool } from './pool.ts';
 import { countOutcomes } from './replays.ts';
 
 type Queryable = Pick<Pool, 'query'>;
-
-/** SQL, worded like the two indexes: a row waits for its account's limit, or for its time. */
-export const waits = "published_at IS NULL AND due_at = 'infinity'";
-export const hasDueTime = "published_at IS NULL AND due_at < 'infinity'";
 
 /** SQL, worded like the index by event: all rows except first attempts waiting for their limit, whose ids are in the event's row. */
 export const isFollowUp = `(reason <> 'throttle' OR job LIKE '%"redelivery":true%')`;

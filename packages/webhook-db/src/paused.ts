@@ -2,7 +2,7 @@
  * Deliveries held while their account or hook is paused: parked rows whose `published_at` is infinity, so that nobody takes them for waiting
  * or lost. When released, they wait for their account's limit, in the order of their events.
  */
-import { waits } from './parked.ts';
+import { waits } from './backlog.ts';
 import type { Pool } from './pool.ts';
 
 type Queryable = Pick<Pool, 'query'>;

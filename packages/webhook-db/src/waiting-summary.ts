@@ -2,7 +2,7 @@
  * How much waits, why and since when: counted by one dispatcher for all, from indexes alone. With a million rows that takes some tenths of a
  * second; however long it takes, it uses at most a fiftieth of the time.
  */
-import { hasDueTime, waits } from './parked.ts';
+import { hasDueTime, waits } from './backlog.ts';
 import type { Pool } from './pool.ts';
 import { noteWaiting } from './stats.ts';
 

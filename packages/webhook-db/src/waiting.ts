@@ -4,20 +4,9 @@
  * the order of the events. When a delivery's turn comes follows from how many are before it and from the limit, and is not stored.
  */
 import type { PoolClient } from 'pg';
-import { type ParkedRow, payloadOfRow, type Row, waits } from './parked.ts';
+import { waits } from './backlog.ts';
+import { type ParkedRow, payloadOfRow, type Row } from './parked.ts';
 import type { Pool } from './pool.ts';
-
-/**
- * SQL: whether first deliveries of the account `id` wait, which new ones must not overtake. Not written as EXISTS, which PostgreSQL may answer
- * for many accounts at once by reading everything that waits.
- */
-export const hasBacklogSql = (id: string): string =>
-  `coalesce((SELECT true FROM parked WHERE account_id = ${id} AND reason = 'throttle' AND ${waits} LIMIT 1), false)`;
-
-export async function hasBacklog(pool: Pool, accountId: number): Promise<boolean> {
-  const { rows } = await pool.query<{ has: boolean }>(`SELECT ${hasBacklogSql('$1')} AS has`, [accountId]);
-  return rows[0]!.has;
-}
 
 /** Whether anything of the account waits for its limit. */
 export async function hasWaiting(db: Pick<Pool, 'query'>, accountId: number): Promise<boolean> {

@@ -4,9 +4,9 @@
  */
 import type { Log } from '@gatepost/runtime/log';
 import type { Seal } from '@gatepost/runtime/seal';
+import { hasBacklogSql } from '@gatepost/webhook-db/backlog';
 import { type Changes, listenForChanges } from '@gatepost/webhook-db/changes';
 import type { Pool } from '@gatepost/webhook-db/pool';
-import { hasBacklogSql } from '@gatepost/webhook-db/waiting';
 import type { SigningKeys } from './delivering/sign.ts';
 import { isDeliverable, isPaused, makeWholeHooks } from './whole-hooks.ts';
 
@@ -57,12 +57,20 @@ export type Account = {
   loadedAt: number;
 };
 
+/** `hasBacklog`: deliveries of the account are waiting for its limit. */
+export type Found = { account: Account; hasBacklog: boolean };
+
 export type Accounts = AsyncDisposable & {
   /**
    * The current accounts of these logins (lower case), in one query: an event published after a hook was created finds it, however late the
-   * notification arrives. `hasBacklog`: deliveries of the account are waiting for its limit. Rejects while the database is away.
+   * notification arrives. Rejects while the database is away.
    */
-  ofLogins(logins: Iterable<string>): Promise<Map<string, { account: Account; hasBacklog: boolean }>>;
+  ofLogins(logins: Iterable<string>): Promise<Map<string, Found>>;
+  /**
+   * The accounts of these logins as they were at most a moment ago, with nothing waiting; undefined unless all are known to have been so. Whoever
+   * uses them finds out whether they still are.
+   */
+  remembered(logins: Iterable<string>): Map<string, Found> | undefined;
   /** The account as it was at most a moment ago. */
   ofId(id: number): Promise<Account | undefined>;
   /** The same, read from the database again. */
@@ -102,7 +110,23 @@ export async function openAccounts(options: {
     if (known?.version === Number(version)) return known;
     return reload(id);
   };
+  // As last read, by login. Only those of which nothing waited.
+  const byLogin = new Map<string, Found>();
+  const remember = (login: string, found: Found | undefined) => {
+    if (byLogin.size >= accountsMax) byLogin.clear();
+    if (found && !found.hasBacklog) byLogin.set(login, found);
+    else byLogin.delete(login);
+  };
   const accounts: Accounts = {
+    remembered(logins) {
+      const found = new Map<string, Found>();
+      for (const login of logins) {
+        const one = byLogin.get(login);
+        if (!one || !kept.has(one.account.id)) return undefined;
+        found.set(login, one);
+      }
+      return found;
+    },
     ofId: kept.get,
     reload,
     hookOf: async (account, id) => (account.hooks.has(id) ? whole.find(id, account.version) : undefined),
@@ -115,13 +139,14 @@ export async function openAccounts(options: {
                  FROM accounts a JOIN account_versions v ON v.account_id = a.id WHERE lower(a.login) = ANY ($1)`,
         values: [[...logins]],
       });
-      const found = new Map<string, { account: Account; hasBacklog: boolean }>();
+      const found = new Map<string, Found>();
       await Promise.all(
         rows.map(async (row) => {
           const account = await current(row);
           if (account) found.set(row.login, { account, hasBacklog: row.has_backlog });
         }),
       );
+      for (const login of logins) remember(login, found.get(login));
       return found;
     },
     async [Symbol.asyncDispose]() {
@@ -161,6 +186,7 @@ function makeKept(load: (id: number) => Promise<Account | undefined>, isHearing:
       }, forget);
       return loading;
     },
+    has: (id: number) => kept.has(id),
     forget: (id: number) => void kept.delete(id),
     clear: () => kept.clear(),
   };

@@ -25,8 +25,11 @@ test('an event published after a hook was created finds the hook, even if no not
     log: openLog('test', 'silent'),
   });
   const now = async () => (await accounts.ofLogins(['acme', 'nobody'])).get('acme')?.account;
+  expect(accounts.remembered(['acme'])).toBeUndefined();
   const before = await now();
   expect(before?.hooks.size).toBe(0);
+  expect(accounts.remembered(['acme'])?.get('acme')?.account).toBe(before);
+  expect(accounts.remembered(['acme', 'nobody'])).toBeUndefined();
   expect(await now()).toBe(before); // nothing changed, nothing read again
 
   const id = await world.addHook('acme', { url: 'http://receiver.test/' });

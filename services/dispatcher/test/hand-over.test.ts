@@ -72,6 +72,37 @@ test('deliveries that wait for a limit are parked when their event is stored, on
   );
 });
 
+test('events of a remembered account are stored only if it has not changed, and nothing of it waits', async () => {
+  await using stack = new AsyncDisposableStack();
+  const { pool, newEvent } = await open(stack);
+  const storeEvents = await makeStoreEvents(pool);
+  const { rows } = await pool.query<{ id: number }>("INSERT INTO accounts (login) VALUES ('Acme') RETURNING id");
+  const accountId = rows[0]!.id;
+  const versions = () => pool.query('SELECT version FROM account_versions WHERE account_id = $1', [accountId]);
+  const now = async () => ({ login: 'acme', accountId, version: Number((await versions()).rows[0].version) });
+  const store = async (account: Awaited<ReturnType<typeof now>>, more: Partial<NewEvent> = {}) =>
+    storeEvents.remembered([newEvent({ accountId, hookIds: [7], ...more })], [account]);
+  const stored = async () => (await pool.query('SELECT FROM events')).rowCount;
+
+  const before = await now();
+  expect(await store(before)).toMatchObject([{ isNew: true }]);
+  expect(await store({ ...before, login: 'other' })).toBeUndefined();
+  await pool.query(
+    "INSERT INTO hooks (account_id, events, url, content_type, insecure_ssl, created_by) VALUES ($1, '{push}', 'http://a.test/', 'json', false, 'x')",
+    [accountId],
+  );
+  expect(await store(before)).toBeUndefined();
+  expect(await stored()).toBe(1);
+  const after = await now();
+  expect(await store(after, { waitingJob: '{}' })).toMatchObject([{ isNew: true, isRouted: true }]);
+  expect(await store(after)).toBeUndefined(); // that one waits
+  expect(await stored()).toBe(2);
+  await pool.query('DELETE FROM parked');
+  expect(await store(after)).toMatchObject([{ isNew: true }]);
+  await pool.query('DELETE FROM accounts WHERE id = $1', [accountId]);
+  expect(await store(after)).toBeUndefined();
+});
+
 test('no delivery is lost if the limit cannot be asked at first', async () => {
   await using stack = new AsyncDisposableStack();
   const { pool, newEvent } = await open(stack);

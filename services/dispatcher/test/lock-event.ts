@@ -28,7 +28,7 @@ export async function lockEvent({ pool }: World, login: string) {
       await until('the event is being stored', async () => {
         const { rows } = await pool.query(
           `SELECT FROM pg_stat_activity
-            WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%WITH incoming AS%'`,
+            WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%incoming AS MATERIALIZED%'`,
         );
         return rows.length > 0;
       });

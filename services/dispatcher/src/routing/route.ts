@@ -9,10 +9,17 @@ import { jobBodyMaxBytes } from '@gatepost/contracts/delivery-job';
 import { type Event, eventGuid, eventKey, parseEvent } from '@gatepost/contracts/event';
 import type { Producers } from '@gatepost/contracts/producers';
 import type { Log } from '@gatepost/runtime/log';
-import { type NewEvent, releaseTaken, type StoredEvent, type StoreEvents } from '@gatepost/webhook-db/events';
+import {
+  type NewEvent,
+  type RememberedAccount,
+  releaseTaken,
+  type StoredEvent,
+  type StoreEvents,
+  type StoreRemembered,
+} from '@gatepost/webhook-db/events';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { Taker } from '@gatepost/webhook-db/takers';
-import type { Accounts } from '../accounts.ts';
+import type { Accounts, Found } from '../accounts.ts';
 import type { Payloads } from '../delivering/payloads.ts';
 import type { Taken, TakenDelivery } from '../delivering/taken.ts';
 import { accountOf } from '../fairness/noisy-neighbours.ts';
@@ -36,7 +43,7 @@ export type RouteParts = {
   pool: Pool;
   accounts: Accounts;
   producers: Producers;
-  storeEvents: StoreEvents;
+  storeEvents: StoreEvents & { remembered: StoreRemembered };
   largeEvents: Pick<LargeEvents, 'parse' | 'store'>;
   enqueue: Enqueue;
   admit: Admit;
@@ -240,7 +247,28 @@ type Result = { result: EventResult | 'unknown'; own?: TakenDelivery };
 
 async function routeEvents(parts: BatchParts, incoming: { message: Incoming; event: Event }[]): Promise<Result[]> {
   const logins = new Set(incoming.map(({ event }) => event.account));
+  // Mostly nothing has changed: PostgreSQL is then asked once, not twice.
+  const isLarge = incoming.some(({ event }) => event.payload.length > largeBytes);
+  const remembered = isLarge ? undefined : parts.accounts.remembered(logins);
+  const results = remembered && (await routeBy(parts, incoming, remembered, [...remembered].map(toRemembered)));
+  if (results) return results;
   const accounts = await parts.persist('look up hooks', () => parts.accounts.ofLogins(logins));
+  return (await routeBy(parts, incoming, accounts, []))!;
+}
+
+const toRemembered = ([login, { account }]: [string, Found]): RememberedAccount => ({
+  login,
+  accountId: account.id,
+  version: account.version,
+});
+
+/** Undefined: one of the remembered accounts has changed, and nothing is stored. */
+async function routeBy(
+  parts: BatchParts,
+  incoming: { message: Incoming; event: Event }[],
+  accounts: ReadonlyMap<string, Found>,
+  remembered: readonly RememberedAccount[],
+): Promise<Result[] | undefined> {
   const routed = incoming.map(({ message, event }): Routed => {
     const { account, hasBacklog = false } = accounts.get(event.account) ?? {};
     const found = match(event, account);
@@ -253,7 +281,8 @@ async function routeEvents(parts: BatchParts, incoming: { message: Incoming; eve
   const taken: StoredEvent[] = [];
   try {
     const rows = routed.map((one) => toRow(one, parts.taker.id));
-    const stored = await parts.persist('store events', () => store(parts, rows));
+    const stored = await parts.persist('store events', () => store(parts, rows, remembered));
+    if (!stored) return undefined;
     countWaiting(parts.metrics, routed, stored);
     const unrouted = new Map<string, Unrouted>();
     for (const [index, row] of stored.entries())
@@ -316,15 +345,19 @@ async function releaseClaims({ pool, log }: RouteParts, taken: readonly StoredEv
 const isOnlyOne = (found: Match): boolean =>
   found.kind === 'matched' && found.hooks.length === 1 && !found.hooks[0]!.paused;
 
-async function store(parts: RouteParts, rows: NewEvent[]): Promise<StoredEvent[]> {
+async function store(
+  parts: RouteParts,
+  rows: NewEvent[],
+  remembered: readonly RememberedAccount[],
+): Promise<StoredEvent[] | undefined> {
   const isLarge = rows.some(({ payload }) => payload && payload.length > largeBytes);
-  const storeEvents = isLarge ? parts.largeEvents.store : parts.storeEvents;
+  const insert = () => (isLarge ? parts.largeEvents.store(rows) : parts.storeEvents.remembered(rows, remembered));
   try {
-    return await storeEvents(rows);
+    return await insert();
   } catch (error) {
     if (!isMissingPartition(error)) throw error;
     await ensurePartitions(parts.pool);
-    return storeEvents(rows);
+    return insert();
   }
 }
 

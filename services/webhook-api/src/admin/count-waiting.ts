@@ -1,5 +1,5 @@
 /** How many of an account's deliveries wait, why and since when: from indexes that hold its rows together, however many there are. */
-import { hasDueTime, waits } from '@gatepost/webhook-db/parked';
+import { hasDueTime, waits } from '@gatepost/webhook-db/backlog';
 import { isHeld } from '@gatepost/webhook-db/paused';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { z } from 'zod';

@@ -49,7 +49,7 @@ export function shareRefreshSuccessors(provider: ProviderType, key: Buffer): voi
       if (!successor?.consumed) token.consumed = undefined;
     }
     const consume = token.consume.bind(token);
-    token.consume = async () => {
+    const consumeOrFollow = async () => {
       try {
         await consume();
       } catch (error) {
@@ -57,6 +57,7 @@ export function shareRefreshSuccessors(provider: ProviderType, key: Buffer): voi
         // Another tab was faster by less than the leeway: this one gets the same successor.
       }
     };
+    token.consume = consumeOrFollow;
     return token;
   };
 }

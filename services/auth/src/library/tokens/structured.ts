@@ -139,7 +139,8 @@ function instantiate(Token: Model, payload: JWTPayload, issuers: string[], revok
     ...(cnf?.['x5t#S256'] ? { 'x5t#S256': cnf['x5t#S256'] } : {}),
     ...extraOf(payload),
   });
-  token.destroy = () => revoked.add(payload.jti!, payload.exp!);
+  const revoke = () => revoked.add(payload.jti!, payload.exp!);
+  token.destroy = revoke;
   return token;
 }
 
