@@ -57,7 +57,7 @@ export function shareRefreshSuccessors(provider: ProviderType, key: Buffer): voi
         // Another tab was faster by less than the leeway: this one gets the same successor.
       }
     };
-    token.consume = consumeOrFollow;
+    token.consume = consumeOrFollow; // not assigned as it is written: see docs/decisions/0005-libraries.md
     return token;
   };
 }

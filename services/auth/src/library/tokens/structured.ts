@@ -140,7 +140,7 @@ function instantiate(Token: Model, payload: JWTPayload, issuers: string[], revok
     ...extraOf(payload),
   });
   const revoke = () => revoked.add(payload.jti!, payload.exp!);
-  token.destroy = revoke;
+  token.destroy = revoke; // not assigned as it is written: see docs/decisions/0005-libraries.md
   return token;
 }
 
