@@ -29,6 +29,31 @@ test('items that arrive while a batch is worked on form the next batch, within i
   expect(batches.isIdle()).toBe(true);
 });
 
+test('a batch may wait for others', async () => {
+  const seen: number[][] = [];
+  const batches = makeBatches<number, number>({
+    maxItems: 2,
+    maxBytes: 10,
+    bytesOf: () => 0,
+    lingerMs: 2_000,
+    async work(items) {
+      seen.push([...items]);
+      return items;
+    },
+  });
+  const first = batches.add(1);
+  await turn();
+  await turn();
+  await turn();
+  expect(await Promise.all([first, batches.add(2)])).toEqual([1, 2]);
+  // A full batch does not wait.
+  expect(await Promise.all([3, 4].map((item) => batches.add(item)))).toEqual([3, 4]);
+  expect(seen).toEqual([
+    [1, 2],
+    [3, 4],
+  ]);
+});
+
 test('some or all waiting items can be withdrawn, and the rest keep their order', async () => {
   const seen: number[][] = [];
   const begin = Promise.withResolvers<void>();
