@@ -67,9 +67,7 @@ Client.prototype.query = function (config, values, done) {
   if (!isStoring && name !== 'insert deliveries of events') return query.call(this, config, values, done);
   const rows = JSON.parse(config.values![0] as string) as { guid: string }[];
   const startedAt = now();
-  for (const { guid } of rows) {
-    mark(guid, isStoring ? 'storing' : 'recording', startedAt);
-  }
+  for (const { guid } of rows) mark(guid, isStoring ? 'storing' : 'recording', startedAt);
   return query.call(this, config, values, (...answer: unknown[]) => {
     const at = now();
     for (const { guid } of rows) mark(guid, isStoring ? 'stored' : 'recorded', at);

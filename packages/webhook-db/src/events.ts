@@ -164,11 +164,9 @@ export async function makeStoreEvents(pool: Pool): Promise<StoreEvents & { remem
   );
   const until = rows[0]?.until ?? 0;
   const remembered: StoreRemembered = async (events, accounts) => {
-    const isAfterUpgrade = Date.now() < until;
-    const statement = isAfterUpgrade ? statements.afterUpgrade : statements.ever;
     for (let tries = 1; ; tries += 1)
       try {
-        return await storeEvents(pool, events, { statement, isAfterUpgrade, accounts });
+        return await storeEvents(pool, events, accounts, Date.now() < until);
       } catch (error) {
         if (!isStoredMeanwhile(error) || tries === triesMax) throw error;
       }
@@ -189,13 +187,9 @@ const uniqueViolation = '23505';
 async function storeEvents(
   pool: Pool,
   incoming: NewEvent[],
-  options: {
-    statement: { name: string; text: string };
-    isAfterUpgrade: boolean;
-    accounts: readonly RememberedAccount[];
-  },
+  accounts: readonly RememberedAccount[],
+  isAfterUpgrade: boolean,
 ): Promise<StoredEvent[] | undefined> {
-  const { statement, isAfterUpgrade, accounts } = options;
   // Keeps the first of two equal events.
   const events = [...new Map(incoming.toReversed().map((event) => [event.key, event])).values()].toReversed();
   const payloads: Buffer[] = [];
@@ -212,7 +206,7 @@ async function storeEvents(
   });
   const waiting = events.flatMap(({ key, waitingJob }) => (waitingJob === null ? [] : [[key, waitingJob]]));
   const { rows: found } = await pool.query<Row>({
-    ...statement,
+    ...(isAfterUpgrade ? statements.afterUpgrade : statements.ever),
     values: [
       JSON.stringify(rows),
       // A large event comes alone, and copying 24 MB takes some 13 ms.

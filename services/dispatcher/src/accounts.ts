@@ -110,20 +110,20 @@ export async function openAccounts(options: {
     if (known?.version === Number(version)) return known;
     return reload(id);
   };
-  // As last read, by login. Only those of which nothing waited.
-  const byLogin = new Map<string, Found>();
+  // Ids by login, of accounts of which nothing waited when they were last looked up.
+  const idOfLogin = new Map<string, number>();
   const remember = (login: string, found: Found | undefined) => {
-    if (byLogin.size >= accountsMax) byLogin.clear();
-    if (found && !found.hasBacklog) byLogin.set(login, found);
-    else byLogin.delete(login);
+    if (idOfLogin.size >= accountsMax) idOfLogin.clear();
+    if (found && !found.hasBacklog) idOfLogin.set(login, found.account.id);
+    else idOfLogin.delete(login);
   };
   const accounts: Accounts = {
     remembered(logins) {
       const found = new Map<string, Found>();
       for (const login of logins) {
-        const one = byLogin.get(login);
-        if (!one || !kept.has(one.account.id)) return undefined;
-        found.set(login, one);
+        const account = kept.loaded(idOfLogin.get(login));
+        if (!account) return undefined;
+        found.set(login, { account, hasBacklog: false });
       }
       return found;
     },
@@ -164,29 +164,35 @@ export async function openAccounts(options: {
   return accounts;
 }
 
+/** `account`: undefined until it is loaded, or if there is none. */
+type Kept = { loading: Promise<Account | undefined>; account: Account | undefined };
+
 /** Caches promises rather than values, so that a hundred jobs of one account ask once. Caches nothing while notifications do not arrive. */
 function makeKept(load: (id: number) => Promise<Account | undefined>, isHearing: () => boolean) {
-  const kept = new Map<number, Promise<Account | undefined>>();
+  const kept = new Map<number, Kept>();
   let subscriptions = 0;
   return {
     get(id: number): Promise<Account | undefined> {
       const known = kept.get(id);
-      if (known) return known;
+      if (known) return known.loading;
       if (kept.size >= accountsMax || subscriptions >= subscriptionsMax) {
         kept.clear();
         subscriptions = 0;
       }
       const loading = load(id);
-      kept.set(id, loading);
-      const forget = () => kept.get(id) === loading && kept.delete(id);
+      const one: Kept = { loading, account: undefined };
+      kept.set(id, one);
+      const forget = () => kept.get(id) === one && kept.delete(id);
       loading.then((account) => {
+        one.account = account;
         // Also counts entries that a change has since removed: the cache is cleared too early at worst, never too late.
         subscriptions += account?.hooks.size ?? 0;
         if (!isHearing()) forget();
       }, forget);
       return loading;
     },
-    has: (id: number) => kept.has(id),
+    /** The account, if it is in memory by now. */
+    loaded: (id: number | undefined) => (id === undefined ? undefined : kept.get(id)?.account),
     forget: (id: number) => void kept.delete(id),
     clear: () => kept.clear(),
   };
