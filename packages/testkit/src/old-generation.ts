@@ -1,4 +1,7 @@
 /** What stays in V8's old generation after work that has ended (docs/decisions/0005-libraries.md). */
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
@@ -25,4 +28,14 @@ export async function oldGenerationGrowth(
   }
   collectYoung();
   return oldBytes() - before;
+}
+
+/**
+ * Runs a program in a process of its own, and answers the JSON of the last line that it prints: in a process that has run other tests, V8 may have decided to put
+ * more into the old generation.
+ */
+export async function runAlone(program: URL, ...given: string[]): Promise<unknown> {
+  const flags = ['--no-allocation-site-pretenuring', '--conditions=source'];
+  const { stdout } = await promisify(execFile)(process.execPath, [...flags, fileURLToPath(program), ...given]);
+  return JSON.parse(stdout.trim().split('\n').at(-1)!);
 }
