@@ -3,7 +3,8 @@
  * Arguments: got | request | http, url, how many, concurrency. Sends its figures to the parent.
  */
 import { Agent, type IncomingMessage, request } from 'node:http';
-import got from 'got';
+import { urlToHttpOptions } from 'node:url';
+import got, { Options, type Request } from 'got';
 import { payload } from './payload.ts';
 
 /** got as it is; got with our own request function, as for deliveries; node:http. */
@@ -37,28 +38,34 @@ const byGot = got.extend({
   timeout: { request: 10_000 },
   responseType: 'buffer',
 });
-// As in the dispatcher: our request function sends the whole request.
-const byRequest = got.extend({
+// As in the dispatcher (services/dispatcher/src/delivering): options are prepared, and our request function sends the whole request.
+const prepared = new Options(url, {
   method: 'POST',
   retry: { limit: 0 },
   followRedirect: false,
   decompress: false,
   throwHttpErrors: false,
 });
-const sendAll = (guid: string, target: URL) =>
+prepared.isStream = true;
+prepared.freeze();
+const { hostname, port, path } = urlToHttpOptions(new URL(url));
+const address = { hostname: hostname!, port: Number(port), path: path! };
+const sendAll = (guid: string) =>
   new Promise<IncomingMessage>((resolve, reject) => {
     const body = bodyOf();
-    const sent = request(target, {
+    const sent = request({
       method: 'POST',
       agent,
       headers: { ...headers(guid), 'Content-Length': body.length },
+      ...address,
     });
     sent.on('response', resolve).on('error', reject).end(body);
   });
 const post = {
   request: (guid: string) =>
     new Promise<void>((resolve, reject) => {
-      const stream = byRequest.stream(url, { request: (target) => sendAll(guid, target) });
+      const stream = got(undefined, undefined, prepared) as unknown as Request;
+      stream.options.request = () => sendAll(guid);
       stream.on('data', () => {}).on('end', resolve);
       stream.on('error', reject);
       stream.end();

@@ -16,7 +16,8 @@ import type { Socket } from 'node:net';
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
 import type { DeliveryTimings } from '@gatepost/contracts/delivery';
 import type { Guard } from '@gatepost/runtime/address';
-import got from 'got';
+import got, { type Options, type Request } from 'got';
+import { endpointOf } from './endpoint.ts';
 import type { DeliveryRequest } from './request.ts';
 import { makeOpenTunnel, type OpenTunnel, SecureTunnelAgent, TunnelAgent } from './tunnel.ts';
 
@@ -52,14 +53,13 @@ export function makePost(options: {
     options.extraRoots,
     proxyUrl === undefined ? undefined : makeOpenTunnel({ proxyUrl, guard, timeoutMs }),
   );
-  const looking = { lookup: guard.lookup };
 
   const attemptOnce = (request: DeliveryRequest, agent: HttpAgent | HttpsAgent, timeoutMs: number) => {
     const headers: Record<string, string | number> = { ...request.headers, 'Content-Length': request.body.length };
-    const native = { method: 'POST', headers, agent, ...looking };
-    const send = (url: URL) =>
-      url.protocol === 'https:' ? httpsRequest(url, native as RequestOptions) : httpRequest(url, native);
-    return exchange(request, send, timeoutMs);
+    const { options: shared, isSecure, address } = endpointOf(request.target);
+    const native = { method: 'POST', headers, agent, lookup: guard.lookup, ...address };
+    const send = () => (isSecure ? httpsRequest(native as RequestOptions) : httpRequest(native));
+    return exchange(request, shared, send, timeoutMs);
   };
   const post = async (request: DeliveryRequest): Promise<Attempt> => {
     const startedAt = performance.now();
@@ -90,14 +90,6 @@ export function makePost(options: {
   });
 }
 
-const client = got.extend({
-  method: 'POST',
-  retry: { limit: 0 },
-  throwHttpErrors: false,
-  followRedirect: false,
-  decompress: false,
-});
-
 type Exchanged = { attempt: Attempt; stale: boolean };
 
 /**
@@ -108,7 +100,8 @@ type Exchanged = { attempt: Attempt; stale: boolean };
  */
 function exchange(
   { target, body }: DeliveryRequest,
-  send: (url: URL) => ClientRequest,
+  options: Options,
+  send: () => ClientRequest,
   timeoutMs: number,
 ): Promise<Exchanged> {
   const startedAt = performance.now();
@@ -145,9 +138,9 @@ function exchange(
     settle({ kind: 'timeout', phase });
     end();
   }, timeoutMs);
-  const request = (url: URL) =>
+  const request = () =>
     new Promise<IncomingMessage>((resolve, reject) => {
-      const own = send(url);
+      const own = send();
       sent = own;
       clock = watch(own);
       own.on('response', resolve);
@@ -162,7 +155,8 @@ function exchange(
       own.end(body);
     });
 
-  const stream = client.stream(target, { request });
+  const stream = got(undefined, undefined, options) as unknown as Request; // by `isStream`, which its types leave out
+  stream.options.request = request; // got asks for it in a later turn
   stream.on('response', (head: IncomingMessage) => {
     response = head;
   });

@@ -114,7 +114,7 @@ function makePlaces(concurrency: number, heldBy: () => number | undefined, isBus
   let roomy: PromiseWithResolvers<void> | undefined;
 
   // While the event loop is busy, more of them would only wait for it, and cost memory and garbage collection.
-  const isRoomy = () => keys.size <= (isBusy() ? concurrency / 2 : concurrency);
+  const isRoomy = () => keys.size <= (isBusy() ? concurrency / 4 : concurrency);
   return {
     keys,
     free(key: string): void {

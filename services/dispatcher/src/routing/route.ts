@@ -61,7 +61,7 @@ export type RouteParts = {
 /** `isAhead`: routes events that need not wait behind a flood. */
 type BatchParts = RouteParts & { isAhead: boolean };
 
-const batchMaxMessages = 200;
+const batchMaxMessages = 100;
 const batchMaxBytes = 8 * 1024 * 1024;
 
 /** The decision on a message: settle it, wait for another dispatcher that is routing its event, or make the event's only delivery ourselves. */
