@@ -50,13 +50,14 @@ prepared.isStream = true;
 prepared.freeze();
 const { hostname, port, path } = urlToHttpOptions(new URL(url));
 const address = { hostname: hostname!, port: Number(port), path: path! };
+const { host } = new URL(url);
 const sendAll = (guid: string) =>
   new Promise<IncomingMessage>((resolve, reject) => {
     const body = bodyOf();
     const sent = request({
       method: 'POST',
       agent,
-      headers: { ...headers(guid), 'Content-Length': body.length },
+      headers: ['Host', host, ...Object.entries(headers(guid)).flat(), 'Content-Length', String(body.length)],
       ...address,
     });
     sent.on('response', resolve).on('error', reject).end(body);

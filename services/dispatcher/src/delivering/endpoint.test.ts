@@ -10,10 +10,12 @@ test('what requests to a hook share is made once, and tells Node host, port and 
   expect(endpointOf(target)).toMatchObject({
     isSecure: false,
     address: { hostname: '::1', port: 8080, path: '/hooks?a=b' },
+    host: '[::1]:8080',
   });
-  expect(endpointOf(new URL('https://example.com'))).toMatchObject({
+  expect(endpointOf(new URL('https://example.com:443'))).toMatchObject({
     isSecure: true,
     address: { hostname: 'example.com', port: undefined, path: '/' },
+    host: 'example.com',
   });
 });
 

@@ -11,6 +11,8 @@ export type Endpoint = {
   isSecure: boolean;
   /** Where node:http connects to, and the path it asks for. */
   address: { hostname: string; port: number | undefined; path: string };
+  /** The Host header, with the port unless it is the protocol's own. */
+  host: string;
 };
 
 const endpoints = new WeakMap<URL, Endpoint>();
@@ -40,6 +42,7 @@ function makeEndpoint(target: URL): Endpoint {
     options,
     isSecure: target.protocol === 'https:',
     address: { hostname: hostname!, port: port ? Number(port) : undefined, path: path! },
+    host: target.host,
   };
 }
 

@@ -55,8 +55,11 @@ export function makePost(options: {
   );
 
   const attemptOnce = (request: DeliveryRequest, agent: HttpAgent | HttpsAgent, timeoutMs: number) => {
-    const headers: Record<string, string | number> = { ...request.headers, 'Content-Length': request.body.length };
-    const { options: shared, isSecure, address } = endpointOf(request.target);
+    const { options: shared, isSecure, address, host } = endpointOf(request.target);
+    // Of an array Node makes the request's head at once; of an object it would first keep, and check, each header by name.
+    const headers = ['Host', host];
+    for (const name in request.headers) headers.push(name, request.headers[name]!);
+    headers.push('Content-Length', String(request.body.length));
     const native = { method: 'POST', headers, agent, lookup: guard.lookup, ...address };
     const send = () => (isSecure ? httpsRequest(native as RequestOptions) : httpRequest(native));
     return exchange(request, shared, send, timeoutMs);
@@ -168,7 +171,7 @@ function exchange(
     answered();
     end();
   });
-  stream.once('end', answered);
+  stream.on('end', answered);
   stream.on('error', (error: Error & { code?: string }) => {
     const code = error.code ?? 'ERR_UNKNOWN';
     const hadResponse = response !== undefined;
@@ -192,7 +195,8 @@ type Clock = {
 
 function watch(sent: ClientRequest): Clock {
   const clock: Clock = {};
-  sent.once('socket', (socket) => {
+  // Not `once`, which makes two more objects for each: they happen once.
+  sent.on('socket', (socket) => {
     if (!socket.connecting) return;
     clock.socket = performance.now();
     socket.once('lookup', () => {
@@ -205,10 +209,10 @@ function watch(sent: ClientRequest): Clock {
       clock.secured = performance.now();
     });
   });
-  sent.once('finish', () => {
+  sent.on('finish', () => {
     clock.written = performance.now();
   });
-  sent.prependOnceListener('response', () => {
+  sent.prependListener('response', () => {
     clock.responded = performance.now();
   });
   return clock;
