@@ -14,9 +14,10 @@ import type { Settle } from './settling/settle.ts';
 
 export type Consumers = AsyncDisposable & { areConnected(): boolean };
 
-// One batch being written and a few waiting, besides the messages whose deliveries are under way. Every shard gets the full number: an account
-// floods only one, and the queue that builds up here shows that others are waiting there (fairness/read-ahead.ts). Total bytes are bounded.
-const eventsPrefetch = 1_000;
+// One batch being written and two waiting, besides the messages whose deliveries are under way: what waits longer outlives V8's young generation.
+// Every shard gets the full number: an account floods only one, and the queue that builds up here shows that others are waiting there
+// (fairness/read-ahead.ts). Total bytes are bounded.
+const eventsPrefetch = 300;
 const eventsMaxBytes = 64 * 1024 * 1024;
 
 /**

@@ -11,8 +11,8 @@ import { type Dispatcher, openWorld, startsIn, type World } from './world.ts';
 
 const floodEvents = 5_000;
 /**
- * A flood without reading ahead, which begins at 400 waiting events. Of these, more than 200 come within a second even where a busy machine
- * stops once while the dispatcher gets them.
+ * A flood that the dispatcher takes all at once. Of these, more than 200 come within a second even where a busy machine stops once while it
+ * gets them.
  */
 const someEvents = 390;
 let world: World;

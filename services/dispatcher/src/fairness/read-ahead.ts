@@ -24,7 +24,7 @@ export type ReadAhead = AsyncDisposable & {
 };
 
 /** With fewer than this waiting, nobody waits long. */
-const backlogMin = 400;
+const backlogMin = 150;
 /** Limits on events waiting to be routed and on bytes in hand; beyond them, other accounts' events stay with RabbitMQ too. */
 const waitingMax = 1_000;
 const routingMaxBytes = 32 * 1024 * 1024;
