@@ -56,8 +56,9 @@ function isForLibrary(request: ReadRequest): boolean {
       return true;
     }
     if (typeof body !== 'string') return false;
-    takePlainBody(request, body);
-    if (tokenEndpoints.includes(url)) aliasStructuredToken(request.body as Record<string, unknown>);
+    const hasToken = tokenEndpoints.includes(url);
+    takePlainBody(request, body, hasToken);
+    if (hasToken) aliasStructuredToken(request.body as Record<string, unknown>);
     return true;
   } catch {
     return false; // the app refuses it

@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { formOf, readJson } from './json-body.ts';
 import { checkTokens, parseForm } from './well-formed.ts';
 
-/** A request whose body may have been read: first as text, then as fields once it is checked. */
+/** A request whose body may have been read: as text; JSON becomes fields once it is checked. */
 export type ReadRequest = IncomingMessage & { body?: unknown };
 
 export const bodyMaxBytes = 56 * 1_024;
@@ -55,10 +55,14 @@ export function readPlainBody(request: ReadRequest, next: () => void): void {
 
 const byteOrderMark = 0xfeff;
 
-/** Converts the text to the checked form that the library reads. @throws for anything that the app must refuse; the request is then unchanged */
-export function takePlainBody(request: ReadRequest, body: string): void {
+/**
+ * Checks the text, and makes a form of JSON. A form that is not empty stays text, which the library parses itself (it would write fields as
+ * text again first), unless `asFields`. @throws for anything that the app must refuse; the request is then unchanged
+ */
+export function takePlainBody(request: ReadRequest, body: string, asFields: boolean): void {
   if (plainKind(request) === 'form') {
-    request.body = parseForm(body);
+    const fields = parseForm(body);
+    if (asFields || body === '') request.body = fields;
     return;
   }
   const form = formOf(readJson(body));
