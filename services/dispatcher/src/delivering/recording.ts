@@ -20,7 +20,7 @@ const batchMaxRows = 200;
  * How long an outcome waits for others, so that they share a write to PostgreSQL's disk, and their acks one to RabbitMQ's. Events that come in
  * wait for the same disk.
  */
-const lingerMs = 10;
+const lingerMs = 25;
 /** How long a replay's outcome waits for a fresh one to be written with. */
 const deferMaxMs = 100;
 const batchMaxBytes = 4 * 1024 * 1024;
