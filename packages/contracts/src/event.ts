@@ -240,12 +240,11 @@ export function attributeHeaders(attributes: EventAttributes): Record<string, un
 /** The attributes of an event in binary mode, by lower-case name, unchecked; in structured mode there are none here. */
 export function attributesInHeaders(headers: Record<string, unknown>): Record<string, unknown> {
   const attributes: Record<string, unknown> = {};
-  const names = Object.keys(headers);
+  const lowered = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
   for (const prefix of attributePrefixes) {
-    for (const name of names) {
-      if (!name.toLowerCase().startsWith(prefix)) continue;
-      const value = headers[name];
-      attributes[name.slice(prefix.length).toLowerCase()] ??= value instanceof Date ? value.toISOString() : value;
+    for (const [name, value] of lowered) {
+      if (!name.startsWith(prefix)) continue;
+      attributes[name.slice(prefix.length)] ??= value instanceof Date ? value.toISOString() : value;
     }
   }
   return attributes;

@@ -78,6 +78,21 @@ test('partitions exist from yesterday to the days ahead, and creating them again
   });
 });
 
+test('marking stored events as routed changes no index of theirs', async () => {
+  await inTransaction(pool, async (client) => {
+    await client.query(`
+      INSERT INTO events (key, guid, source, event_id, type, occurred_at, hook_ids, delivery_ids, payload)
+      SELECT gen_random_uuid(), gen_random_uuid(), 'https://example.com', n, 'push', now(), '{1}', ARRAY[n],
+             (SELECT string_agg(decode(md5(n::text || i), 'hex'), '') FROM generate_series(1, 100) i)
+        FROM generate_series(1, 100) n`);
+    await client.query('UPDATE events SET routed_at = now() WHERE routed_at IS NULL');
+    const { rows } = await client.query(
+      "SELECT n_tup_upd::integer AS all, n_tup_hot_upd::integer AS in_place FROM pg_stat_xact_user_tables WHERE relname ~ '^events_' AND n_tup_upd > 0",
+    );
+    expect(rows).toEqual([{ all: 100, in_place: 100 }]);
+  });
+});
+
 test('every change of an account is notified to listeners after its commit', async () => {
   const heard: number[] = [];
   let gaps = 0;

@@ -64,10 +64,13 @@ export function makePost(options: {
     const send = () => (isSecure ? httpsRequest(native as RequestOptions) : httpRequest(native));
     return exchange(request, shared, send, timeoutMs);
   };
+  /** Their hosts are names, or allowed addresses. A target never changes. */
+  const checked = new WeakSet<URL>();
   const post = async (request: DeliveryRequest): Promise<Attempt> => {
     const startedAt = performance.now();
     try {
-      options.guard.checkLiteral(request.target.hostname);
+      if (!checked.has(request.target)) guard.checkLiteral(request.target.hostname);
+      checked.add(request.target);
     } catch (error) {
       const { code, message } = error as { code: string; message: string };
       const timings = { dns: null, connect: null, tls: null, first_byte: null, total: 0 };
