@@ -69,8 +69,10 @@ export function makePost(options: {
   const post = async (request: DeliveryRequest): Promise<Attempt> => {
     const startedAt = performance.now();
     try {
-      if (!checked.has(request.target)) guard.checkLiteral(request.target.hostname);
-      checked.add(request.target);
+      if (!checked.has(request.target)) {
+        guard.checkLiteral(request.target.hostname);
+        checked.add(request.target);
+      }
     } catch (error) {
       const { code, message } = error as { code: string; message: string };
       const timings = { dns: null, connect: null, tls: null, first_byte: null, total: 0 };
