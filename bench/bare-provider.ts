@@ -1,12 +1,13 @@
 /**
  * The ceiling: oidc-provider alone, its artefacts in memory, answering client_credentials with an ES256 JWT for the client, API and scope of
- * `gate-seed.ts`, and people by its development pages, which accept any login. A separate process. Argument: the port. Sends `ready`.
+ * `gate-seed.ts`, and people by its development pages, which accept any login. A separate process. Arguments: the port, and the library's
+ * name or URL. Sends `ready`.
  */
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
-import Provider from 'oidc-provider';
 import { app, keeper, machine, server } from './gate-seed.ts';
 
 const port = Number(process.argv[2]);
+const { default: Provider } = (await import(process.argv[3]!)) as typeof import('oidc-provider');
 const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 
 const provider = new Provider(`http://localhost:${port}`, {

@@ -15,6 +15,7 @@ import type { Load, LoadReport } from './http-load.ts';
 import type { Result } from './main.ts';
 import { cpuSeconds, cpuSecondsOf, memoryOf } from './processes.ts';
 import { groupsOf, type Profile } from './profile.ts';
+import { publishedProvider } from './published.ts';
 import { ms, quantile } from './quantile.ts';
 import { runLoad } from './run-load.ts';
 import { codeForm, keepForm, keepPath, logIn, modernForm, modernPath, refreshForm, ssoPath, tokensOf } from './sso.ts';
@@ -27,6 +28,7 @@ const loggedIn = 16;
 const signedPerSecond = 5_000;
 
 const bareRow = 'client_credentials by bare oidc-provider, in memory';
+const patchedRow = 'the same, patched as ours';
 
 type Figures = {
   requests: number;
@@ -82,7 +84,10 @@ async function oneStart(
 ): Promise<{ turns: Record<string, Figures[][]>; peaks: string }> {
   await using stack = new AsyncDisposableStack();
   const inTurn = <T>(list: T[], other: boolean) => (other ? list.toReversed() : list);
-  const bare = stack.use(await startBare());
+  const bare: Bare = {
+    [bareRow]: stack.use(await startBare(publishedProvider())),
+    [patchedRow]: stack.use(await startBare('oidc-provider')),
+  };
   const gates: Ready[] = [];
   for (const checkout of inTurn([...(beside ? [beside] : []), undefined], turned))
     gates.push(await ready(stack.use(await openBenchGate({ checkout })), bare));
@@ -156,10 +161,12 @@ const namesOf = (drives: Ready['drives'], wanted: string[]) =>
 const memory = (pid: number) => `${memoryOf(pid).peakMb} / ${memoryOf(pid).nowMb} MB`;
 
 type Process = { port: number; pid: number };
-type Ready = { gate: BenchGate; database: string; drives: Record<string, Drive>; bare: Process | undefined };
+/** By row. */
+type Bare = Record<string, Process>;
+type Ready = { gate: BenchGate; database: string; drives: Record<string, Drive>; bare: Bare };
 
 /** Logs everybody in, and gets the tokens for introspection. */
-async function ready(gate: BenchGate, bare?: Process): Promise<Ready> {
+async function ready(gate: BenchGate, bare: Bare = {}): Promise<Ready> {
   const { issuer, port, databaseUrl } = gate;
   await useEs256(databaseUrl);
   const browsers: Browser[] = [];
@@ -201,7 +208,12 @@ async function ready(gate: BenchGate, bare?: Process): Promise<Ready> {
   const drives: Record<string, Drive> = {
     'client_credentials on the fast path': asked({ paths: ['/oauth/token'], forms: [machineForm] }),
     'client_credentials beside it': asked({ paths: ['/oauth/token'], forms: [`${machineForm}&colour=green`] }),
-    ...(bare && { [bareRow]: asked({ port: bare.port, paths: ['/oauth/token'], forms: [machineForm] }) }),
+    ...Object.fromEntries(
+      Object.entries(bare).map(([row, own]) => [
+        row,
+        asked({ port: own.port, paths: ['/oauth/token'], forms: [machineForm] }),
+      ]),
+    ),
     'client_credentials as JSON': asked({
       requests: [
         post('/oauth/token', JSON.stringify(Object.fromEntries(new URLSearchParams(machineForm))), {
@@ -226,7 +238,7 @@ async function ready(gate: BenchGate, bare?: Process): Promise<Ready> {
 }
 
 async function measured({ gate, database, drives, bare }: Ready, what: string, seconds: number): Promise<Figures> {
-  const pid = what === bareRow ? bare!.pid : gate.service.pid;
+  const { pid } = bare[what] ?? gate.service;
   const cpu = () => ({ gate: cpuSeconds(pid), postgres: cpuSecondsOf('postgres', ` ${database} `) });
   const before = cpu();
   const report = await drives[what]!(seconds);

@@ -8,6 +8,7 @@ import { machineForm, passwordForms, people } from './gate-seed.ts';
 import type { Load, LoadReport } from './http-load.ts';
 import type { Result } from './main.ts';
 import { cpuSeconds, cpuSecondsOf, memoryOf } from './processes.ts';
+import { publishedProvider } from './published.ts';
 import { ms, quantile, withTarget } from './quantile.ts';
 import { runLoad } from './run-load.ts';
 import { codeForm, logIn, signInWithSession, ssoPath } from './sso.ts';
@@ -31,7 +32,7 @@ export async function tokens(options: Record<string, string | undefined>): Promi
   const flows = Number(options.events ?? 0);
   const rate = Number(options.rate ?? tokensOffered);
   await using gate = await openBenchGate();
-  using bare = await startBare();
+  using bare = await startBare(publishedProvider());
 
   for (const port of [gate.port, bare.port]) await machines(port, gate.service.pid, Math.min(seconds, 5)); // warm up
   // Alternating, so that neither has the quieter machine.

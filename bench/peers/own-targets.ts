@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { openBenchGate } from '../bench-gate.ts';
 import { openBenchSystem } from '../bench-system.ts';
 import { api, app, keeper, machine, people, server } from '../gate-seed.ts';
+import { publishedProvider } from '../published.ts';
 import { startBare } from '../start-bare.ts';
 import type { Parts } from './cost.ts';
 import type { CodeFlow, Target } from './target.ts';
@@ -73,7 +74,7 @@ async function openOurs(): Promise<OwnTarget> {
 
 async function openBare(receiver: string): Promise<OwnTarget> {
   await using stack = new AsyncDisposableStack();
-  const provider = stack.use(await startBare());
+  const provider = stack.use(await startBare(publishedProvider()));
   const amqpUrl = process.env.AMQP_URL!;
   const file = fileURLToPath(new URL('./forwarder.ts', import.meta.url));
   const forwarder = stack.adopt(fork(file, [amqpUrl, queue, receiver]), (child) => child.disconnect());
