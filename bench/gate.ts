@@ -29,6 +29,7 @@ const signedPerSecond = 5_000;
 
 const bareRow = 'client_credentials by bare oidc-provider, in memory';
 const patchedRow = 'the same, patched as ours';
+const ordinaryRow = 'client_credentials beside it';
 
 type Figures = {
   requests: number;
@@ -70,6 +71,16 @@ export async function gate(options: Record<string, string | undefined>): Promise
     if (ratios.length > 2)
       rows.push(['  CPU of the gate beside before, by turns: median (quartiles)', quartiles(ratios)]);
   }
+  const [bare, ordinary] = [turns[bareRow], turns[ordinaryRow]];
+  if (bare && ordinary) {
+    const ofBare = bare.map((turn, index) => perRequest(turn.at(-1)!) / perRequest(ordinary[index]!.at(-1)!));
+    const of = [0.25, 0.5, 0.75].map((part) => `${quantile(ofBare, part).toFixed(2)} ×`);
+    figures.ofBare = { ofBare };
+    rows.push([
+      `CPU of bare oidc-provider beside “${ordinaryRow}”: median (quartiles)`,
+      `${of[1]} (${of[0]} to ${of[2]})`,
+    ]);
+  }
   rows.push(['RSS of the gate: peak / now', memories.join(';  ')]);
   return { rows, figures };
 }
@@ -91,18 +102,18 @@ async function oneStart(
   const gates: Ready[] = [];
   for (const checkout of inTurn([...(beside ? [beside] : []), undefined], turned))
     gates.push(await ready(stack.use(await openBenchGate({ checkout })), bare));
-  const turns: Record<string, Figures[][]> = {};
-  for (const what of namesOf(gates[0]!.drives, wanted)) {
-    for (const each of gates) await each.drives[what]!(Math.min(1, seconds)); // warm up
-    turns[what] = [];
-    for (let round = 0; round < rounds; round += 1) {
+  const names = namesOf(gates[0]!.drives, wanted);
+  for (const what of names) for (const each of gates) await each.drives[what]!(Math.min(1, seconds)); // warm up
+  const turns: Record<string, Figures[][]> = Object.fromEntries(names.map((what) => [what, []]));
+  // All rows in each round, so that what the machine does in between meets all of them.
+  for (let round = 0; round < rounds; round += 1)
+    for (const what of names) {
       const other = round % 2 === 1;
       const taken: Figures[] = [];
       for (const each of inTurn(gates, other)) taken.push(await measured(each, what, seconds));
-      turns[what].push(inTurn(taken, other !== turned));
+      turns[what]!.push(inTurn(taken, other !== turned));
+      console.error(what, taken.map((each) => text(summary(each))).join('  |  '));
     }
-    console.error(what, turns[what].map((turn) => turn.map((each) => text(summary(each))).join('  |  ')).join('\n  '));
-  }
   return {
     turns,
     peaks: inTurn(gates, turned)
@@ -207,7 +218,7 @@ async function ready(gate: BenchGate, bare: Bare = {}): Promise<Ready> {
       asked({ once: true, requests: Array.from({ length: seconds * signedPerSecond }, make) })(seconds);
   const drives: Record<string, Drive> = {
     'client_credentials on the fast path': asked({ paths: ['/oauth/token'], forms: [machineForm] }),
-    'client_credentials beside it': asked({ paths: ['/oauth/token'], forms: [`${machineForm}&colour=green`] }),
+    [ordinaryRow]: asked({ paths: ['/oauth/token'], forms: [`${machineForm}&colour=green`] }),
     ...Object.fromEntries(
       Object.entries(bare).map(([row, own]) => [
         row,
