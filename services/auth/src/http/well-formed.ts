@@ -62,7 +62,7 @@ export function parseForm(form: string): querystring.ParsedUrlQuery {
   return fields;
 }
 
-/** @throws ApiError 400 when a query, still escaped, is malformed */
+/** @throws ApiError 400 when a query or a form, still escaped, is malformed */
 export function checkQuery(escaped: string): void {
   if (escaped.length < shortQuery) checkText(escaped);
   else parseForm(escaped);
