@@ -1,8 +1,9 @@
 /** Writes the delivery log. */
-import { lostEvents, markRouted, restoreEvents, type TakenEvent, takenValues } from './events.ts';
+
 import { parkedRecord } from './parked.ts';
 import type { Pool } from './pool.ts';
 import { countOutcomes } from './replays.ts';
+import { lostEvents, markRouted, restoreEvents, type TakenEvent, takenValues } from './routed-events.ts';
 import { countAttempts, countedOfAttempts } from './stats.ts';
 
 /** As `json_to_recordset` reads it: one key per column. */

@@ -1,9 +1,9 @@
 /** Writes to `parked`, where promised deliveries stay until their outcome is recorded. */
 import type { PoolClient } from 'pg';
 import { hasDueTime } from './backlog.ts';
-import { lostEvents, markRouted, restoreEvents, type TakenEvent, takenValues } from './events.ts';
 import type { Pool } from './pool.ts';
 import { countOutcomes } from './replays.ts';
+import { lostEvents, markRouted, restoreEvents, type TakenEvent, takenValues } from './routed-events.ts';
 
 type Queryable = Pick<Pool, 'query'>;
 

@@ -4,18 +4,11 @@ import { freshDatabase } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { recordDeliveries } from '../src/deliveries.ts';
-import {
-  claimUnrouted,
-  makeStoreEvents,
-  type NewEvent,
-  releaseTaken,
-  type StoredEvent,
-  setRouted,
-  type TakenEvent,
-} from '../src/events.ts';
+import { makeStoreEvents, type NewEvent, type StoredEvent } from '../src/events.ts';
 import { migrateWebhooks } from '../src/migrations.ts';
 import { parkAgain } from '../src/parked.ts';
 import { openPool, type Pool } from '../src/pool.ts';
+import { claimUnrouted, releaseTaken, setRouted, type TakenEvent } from '../src/routed-events.ts';
 import { openTaker } from '../src/takers.ts';
 
 const stack = new AsyncDisposableStack();

@@ -2,9 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import { inTransaction } from '@gatepost/runtime/transaction';
 import { freshDatabase } from '@gatepost/testkit/stores';
-import { claimUnrouted } from '@gatepost/webhook-db/events';
 import { migrateWebhooks } from '@gatepost/webhook-db/migrations';
 import { openPool } from '@gatepost/webhook-db/pool';
+import { claimUnrouted } from '@gatepost/webhook-db/routed-events';
 import { expect, test } from '@jest/globals';
 import type { PoolClient } from 'pg';
 import { ensurePartitions } from '../src/partitions.ts';

@@ -1,6 +1,6 @@
 /**
  * Most token requests come from machines in one plain form (or JSON): client_credentials with a secret, for one API. They are
- * answered here, without Express and Koa, at a third of the cost. The fast path only ever says yes, and only where the library
+ * answered here, without Koa, at two thirds of the cost. The fast path only ever says yes, and only where the library
  * would: an unusual or invalid request takes the common path, which alone knows how to refuse it. The library still makes the
  * token. test/fast-path.test.ts compares the answers of both paths.
  */

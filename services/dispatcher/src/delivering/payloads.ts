@@ -3,7 +3,7 @@
  * at a time.
  */
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
-import { loadPayload, payloadBytes } from '@gatepost/webhook-db/events';
+import { loadPayload, payloadBytes } from '@gatepost/webhook-db/event-payloads';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { type LargeEvents, largeBytes } from '../routing/large-events.ts';
 import { holds, released } from '../routing/memory.ts';

@@ -1,8 +1,8 @@
 /** What the delivery log records about finished attempts. */
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import { recordDeliveries } from '@gatepost/webhook-db/deliveries';
-import type { TakenEvent } from '@gatepost/webhook-db/events';
 import type { Pool } from '@gatepost/webhook-db/pool';
+import type { TakenEvent } from '@gatepost/webhook-db/routed-events';
 import type { Hook } from '../accounts.ts';
 import { toParkedRow } from '../parked/park.ts';
 import type { Outcome } from './classify.ts';

@@ -1,8 +1,8 @@
 /** The one parking place, PostgreSQL's table `parked`: jobs that wait for their account's limit, for a retry or for their receiver. */
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
-import type { TakenEvent } from '@gatepost/webhook-db/events';
 import { type ParkedRow, park as parkRows, parkAgain as parkRowsAgain } from '@gatepost/webhook-db/parked';
 import type { Pool } from '@gatepost/webhook-db/pool';
+import type { TakenEvent } from '@gatepost/webhook-db/routed-events';
 import type { PoolClient } from 'pg';
 
 /**

@@ -1,8 +1,9 @@
 /** Hands the deliveries of events to RabbitMQ or the parking, and marks the events as routed. */
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import { inTransaction } from '@gatepost/runtime/transaction';
-import { claimUnrouted, type StoredEvent } from '@gatepost/webhook-db/events';
+import type { StoredEvent } from '@gatepost/webhook-db/events';
 import type { Pool } from '@gatepost/webhook-db/pool';
+import { claimUnrouted } from '@gatepost/webhook-db/routed-events';
 import type { Taker } from '@gatepost/webhook-db/takers';
 import type { Account } from '../accounts.ts';
 import type { Taken } from '../delivering/taken.ts';

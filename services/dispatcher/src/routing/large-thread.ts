@@ -8,7 +8,8 @@ import {
   payloadMaxBytes,
 } from '@gatepost/contracts/event';
 import { sqlStateOf, type Trouble, troubleOf } from '@gatepost/runtime/store-errors';
-import { loadPayload, makeStoreEvents, type NewEvent, type StoredEvent } from '@gatepost/webhook-db/events';
+import { loadPayload } from '@gatepost/webhook-db/event-payloads';
+import { makeStoreEvents, type NewEvent, type StoredEvent } from '@gatepost/webhook-db/events';
 import { openPool } from '@gatepost/webhook-db/pool';
 import { holds, released } from './memory.ts';
 

@@ -9,15 +9,15 @@ import { jobBodyMaxBytes } from '@gatepost/contracts/delivery-job';
 import { type Event, eventGuid, eventKey, parseEvent } from '@gatepost/contracts/event';
 import type { Producers } from '@gatepost/contracts/producers';
 import type { Log } from '@gatepost/runtime/log';
-import {
-  type NewEvent,
-  type RememberedAccount,
-  releaseTaken,
-  type StoredEvent,
-  type StoreEvents,
-  type StoreRemembered,
+import type {
+  NewEvent,
+  RememberedAccount,
+  StoredEvent,
+  StoreEvents,
+  StoreRemembered,
 } from '@gatepost/webhook-db/events';
 import type { Pool } from '@gatepost/webhook-db/pool';
+import { releaseTaken } from '@gatepost/webhook-db/routed-events';
 import type { Taker } from '@gatepost/webhook-db/takers';
 import type { Accounts, Found } from '../accounts.ts';
 import type { Payloads } from '../delivering/payloads.ts';

@@ -1,0 +1,25 @@
+/** Reads the payloads of stored events. */
+import type { QueryConfig } from 'pg';
+import type { Pool } from './pool.ts';
+
+/** The payload of a stored event; undefined when its partition is gone or it was stored without one. */
+export async function loadPayload(pool: Pool, eventKey: string, eventOn: string): Promise<Buffer | undefined> {
+  const query = {
+    text: 'SELECT payload FROM events WHERE key = $1 AND received_on = $2',
+    values: [eventKey, eventOn],
+    // In text format it would be a hex string of twice its size. (A pg option missing from its types.)
+    binary: true,
+    types: { getTypeParser: () => (value: Buffer) => value },
+  };
+  const { rows } = await pool.query<{ payload: Buffer | null }>(query as QueryConfig);
+  return rows[0]?.payload ?? undefined;
+}
+
+/** The size of that payload, determined without reading it. */
+export async function payloadBytes(pool: Pool, eventKey: string, eventOn: string): Promise<number | undefined> {
+  const { rows } = await pool.query<{ bytes: number | null }>(
+    'SELECT octet_length(payload) AS bytes FROM events WHERE key = $1 AND received_on = $2',
+    [eventKey, eventOn],
+  );
+  return rows[0]?.bytes ?? undefined;
+}
