@@ -93,6 +93,20 @@ test('marking stored events as routed changes no index of theirs', async () => {
   });
 });
 
+test('payloads and the bodies of answers are compressed by lz4, on future days, too', async () => {
+  await inTransaction(pool, async (client) => {
+    await client.query('SELECT ensure_partitions(9)');
+    const { rows } = await client.query(`
+      SELECT DISTINCT a.attname AS name, a.attcompression AS by
+        FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid AND c.relnamespace = 'webhooks'::regnamespace AND c.relkind IN ('r', 'p')
+       WHERE c.relname ~ '^(events|deliveries)(_[0-9]|$)' AND a.attname IN ('payload', 'response_body') ORDER BY 1`);
+    expect(rows).toEqual([
+      { name: 'payload', by: 'l' },
+      { name: 'response_body', by: 'l' },
+    ]);
+  });
+});
+
 test('every change of an account is notified to listeners after its commit', async () => {
   const heard: number[] = [];
   let gaps = 0;
