@@ -18,10 +18,11 @@ export function publishedProvider(): string {
   // With its dependencies, which pnpm links beside it.
   cpSync(join(installed, '..'), modules, { recursive: true });
   const made = join(modules, name);
-  const changed = ['lib/helpers/params.js', 'lib/shared/client_auth.js'].map((path) => join(made, path));
-  const before = changed.map((path) => readFileSync(path, 'utf8'));
   const root = here('..');
   const patch = `patches/${name}@${version}.patch`;
+  const patched = readFileSync(join(root, patch), 'utf8').matchAll(/^\+\+\+ b\/(.+)$/gm);
+  const changed = [...patched].map(([, path]) => join(made, path!));
+  const before = changed.map((path) => readFileSync(path, 'utf8'));
   execFileSync('git', ['apply', '--reverse', `--directory=${relative(root, made)}`, patch], { cwd: root });
   // Files that are not where git looks for them are passed over in silence.
   if (changed.some((path, index) => readFileSync(path, 'utf8') === before[index]))
