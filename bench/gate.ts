@@ -74,12 +74,8 @@ export async function gate(options: Record<string, string | undefined>): Promise
   const [bare, ordinary] = [turns[bareRow], turns[ordinaryRow]];
   if (bare && ordinary) {
     const ofBare = bare.map((turn, index) => perRequest(turn.at(-1)!) / perRequest(ordinary[index]!.at(-1)!));
-    const of = [0.25, 0.5, 0.75].map((part) => `${quantile(ofBare, part).toFixed(2)} ×`);
     figures.ofBare = { ofBare };
-    rows.push([
-      `CPU of bare oidc-provider beside “${ordinaryRow}”: median (quartiles)`,
-      `${of[1]} (${of[0]} to ${of[2]})`,
-    ]);
+    rows.push([`CPU of bare oidc-provider beside “${ordinaryRow}”: median (quartiles)`, quartiles(ofBare)]);
   }
   rows.push(['RSS of the gate: peak / now', memories.join(';  ')]);
   return { rows, figures };

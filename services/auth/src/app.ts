@@ -19,7 +19,7 @@ import { protocolEndpoints, type ReadRequest, readPlainBody, takePlainBody } fro
 import { queryTokenAsHeader } from './http/query-token.ts';
 import { setRoute } from './http/route.ts';
 import { type Run, trace } from './http/traced.ts';
-import { checkQuery, wellFormed } from './http/well-formed.ts';
+import { checkForm, wellFormed } from './http/well-formed.ts';
 import type { MakeCommonContext } from './interaction/common-context.ts';
 import { ForeignForm } from './interaction/interaction.ts';
 import { linkBack, rememberedClient } from './interaction/way-back.ts';
@@ -52,7 +52,7 @@ function isForLibrary(request: ReadRequest): boolean {
     if (method === 'GET' && headers['content-type'] === undefined) {
       if (url === '/userinfo') return true;
       if (!url.startsWith('/authorize?')) return false;
-      checkQuery(url.slice('/authorize?'.length));
+      checkForm(url.slice('/authorize?'.length));
       return true;
     }
     if (typeof body !== 'string') return false;

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { formOf, readJson } from './json-body.ts';
-import { checkQuery, checkTokens, parseForm } from './well-formed.ts';
+import { checkForm, checkTokens, parseForm } from './well-formed.ts';
 
 /** A request whose body may have been read: as text; JSON becomes fields once it is checked. */
 export type ReadRequest = IncomingMessage & { body?: unknown };
@@ -62,7 +62,7 @@ const byteOrderMark = 0xfeff;
 export function takePlainBody(request: ReadRequest, body: string, asFields: boolean): void {
   if (plainKind(request) === 'form') {
     if (asFields || body === '') request.body = parseForm(body);
-    else checkQuery(body);
+    else checkForm(body);
     return;
   }
   const form = formOf(readJson(body));

@@ -9,15 +9,15 @@ import { depthMax, isDeepToken } from './json-depth.ts';
 
 const parametersMax = 500;
 const bodyMax = '56kb';
-// A shorter query cannot contain a token that is nested too deeply.
-const shortQuery = 1_000;
+// A shorter form cannot contain a token that is nested too deeply.
+const shortForm = 1_000;
 const readForm = text({ type: 'application/x-www-form-urlencoded', limit: bodyMax });
 
 /** Reads a form, checks it and the query, and leaves the form parsed: a repeated field becomes an array. */
 export function wellFormed(request: Request, response: Response, next: NextFunction): void {
   const query = request.url.indexOf('?');
   checkText(query === -1 ? request.url : request.url.slice(0, query));
-  if (query !== -1) checkQuery(request.url.slice(query + 1));
+  if (query !== -1) checkForm(request.url.slice(query + 1));
   // Read before the endpoint is known; other bodies are read where they are expected.
   if (!request.is('application/x-www-form-urlencoded')) {
     next();
@@ -62,9 +62,9 @@ export function parseForm(form: string): querystring.ParsedUrlQuery {
   return fields;
 }
 
-/** @throws ApiError 400 when a query or a form, still escaped, is malformed */
-export function checkQuery(escaped: string): void {
-  if (escaped.length < shortQuery) checkText(escaped);
+/** Checks a form or a query without parsing it, if it is short. @throws ApiError 400 when it is malformed */
+export function checkForm(escaped: string): void {
+  if (escaped.length < shortForm) checkText(escaped);
   else parseForm(escaped);
 }
 
