@@ -71,6 +71,7 @@ export async function latency(options: Record<string, string | undefined>): Prom
   const table = stages.map(([what, from, to]) => {
     const took = deliveries.map((one) => tookMs(one, from, to)).filter((value) => !Number.isNaN(value));
     const inSlowest = slowest.map((one) => tookMs(one, from, to)).filter((value) => !Number.isNaN(value));
+    if (took.length === 0 || inSlowest.length === 0) throw new Error(`nothing was traced of: ${what}`);
     return { what, p50: quantile(took, 0.5), p99: quantile(took, 0.99), inSlowest: sum(inSlowest) / inSlowest.length };
   });
   const gcMs = traced.gcMs.toSorted((a, b) => b - a);

@@ -75,13 +75,11 @@ Client.prototype.query = function (config, values, done) {
   });
 };
 
-type Sent = { request: { getHeader(name: string): unknown } };
-subscribe('http.client.request.start', (message) =>
-  mark((message as Sent).request.getHeader('x-github-delivery'), 'requested'),
-);
-subscribe('http.client.response.finish', (message) =>
-  mark((message as Sent).request.getHeader('x-github-delivery'), 'responded'),
-);
+/** A delivery's headers go to Node as an array, which `getHeader` does not know: they are read where Node keeps them as it sends them. */
+type Sent = { request: { _header: string } };
+const guidOf = (message: unknown) => /^x-github-delivery: (\S+)/im.exec((message as Sent).request._header)?.[1];
+subscribe('http.client.request.start', (message) => mark(guidOf(message), 'requested'));
+subscribe('http.client.response.finish', (message) => mark(guidOf(message), 'responded'));
 
 const gcMs: number[] = [];
 new PerformanceObserver((list) => {
