@@ -27,6 +27,20 @@ const structured = (body: string): EventMessage => ({
 const envelope =
   '"specversion":"1.0","id":"a1","source":"s","type":"issues","subject":"acme","time":"2026-11-21T09:00:00+01:00"';
 
+// Serializers write optional attributes that are not set as null.
+test.each([
+  ['in binary mode', (name: string) => binary({ [`cloudEvents:${name}`]: null })],
+  ['in structured mode', (name: string) => structured(`{${envelope},"${name}":null,"data":{"action":"opened"}}`)],
+  [
+    'in a large envelope',
+    (name: string) => structured(`{${envelope},"${name}":null,"data":{"pad":"${'x'.repeat(1_100_000)}"}}`),
+  ],
+])('an attribute that is null counts as missing %s', (_mode, of) => {
+  for (const name of ['action', 'tagspushed'])
+    expect(parseEvent(of(name))).toMatchObject({ kind: 'event', event: { tagsPushed: null } });
+  expect(parseEvent(of('subject'))).toMatchObject({ kind: 'dead', reason: 'missing_attribute' });
+});
+
 describe('an event in binary mode', () => {
   test('is read with its subject in lower case and its payload untouched', () => {
     const body = '{ "ref":"refs/heads/main", "n": 12345678901234567890, "é": "ü" }';

@@ -142,16 +142,17 @@ const urls = parse(uuidv5.URL);
 /** A UUIDv5 in the URL namespace. Given text, the library would convert it to bytes itself, at twice the cost. */
 const uuidOf = (name: string): string => uuidv5(Buffer.from(name), urls);
 
+/** An attribute that is null counts as missing, as in the CloudEvents JSON format (2.1). */
 function fromAttributes(
   attributes: Record<string, unknown>,
   payload: Record<string, unknown>,
   bytes: Buffer,
 ): ParsedEvent {
   for (const name of ['specversion', 'id', 'source', 'type', 'subject', 'time']) {
-    if (attributes[name] === undefined || attributes[name] === '')
-      return dead('missing_attribute', `the attribute \`${name}\` is missing`);
+    if ((attributes[name] ?? '') === '') return dead('missing_attribute', `the attribute \`${name}\` is missing`);
   }
-  const { specversion, id, source, type, subject, time, action, tagspushed } = attributes;
+  const { specversion, id, source, type, subject, time } = attributes;
+  const [action, tagspushed] = [attributes.action ?? undefined, attributes.tagspushed ?? undefined];
   if (specversion !== '1.0') return bad('specversion', 'must be 1.0');
   if (typeof id !== 'string' || id.length > 512 || !isPlainText(id))
     return bad('id', 'must be text of at most 512 characters, none of them a control character');

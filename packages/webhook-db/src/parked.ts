@@ -111,20 +111,29 @@ export async function claimDue(client: PoolClient, most: number, payloadMaxBytes
   return rows.sort((a, b) => Number(a.delivery_id) - Number(b.delivery_id));
 }
 
+// The job's text is not parsed here: an invalid one would block all others.
+const mayRepeat = ',"mayRepeat":true}';
+const jobThatMayRepeat = `CASE WHEN right(job, length('${mayRepeat}')) = '${mayRepeat}' THEN job
+                               ELSE regexp_replace(job, '}$', '${mayRepeat}') END`;
+
+/** Undoes the claim of rows whose jobs RabbitMQ has not confirmed: they wait as before. It may have the jobs all the same. */
+export async function unclaim(db: Queryable, deliveryIds: readonly (number | string)[]): Promise<void> {
+  const text = `UPDATE parked SET published_at = NULL, job = ${jobThatMayRepeat} WHERE delivery_id = ANY ($1::bigint[])`;
+  await db.query({ name: 'unclaim', text, values: [deliveryIds] });
+}
+
 /** Takes rows published that long ago without an outcome for lost: they wait again, due at once. Answers them, `most` at most. */
 export async function parkUnsettled(
   client: PoolClient,
   afterMs: number,
   most: number,
 ): Promise<{ delivery_id: string; job: string }[]> {
-  // The job's text is not parsed here: an invalid one would block all others.
   const { rows } = await client.query<{ delivery_id: string; job: string }>(
-    `UPDATE parked SET published_at = NULL, due_at = now(), job = CASE
-            WHEN right(job, length($3)) = $3 THEN job ELSE regexp_replace(job, '}$', $3) END
+    `UPDATE parked SET published_at = NULL, due_at = now(), job = ${jobThatMayRepeat}
       WHERE delivery_id IN (SELECT delivery_id FROM parked WHERE published_at < now() - $1 * interval '1 ms'
                              ORDER BY published_at LIMIT $2 FOR UPDATE SKIP LOCKED)
       RETURNING delivery_id, job`,
-    [afterMs, most, ',"mayRepeat":true}'],
+    [afterMs, most],
   );
   return rows;
 }

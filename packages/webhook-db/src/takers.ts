@@ -49,6 +49,7 @@ export async function openTaker(options: {
   const { now = () => performance.now() } = options;
   const id = randomInt(1, 2 ** 31);
   let held: pg.Client | undefined;
+  // When it was asked what it has answered: PostgreSQL may have begun to count at any moment since.
   let heardAt = 0;
   let connections = 0;
   let closed = false;
@@ -64,18 +65,20 @@ export async function openTaker(options: {
   };
   const heartbeat = async (client: pg.Client) => {
     try {
+      const askedAt = now();
       await client.query('SELECT 1');
-      heardAt = now();
+      heardAt = askedAt;
       if (held === client) timer = setTimeout(() => heartbeat(client), heartbeatEveryMs).unref();
     } catch {
       lose(client);
     }
   };
   const connect = async () => {
+    const askedAt = now();
     const client = await connectHolding(options, id, lose);
     if (closed) return void (await client.end());
     held = client;
-    heardAt = now();
+    heardAt = askedAt;
     connections += 1;
     timer = setTimeout(() => heartbeat(client), heartbeatEveryMs).unref();
   };

@@ -52,6 +52,17 @@ const claims = async (event: StoredEvent, taker: { id: number; inHand?: string[]
   return found.has(event.key);
 };
 
+// PostgreSQL counts from when it answered, which we hear later.
+test('a dispatcher that hears late that it is seen alive counts from when it asked', async () => {
+  let clock = 0;
+  const opening = openTaker({ databaseUrl, name: 'test late', now: () => clock });
+  clock = 13_000;
+  await using late = await opening;
+  expect(late.heldBy()).toBeUndefined();
+  clock = 11_000;
+  expect(late.heldBy()).toBeDefined();
+});
+
 test('an event that a dispatcher has taken cannot be claimed by another while it lives, and can be when it is gone', async () => {
   const other = await openTaker({ databaseUrl, name: 'test other' });
   await using me = await openTaker({ databaseUrl, name: 'test me' });

@@ -9,9 +9,9 @@ import type { QueryConfig } from 'pg';
 const daysAhead = 3;
 const everyMs = 3_600_000;
 
-/** No partition accepts the row: 23514 (check_violation), the same code as for a violated CHECK. */
+/** No partition accepts the row: 23514 (check_violation), as for a violated CHECK, whose name is then in the error. The text depends on the server's language. */
 export function isMissingPartition(error: unknown): boolean {
-  return sqlStateOf(error) === '23514' && /no partition of relation/.test((error as Error).message);
+  return sqlStateOf(error) === '23514' && (error as { constraint?: string }).constraint === undefined;
 }
 
 /** Creates partitions for today and the next days. Any number of dispatchers may do so at once. */

@@ -1,6 +1,7 @@
 import { openReceiver } from '@gatepost/testkit/receiver';
 import { until } from '@gatepost/testkit/until';
 import { expect, test } from '@jest/globals';
+import { isMissingPartition } from '../src/partitions.ts';
 import { openWorld } from './world.ts';
 
 test('missing partitions are created even while events arrive, and partitions past their retention are dropped', async () => {
@@ -80,6 +81,19 @@ test('missing partitions are created even while events arrive, and partitions pa
   const [row] = await world.deliveries(guid);
   expect(row?.status).toBe('OK');
   expect(await dispatcher.stop()).toBe(0);
+});
+
+test('a missing partition is recognized whatever language PostgreSQL speaks, and a violated check is none', async () => {
+  await using world = await openWorld();
+  const errorOf = (text: string) => world.pool.query(text).catch((error: unknown) => error);
+  await world.pool.query(
+    "CREATE TABLE parts (day date, CONSTRAINT late CHECK (day > '2000-01-01')) PARTITION BY RANGE (day)",
+  );
+  const missing = (await errorOf("INSERT INTO parts VALUES ('2026-01-01')")) as Error;
+  missing.message = 'keine Partition von Relation »parts« für die Zeile gefunden';
+  expect(isMissingPartition(missing)).toBe(true);
+  await world.pool.query('CREATE TABLE any_day PARTITION OF parts DEFAULT');
+  expect(isMissingPartition(await errorOf("INSERT INTO parts VALUES ('1999-01-01')"))).toBe(false);
 });
 
 // A copy of the database may take hours.

@@ -5,6 +5,7 @@ import { eventsQueue, topology } from '@gatepost/contracts/topology';
 import { openLog } from '@gatepost/runtime/log';
 import { openMetrics } from '@gatepost/runtime/metrics';
 import { openProducer } from '@gatepost/testkit/producer';
+import { openRelay } from '@gatepost/testkit/relay';
 import { freshVhost } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
@@ -95,5 +96,78 @@ test('an event does not overtake the waiting flood of its own account, even afte
   usual.let(Number.POSITIVE_INFINITY);
   await until('all of the flood is routed', () => usual.ids.includes(`flood ${flood}`));
   expect(usual.ids.at(-1)).toBe(`flood ${flood}`);
+  await readAhead.pause();
+});
+
+// What was lost with its connection counted as in hand for ever: after enough of it, nothing was taken any more.
+test('a flood that waits here when the connection breaks does not keep later events from being taken', async () => {
+  const [usual, ahead] = [openRouter(), openRouter()];
+  ahead.let(Number.POSITIVE_INFINITY);
+  const lossy = stack.use(await freshVhost());
+  const relay = stack.use(
+    await openRelay(lossy.url, (client, server) => {
+      client.pipe(server);
+      server.pipe(client);
+    }),
+  );
+  const readAhead = stack.use(
+    await openReadAhead({
+      broker: { ...broker, url: lossy.url, queue: [eventsQueue], leftover: [] },
+      producers: anyProducer,
+      route: usual.route,
+      ahead: ahead.route,
+      backpressure: makeBackpressure(),
+      eventsWaiting: async () => 0,
+      settle: async (message: Pick<Incoming, 'giveBack'>) => message.giveBack(),
+      registry: openMetrics(),
+      log: broker.log,
+      overMs,
+    }),
+  );
+  const inHand = 1_000;
+  const body = { text: 'x'.repeat(1_000) };
+  let taken = 0;
+  const consumer = stack.use(
+    await openConsumer({
+      ...broker,
+      url: relay.url,
+      name: 'test',
+      queue: eventsQueue,
+      prefetch: inHand,
+      maxBytes: inHand * 1_300,
+      onMessage(message) {
+        taken += 1;
+        readAhead.take(message);
+      },
+    }),
+  );
+  const producer = stack.use(await openProducer(lossy.url));
+  const publish = (login: string, from: number, count: number) =>
+    Promise.all(
+      Array.from({ length: count }, (_, index) =>
+        producer.publish({ subject: `${login}/r`, id: `${login} ${from + index}`, body }),
+      ),
+    );
+  usual.let(201); // until it is a flood
+  await publish('calm', 0, 1);
+  await publish('flood', 0, 2 * flood);
+  await until(
+    'the usual consumer has its hands full',
+    () => taken - usual.ids.length - ahead.ids.length > inHand * 0.9,
+  );
+  relay.cut();
+  await until('the connection is lost', () => !consumer.isConnected());
+  usual.let(Number.POSITIVE_INFINITY);
+  const all = () => new Set(usual.ids.filter((id) => id.startsWith('flood'))).size;
+  await until('all of the flood is routed', () => all() === 2 * flood);
+  usual.let(0);
+  const [takenBefore, routedBefore] = [taken, usual.ids.length];
+  await publish('later', 0, 2 * flood);
+  await until(
+    'it has its hands full again',
+    () => taken - takenBefore - (usual.ids.length - routedBefore) > inHand * 0.6,
+  );
+  usual.let(Number.POSITIVE_INFINITY);
+  await until('later events are routed', () => new Set(usual.ids).has(`later ${2 * flood - 1}`));
   await readAhead.pause();
 });

@@ -15,7 +15,7 @@ const windowMs = 100;
 const floodEventsMin = 100;
 const waitMaxMs = 400;
 
-export function makeBackpressure(now: () => number = Date.now): Backpressure {
+export function makeBackpressure(now = () => performance.now()): Backpressure {
   let count = 0;
   let windowStart = Number.NEGATIVE_INFINITY;
   let floodedAt = Number.NEGATIVE_INFINITY;

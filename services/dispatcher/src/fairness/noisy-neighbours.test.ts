@@ -1,4 +1,6 @@
-import { expect, test } from '@jest/globals';
+import { setTimeout as wait } from 'node:timers/promises';
+import { expect, jest, test } from '@jest/globals';
+import { makeBackpressure } from './backpressure.ts';
 import { accountOf, makeNoisyNeighbours } from './noisy-neighbours.ts';
 
 function open() {
@@ -24,6 +26,22 @@ test('an account stops flooding once a calm second has passed', () => {
   expect(flooding('flood', 50)).toBe(50);
   passMs(1_000);
   expect(flooding('flood', 50)).toBe(0);
+});
+
+test('setting the clock back makes nobody a noisy neighbour', async () => {
+  const right = Date.now;
+  let offMs = 0;
+  const clock = jest.spyOn(Date, 'now').mockImplementation(() => right() + offMs);
+  const noisyNeighbours = makeNoisyNeighbours();
+  const backpressure = makeBackpressure();
+  const isNoisy = () => Array.from({ length: 150 }, () => noisyNeighbours.count('calm')).includes(true);
+  for (let event = 0; event < 150; event += 1) backpressure.flooded();
+  expect(isNoisy()).toBe(false);
+  offMs = -3_600_000;
+  await wait(1_100);
+  expect(isNoisy()).toBe(false);
+  expect(backpressure.isLifted()).toBe(true);
+  clock.mockRestore();
 });
 
 test('only accounts that sent something in the last minute count as others', () => {

@@ -14,7 +14,7 @@ const perWindow = 200;
 const windowMs = 1_000;
 const othersMs = 60_000;
 
-export function makeNoisyNeighbours(now: () => number = Date.now): NoisyNeighbours {
+export function makeNoisyNeighbours(now = () => performance.now()): NoisyNeighbours {
   let counts = new Map<string, number>();
   let before = new Map<string, number>();
   let windowStart = now();

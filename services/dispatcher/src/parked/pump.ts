@@ -6,13 +6,13 @@ import type { Log } from '@gatepost/runtime/log';
 import { troubleOf } from '@gatepost/runtime/store-errors';
 import { inTransaction } from '@gatepost/runtime/transaction';
 import { hasDueTime, waits } from '@gatepost/webhook-db/backlog';
-import { unpark } from '@gatepost/webhook-db/parked';
+import { unclaim, unpark } from '@gatepost/webhook-db/parked';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { PoolClient } from 'pg';
 import { granted } from '../limit/admit.ts';
 import type { Metrics } from '../metrics.ts';
 import type { WorkCounts } from '../progress.ts';
-import type { Enqueue, Outgoing } from '../routing/enqueue.ts';
+import { type Enqueue, type Outgoing, Unconfirmed } from '../routing/enqueue.ts';
 import { publishDeadLetter } from '../settling/dead-letter.ts';
 import { deadReasonOf } from '../settling/trouble.ts';
 import type { Release, ReleasedRow } from './release.ts';
@@ -36,7 +36,7 @@ type Pumping = {
 
 /**
  * Runs until disposed. A batch is claimed, published and committed in one transaction: if we die in between, its rows wait again, and a job
- * may be published twice, with one delivery id. `jobsWaiting` tells how many jobs RabbitMQ has ready, `isBehind` whether the jobs we took
+ * may be published twice, with one delivery id. Rows that RabbitMQ did not confirm wait again, alone. `jobsWaiting` tells how many jobs RabbitMQ has ready, `isBehind` whether the jobs we took
  * cannot start, `hasRoom` whether due deliveries, which are less urgent, may be taken.
  */
 export function openPump(
@@ -95,19 +95,25 @@ const look = {
 function makeBatch(options: Pumping, release: Release): () => Promise<boolean> {
   // Halved after an unexplained failure, until the row at fault is alone and the rest can go on.
   let most = batchMax;
-  const publishReleased = async (client: PoolClient) => {
+  const publishReleased = async (client: PoolClient): Promise<{ isMoreLeft: boolean; failure?: unknown }> => {
     const { rows, isMoreLeft } = await release(client, most);
     try {
       if (rows.length > 0) await publish(options.enqueue, rows);
     } catch (error) {
-      if (most > 1 || troubleOf(error) === 'away') throw error;
-      await bury(options, client, rows[0]!, error);
+      if (most === 1 && troubleOf(error) !== 'away') await bury(options, client, rows[0]!, error);
+      else if (error instanceof Unconfirmed) {
+        // Those that are confirmed stay published: undoing their claim would publish them again.
+        const ids = error.jobs.map(({ job }) => job.deliveryId);
+        await unclaim(client, ids);
+        return { isMoreLeft, failure: error };
+      } else throw error;
     }
-    return isMoreLeft;
+    return { isMoreLeft };
   };
   return async () => {
     try {
-      const isMoreLeft = await inTransaction(options.pool, publishReleased, settings);
+      const { isMoreLeft, failure } = await inTransaction(options.pool, publishReleased, settings);
+      if (failure !== undefined) throw failure;
       most = Math.min(batchMax, most * 2);
       return isMoreLeft;
     } catch (error) {

@@ -6,6 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { type DeliveryJob, jobBodyMaxBytes } from '@gatepost/contracts/delivery-job';
 import type { Log } from '@gatepost/runtime/log';
 import { inTransaction } from '@gatepost/runtime/transaction';
+import type { Row } from '@gatepost/webhook-db/parked';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import {
   countNext,
@@ -139,11 +140,17 @@ async function publish({ pool, enqueue }: Parts, released: ReleasedRow[]): Promi
   try {
     await enqueue(released.map(toOutgoing));
   } catch (error) {
-    const failed = error instanceof Unconfirmed ? error.jobs.map(({ job }) => job.deliveryId) : undefined;
     const rows = released.map(({ row }) => row);
-    await returnToWaiting(pool, failed ? rows.filter((row) => failed.includes(Number(row.delivery_id))) : rows);
+    await returnToWaiting(pool, error instanceof Unconfirmed ? unconfirmedOf(rows, error) : rows);
     throw error;
   }
+}
+
+/** RabbitMQ may have them all the same, so their jobs say that an attempt may be a repetition. */
+function unconfirmedOf(rows: Row[], { jobs }: Unconfirmed): Row[] {
+  const ids = new Set(jobs.map(({ job }) => job.deliveryId));
+  const failed = rows.filter((row) => ids.has(Number(row.delivery_id)));
+  return failed.map((row) => ({ ...row, job: JSON.stringify({ ...JSON.parse(row.job), mayRepeat: true }) }));
 }
 
 /** The cached account may be older than the hook or its activation: only a fresh read proves that the hook is not active. */
