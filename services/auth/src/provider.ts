@@ -277,15 +277,19 @@ async function findAccount(
   return account && withOrganization(ctx, withConformantClaims(ctx, account, parts.settings), parts.organizations);
 }
 
-/** The client that the token was issued to, and a confidential client that is the token's API. */
-function mayIntrospect(
-  _ctx: KoaContextWithOIDC,
+/**
+ * The client that the token was issued to, and a confidential client that is the token's API, while the former exists: a machine's JWT
+ * has no grant that would end with its client. The library asks this itself at userinfo.
+ */
+async function mayIntrospect(
+  { oidc: { provider } }: KoaContextWithOIDC,
   client: Client,
   token: { clientId?: string; aud?: string | string[] },
-): boolean {
+): Promise<boolean> {
   if (token.clientId === client.clientId) return true;
   const api = (client as Client & OwnMetadata).resource_server_identifier;
-  return client.clientAuthMethod !== 'none' && api != null && [token.aud].flat().includes(api);
+  if (client.clientAuthMethod === 'none' || api == null || ![token.aud].flat().includes(api)) return false;
+  return (await provider.Client.find(String(token.clientId))) !== undefined;
 }
 
 function refuseForeignWebMessage(ctx: KoaContextWithOIDC, mode: string, client: Client): void {

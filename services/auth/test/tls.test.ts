@@ -74,7 +74,7 @@ test('a token of one issuer opens the management API, userinfo and introspection
     expect(await info.json()).toMatchObject({ sub: 'auth0|alice' });
     const asked = { token, client_id: 'trusted', client_secret: 'trusted-secret' };
     const introspected = await fetch(`${to}oauth/introspect`, { method: 'POST', body: new URLSearchParams(asked) });
-    expect(await introspected.json()).toMatchObject({ active: true, sub: 'auth0|alice' });
+    expect(await introspected.json()).toMatchObject({ active: true, sub: 'auth0|alice', iss: from });
   }
 });
 

@@ -24,6 +24,7 @@ export type ClientStore = {
     change: Prisma.ClientUpdateInput,
     metadata?: Record<string, unknown>,
   ): Promise<RegisteredClient>;
+  /** With all that it was issued: if the id is ever assigned again, the old client's tokens must not come back with it. */
   remove(clientId: string): Promise<void>;
   /** Undefined when no grant has that id (any more). */
   changeGrant(id: string, scope: string[]): Promise<ClientGrantModel | undefined>;
@@ -63,7 +64,10 @@ export function makeClientStore(db: Database, changes: Changes): ClientStore {
       return written((await db.$transaction([merge, update]))[1]);
     },
     remove: async (clientId) => {
-      await db.client.deleteMany({ where: { clientId } });
+      await db.$transaction([
+        db.client.deleteMany({ where: { clientId } }),
+        db.$executeRaw`DELETE FROM artefacts WHERE client_id = ${clientId}`,
+      ]);
       written(undefined);
     },
     changeGrant: async (id, scope) =>

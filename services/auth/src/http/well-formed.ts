@@ -83,7 +83,8 @@ function checkText(escaped: string): void {
   } catch {
     throw malformed(); // broken escapes, or bytes that are not UTF-8
   }
-  if (decoded.includes('\0')) throw malformed();
+  // A form in another charset than UTF-8 may hold half a surrogate pair.
+  if (!isStorable(decoded)) throw malformed();
 }
 
 function malformed(): ApiError {

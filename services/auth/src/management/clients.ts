@@ -127,11 +127,7 @@ export const updateClient = operation({
 
 export const deleteClient = operation({
   async run({ parts, params }) {
-    const client = await parts.clients.find(params.id ?? '');
-    if (!client) return gone;
-    await parts.clients.remove(client.clientId);
-    // If the id is ever assigned again, the old client's tokens must not come back with it.
-    await parts.db.$executeRaw`DELETE FROM artefacts WHERE client_id = ${client.clientId}`;
+    await parts.clients.remove(params.id ?? '');
     return gone;
   },
 });

@@ -76,12 +76,28 @@ describe('refresh tokens', () => {
 
 describe('revocation and introspection', () => {
   const as = (client_id: string) => ({ client_id, client_secret: `${client_id}-secret` });
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  /** Tokens of nobody's, in every shape. */
+  const unknown = (jwt: string) => [
+    'rubbish',
+    'a.b.c',
+    '~~~',
+    '.',
+    `${part({ alg: 'none' })}.${part({ sub: 'x' })}.`,
+    `${part({ alg: 'RS256' })}.${part({ sub: 'x' })}.c2ln`,
+    `${part({ alg: 'RS256' })}.${part({ sub: 'x' })}.c2ln==`,
+    `${part({ alg: 'RSA-OAEP', enc: 'A128GCM' })}.a.b.c.d`,
+    `${part({ alg: 'dir', enc: 'A128GCM' })}..b.c.d`,
+    `${part({ alg: 'RS256' })}.${'x'.repeat(40_000)}.c2ln==`,
+    `${jwt} `,
+    `${jwt}.`,
+  ];
 
   test('sec-088-revocation: another client’s token is left alone, and a refresh token takes its access tokens along', async () => {
     const tokens = (
       await redeem('web', { ...(await codeFor('web', { audience: api }, alice)), client_secret: 'web-secret' })
     ).json as Tokens;
-    for (const token of [tokens.refresh_token, tokens.access_token, 'rubbish', 'a.b.c', '~~~'])
+    for (const token of [tokens.refresh_token, tokens.access_token, ...unknown(tokens.access_token)])
       expect(await gate.post('oauth/revoke', { token, ...as('machine') })).toMatchObject({ status: 200, text: '' });
     expect((await userinfo(tokens.access_token)).status).toBe(200);
     expect((await gate.post('oauth/revoke', { token: tokens.refresh_token, ...as('web') })).status).toBe(200);
@@ -91,8 +107,13 @@ describe('revocation and introspection', () => {
 
   test('sec-089-introspection: needs authentication, and for an unrelated client every token is inactive', async () => {
     const { access_token } = await tokensFor('spa', { audience: api, scope: 'openid read:x' });
-    for (const token of [access_token, 'rubbish', 'a.b.c'])
-      expect((await gate.post('oauth/introspect', { token, ...as('machine') })).json).toEqual({ active: false });
+    expect((await gate.post('oauth/introspect', { token: access_token, ...as('machine') })).json).toEqual({
+      active: false,
+    });
+    for (const token of unknown(access_token)) {
+      const { status, json } = await gate.post('oauth/introspect', { token, ...as('api') });
+      expect({ token, status, json }).toEqual({ token, status: 200, json: { active: false } });
+    }
     expect((await gate.post('oauth/introspect', { token: access_token })).status).not.toBe(200);
     expect((await gate.post('oauth/introspect', { token: access_token, ...as('api') })).json).toMatchObject({
       active: true,

@@ -3,10 +3,11 @@
  * ended, within two seconds anywhere else.
  */
 import { until } from '@gatepost/testkit/until';
-import { afterAll, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { api, apiClient } from '../seeds.ts';
-import { openManager, openTarget, type Tokens } from './target.ts';
+import { recordStatements } from '../statements.ts';
+import { callback, openManager, openTarget, type Tokens } from './target.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
@@ -79,6 +80,101 @@ test('sec-095-remembered: a token is refused also after an unannounced change in
   await until('it is over', async () => (await userinfo(access_token)).status === 401);
   expect(await isGood(access_token)).toBe(false);
   await db.query('ALTER TABLE auth.artefacts ENABLE TRIGGER USER');
+});
+
+describe('when the application that a token was issued to is deleted', () => {
+  const secret = 'doomed-doomed-secret';
+  const active = async (token: string, asked = gate.issuer) => {
+    const answer = await fetch(`${asked}oauth/introspect`, {
+      method: 'POST',
+      body: new URLSearchParams({ ...asApi, token }),
+    });
+    expect(answer.status).toBe(200);
+    return ((await answer.json()) as { active: boolean }).active;
+  };
+  const doomed = async (more: object) => {
+    const made = await manage('POST', 'clients', { name: 'Doomed', client_secret: secret, ...more });
+    expect(made.status).toBe(201);
+    return made.json.client_id as string;
+  };
+  const inDatabase = async <T extends pg.QueryResultRow>(text: string, values: unknown[] = []) => {
+    const db = new pg.Client({ connectionString: gate.databaseUrl });
+    await db.connect();
+    return (await db.query<T>(text, values).finally(() => db.end())).rows;
+  };
+  /** The machine's token for the API. */
+  async function tokenOfMachine(client_id: string): Promise<string> {
+    await inDatabase('INSERT INTO auth.client_grants (id, client_id, audience, scope) VALUES ($1, $1, $2, $3)', [
+      client_id,
+      api,
+      ['read:x'],
+    ]);
+    let token: unknown;
+    await until('the grant is known', async () => {
+      ({ access_token: token } = (await target.machineToken({ client_id, client_secret: secret })).json);
+      return token !== undefined;
+    });
+    return String(token);
+  }
+  const ofPerson = {
+    app_type: 'regular_web',
+    callbacks: [callback],
+    grant_types: ['authorization_code', 'refresh_token'],
+  };
+  const tokensOfPerson = async (client_id: string) => {
+    const given = await target.codeFor(client_id, { audience: api, scope: 'openid offline_access' });
+    return (await target.redeem(client_id, { ...given, client_secret: secret })).json as Tokens;
+  };
+
+  test('a machine’s token, which has no grant, is inactive at its API', async () => {
+    const client = await doomed({ app_type: 'non_interactive' });
+    const token = await tokenOfMachine(client);
+    expect([await active(token), await active(token, elsewhere)]).toEqual([true, true]);
+    expect((await manage('DELETE', `clients/${client}`)).status).toBe(204);
+    expect(await active(token)).toBe(false);
+    await until('it is over elsewhere', async () => !(await active(token, elsewhere)));
+  });
+
+  test('a person’s token is inactive even while its grant is still there', async () => {
+    const client = await doomed(ofPerson);
+    const { access_token } = await tokensOfPerson(client);
+    expect(await active(access_token)).toBe(true);
+    await inDatabase('DELETE FROM auth.clients WHERE client_id = $1', [client]);
+    await until('it is over', async () => !(await active(access_token)));
+    expect(await isGood(access_token)).toBe(false);
+  });
+
+  test('all that it was issued goes with it, or neither does, and another attempt finds what is left', async () => {
+    const client = await doomed(ofPerson);
+    await tokensOfPerson(client);
+    const left = async () => {
+      const [row] = await inDatabase<{ clients: number; artefacts: number }>(
+        `SELECT (SELECT count(*)::int FROM auth.clients WHERE client_id = $1) AS clients,
+                (SELECT count(*)::int FROM auth.artefacts WHERE client_id = $1) AS artefacts`,
+        [client],
+      );
+      return row;
+    };
+    await inDatabase(`
+      CREATE FUNCTION auth.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'slow' USING ERRCODE = '57014'; END $$;
+      CREATE TRIGGER refuse BEFORE DELETE ON auth.artefacts EXECUTE FUNCTION auth.refuse()`);
+    expect((await manage('DELETE', `clients/${client}`)).status).toBe(503);
+    await inDatabase('DROP FUNCTION auth.refuse CASCADE');
+    expect(await left()).toEqual({ clients: 1, artefacts: 2 });
+    await inDatabase('DELETE FROM auth.clients WHERE client_id = $1', [client]);
+    expect((await manage('DELETE', `clients/${client}`)).status).toBe(204);
+    expect(await left()).toEqual({ clients: 0, artefacts: 0 });
+  });
+
+  test('until then looking at its tokens costs no statement', async () => {
+    const token = await tokenOfMachine(await doomed({ app_type: 'non_interactive' }));
+    // The notification that the client was made may still be on its way.
+    await until('everything is known', async () => {
+      using statements = recordStatements();
+      for (let round = 0; round < 3; round += 1) expect(await active(token)).toBe(true);
+      return statements.texts.length === 0;
+    });
+  });
 });
 
 test('a person’s changed name is at userinfo at once in the process that changed it', async () => {

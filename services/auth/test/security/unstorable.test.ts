@@ -119,6 +119,29 @@ describe.each(texts)('the text %j, which cannot be stored,', (text) => {
   );
 });
 
+describe('a form in another charset than UTF-8', () => {
+  const asked = { client_id: 'spa', response_type: 'code', redirect_uri: callback, scope: 'openid', ...pkce() };
+  const post = async (path: string, fields: Record<string, string>) => {
+    // Not escaped: an escaped surrogate is no valid UTF-8, whatever the form's charset.
+    const form = Object.entries(fields).map(([name, value]) => `${name}=${value}`);
+    const headers = { 'content-type': 'application/x-www-form-urlencoded; charset=utf-16le' };
+    const body = Buffer.from(form.join('&'), 'utf16le');
+    return (await fetch(new URL(path, issuer), { method: 'POST', headers, body, redirect: 'manual' })).status;
+  };
+
+  test.each(['authorize', 'oauth/par', 'oauth/token', 'oauth/revoke', 'oidc/logout', 'passwordless/start', 'activate'])(
+    'gets a 400 at %s if it holds half a surrogate pair',
+    async (path) => {
+      for (const half of ['\ud800', '\udc00', '\ud800abc'])
+        expect(await post(path, { ...asked, state: half })).toBe(400);
+    },
+  );
+
+  test('is read otherwise', async () => {
+    expect(await post('oauth/par', { ...asked, state: 'whole \u{1f511}' })).toBe(201);
+  });
+});
+
 test('texts that cannot be stored have created nothing', async () => {
   const browser = new Browser(gate);
   const page = await browser.authorize({ client_id: 'spa', redirect_uri: callback, response_type: 'code', ...pkce() });

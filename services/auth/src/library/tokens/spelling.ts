@@ -1,6 +1,7 @@
 /**
- * The library refuses JWTs at revocation and introspection without looking for them. So they are spelled differently, in a way
- * that our own `find` (structured.ts) recognizes.
+ * The library refuses whatever looks like a JWS or JWE at revocation and introspection, without looking for it. So tokens with dots are
+ * spelled differently there, in a way that our own `find` (structured.ts) recognizes if they may be our JWTs. Others are unknown tokens
+ * like any, which is no error (RFC 7009 section 2.2, RFC 7662 section 2.2).
  */
 import type { NextFunction, Request, Response } from 'express';
 
@@ -14,8 +15,7 @@ export function aliasStructuredTokens(request: Request, _response: Response, nex
 
 /** The same for form fields. */
 export function aliasStructuredToken(fields: Record<string, unknown>): void {
-  // Without dots it no longer looks like a JWT.
-  if (typeof fields.token === 'string' && jwt.test(fields.token)) fields.token = fields.token.replaceAll('.', '~');
+  if (typeof fields.token === 'string') fields.token = fields.token.replaceAll('.', '~');
 }
 
 /** The JWT behind a value, whichever way it is spelled; undefined for an opaque one. */

@@ -11,6 +11,7 @@ import { isTokenLookup, knownForMs } from '../../adapter/known-grants.ts';
 import { makeCache } from '../../cache.ts';
 import { grantClaim } from '../../claims.ts';
 import { verifyAccessToken } from '../../resources/token-dialect.ts';
+import { changeAnswers } from '../middleware.ts';
 import { publicKeys } from '../seam.ts';
 import { structuredToken } from './spelling.ts';
 
@@ -51,6 +52,7 @@ export function makeRevokedTokens(redis: Redis, prefix: string): RevokedTokens {
 /** Makes the provider’s token models find JWTs. @param issuers all of ours: a token from one is valid at each */
 export function findStructuredTokens(provider: ProviderType, issuers: string[], revoked: RevokedTokens): void {
   const verify = makeVerifier(provider, issuers);
+  if (issuers.length > 1) nameOwnIssuer(provider);
   // The library's `find` accepts more than its typings say.
   const [ofPeople, ofMachines, refreshTokens] = [
     provider.AccessToken,
@@ -119,6 +121,20 @@ export function makeVerifier(
   };
 }
 
+/** Introspection states the issuer of the token (RFC 7662 section 2.2); the library states the one that was asked. */
+function nameOwnIssuer(provider: ProviderType): void {
+  changeAnswers(provider, 'introspection', (ctx) => {
+    const { AccessToken, ClientCredentials } = ctx.oidc.entities as Record<string, object | undefined>;
+    const issuer = issuerOf.get(AccessToken ?? ClientCredentials ?? ctx);
+    const answer = ctx.body as { active?: boolean; iss?: string };
+    if (issuer !== undefined && answer.active) answer.iss = issuer;
+    return undefined;
+  });
+}
+
+/** Of the tokens found here, where there are several. */
+const issuerOf = new WeakMap<object, string>();
+
 function instantiate(Token: Model, payload: JWTPayload, issuers: string[], revoked: RevokedTokens) {
   const audience = [payload.aud!].flat();
   const cnf = payload.cnf as { jkt?: string; 'x5t#S256'?: string } | undefined;
@@ -141,6 +157,7 @@ function instantiate(Token: Model, payload: JWTPayload, issuers: string[], revok
   });
   const revoke = () => revoked.add(payload.jti!, payload.exp!);
   token.destroy = revoke; // not assigned as it is written: see docs/decisions/0005-libraries.md
+  if (issuers.length > 1) issuerOf.set(token, payload.iss!);
   return token;
 }
 
