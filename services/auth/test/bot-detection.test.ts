@@ -140,6 +140,14 @@ test('the pages for sign-up, a new password and a code ask for a challenge too',
   expect((await reader.submit(code, { action: 'resend', identifier: 'bob@example.com' })).html).toContain(
     'not a robot',
   );
+
+  // A wrong or missing code says nothing of what has been sent.
+  const bot = browserAt('192.0.2.80');
+  const given = await passwordPage(bot, 'carol@example.com');
+  const to = { csrf: given.forms[0]!.fields.csrf!, identifier: 'bob@example.com' };
+  const post = (fields: object) => bot.post(given.url.replace('/password', '/code'), { ...to, ...fields });
+  await post({ code: '' });
+  expect((await post({ action: 'resend' })).html).toContain('not a robot');
   await back();
 });
 

@@ -96,6 +96,25 @@ test('another person with the invitation link is refused, also in their own sess
   expect(answerOf(await own.logIn(hers, 'carol@example.com'))).toHaveProperty('code');
 });
 
+test('an invitation that names a connection is accepted only by somebody who signs in there', async () => {
+  const { id = '' } = await auth0.connections.create({ name: 'Works', strategy: 'auth0' });
+  const by = async (connection_id: string) =>
+    follow((await invite('dave@example.com', { connection_id })).invitation_url!);
+  const { browser, page } = await by(id);
+  const signedUp = await browser.submit(page, { email: 'dave@example.com', password });
+  expect(answerOf(signedUp)).toMatchObject({
+    error: 'access_denied',
+    error_description: 'the specified account is not allowed to accept the current invitation',
+  });
+  expect(await all(await members.list(orchard))).not.toContainEqual(
+    expect.objectContaining({ email: 'dave@example.com' }),
+  );
+  expect((await by('con_email')).page.html).not.toContain('name="password"');
+  const [own] = await all(await auth0.connections.list({ name: 'Username-Password-Authentication' }));
+  const again = await by(own!.id!);
+  expect(answerOf(await again.browser.logIn(again.page, 'dave@example.com', password))).toHaveProperty('code');
+});
+
 test('an invitation needs an application for organizations, and its login address', async () => {
   const spa = (change: object) => ask('PATCH', 'clients/spa', change);
   await spa({ initiate_login_uri: null });

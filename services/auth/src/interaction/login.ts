@@ -215,8 +215,7 @@ export async function checkCode(interaction: Interaction, request: Request): Pro
     return startCode(interaction, ways, { identifier, ...(codeTo !== target.recipient && { request }), resent: true });
   }
   const { channel, connection, recipient } = target;
-  const failed = (problem: ProblemName, more = {}) =>
-    interaction.turnTo('code', { codeTo: recipient }, { problems: [problem], ...more });
+  const failed = (problem: ProblemName, more = {}) => interaction.turnTo('code', {}, { problems: [problem], ...more });
   if (!code.trim()) return failed('code_missing');
   const asked = { connection, recipient, binding: interaction.uid };
   const answer = await parts.checkCode({ channel, asked, code, ip: interaction.address });

@@ -21,7 +21,7 @@ export function rotateSigningKeys(
   algs: readonly SigningAlg[] = signingAlgs,
 ): Promise<Rotated[]> {
   return inTransaction(pool, async (client) => {
-    await client.query("SELECT pg_advisory_xact_lock(hashtextextended('gatepost signing keys', 0))");
+    await client.query(lockText);
     const rotated: Rotated[] = [];
     for (const alg of algs) {
       const { rows } = await client.query<{ kid: string; signs_from: Date }>(
@@ -51,10 +51,30 @@ export function rotateSigningKeys(
   });
 }
 
-/** Removes a key from the JWKS at once, so that every token signed with it is refused. The caller must not pass the current key. */
-export async function revokeSigningKey(pool: Pool, kid: string): Promise<void> {
-  await pool.query(
-    'UPDATE signing_keys SET revoked_at = now(), retires_at = coalesce(retires_at, now()) WHERE kid = $1',
-    [kid],
-  );
+/**
+ * Removes a key from the JWKS at once, so that every token signed with it is refused. Without its successor, the current key stays.
+ * @returns false for the current key, which cannot be revoked
+ */
+export function revokeSigningKey(pool: Pool, kid: string): Promise<boolean> {
+  return inTransaction(pool, async (client) => {
+    await client.query(lockText);
+    const { rows } = await client.query<{ current: string | null; is_next: boolean }>(
+      `SELECT k.signs_from > now() AS is_next,
+              (SELECT kid FROM signing_keys WHERE alg = k.alg AND revoked_at IS NULL AND signs_from <= now()
+                ORDER BY signs_from DESC LIMIT 1) AS current
+         FROM signing_keys k WHERE kid = $1 AND revoked_at IS NULL`,
+      [kid],
+    );
+    const [found] = rows;
+    if (!found) return true;
+    if (found.current === kid) return false;
+    await client.query(
+      'UPDATE signing_keys SET revoked_at = now(), retires_at = coalesce(retires_at, now()) WHERE kid = $1',
+      [kid],
+    );
+    if (found.is_next) await client.query('UPDATE signing_keys SET retires_at = NULL WHERE kid = $1', [found.current]);
+    return true;
+  });
 }
+
+const lockText = "SELECT pg_advisory_xact_lock(hashtextextended('gatepost signing keys', 0))";

@@ -36,10 +36,9 @@ export const getSigningKey = operation({
 
 export const revokeKey = operation({
   async run({ parts, params }) {
-    const { key, all } = await load(parts, params.kid);
-    if (key.revokedAt === null && stateOf(key, live(all), new Date()) === 'current')
+    const { key } = await load(parts, params.kid);
+    if (!(await revokeSigningKey(parts.pool, key.kid)))
       throw new ManagementProblem(400, 'key_in_use', 'The current signing key cannot be revoked: rotate first');
-    if (key.revokedAt === null) await revokeSigningKey(parts.pool, key.kid);
     const after = await load(parts, key.kid);
     return ok(present(after.key, after.all));
   },

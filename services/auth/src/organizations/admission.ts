@@ -110,9 +110,10 @@ async function admit(
 ): Promise<Admission> {
   const { organizations } = parts;
   const organization = await organizations.find(id);
-  const by = organization && connectionOf(organization, connectionOfSession(ctx.oidc.session!) ?? connection);
+  const signedInBy = connectionOfSession(ctx.oidc.session!) ?? connection;
+  const by = organization && connectionOf(organization, signedInBy);
   if (by === undefined) return { kind: 'stranger' };
-  const invited = await invitedBy(parts, ctx, accountId);
+  const invited = await invitedBy(parts, ctx, { accountId, signedInBy });
   if (invited) return invited;
   if (await organizations.isMember(id, accountId)) return { kind: 'member' };
   if (by === 'any' || !by.assignMembershipOnLogin) return { kind: 'stranger' };
@@ -134,13 +135,14 @@ export function connectionOf(
 async function invitedBy(
   { invitations, accounts }: AdmissionParts,
   ctx: KoaContextWithOIDC,
-  accountId: string,
+  { accountId, signedInBy }: { accountId: string; signedInBy: string },
 ): Promise<Admission | undefined> {
   const { invitation: ticket, organization } = ctx.oidc.params as { invitation?: string; organization?: string };
   if (!ticket || !(ctx.oidc.result as { login?: unknown } | undefined)?.login) return undefined;
   const [invitation, account] = await Promise.all([invitations.find(ticket), accounts.find(accountId)]);
   if (!invitation || !account || invitation.organizationId !== organization) return undefined;
   if (invitation.invitee !== account.email) return undefined;
+  if (invitation.connection && invitation.connection.name !== signedInBy) return { kind: 'stranger' };
   return {
     kind: 'newcomer',
     roles: invitation.roles,

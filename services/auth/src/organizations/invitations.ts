@@ -6,8 +6,8 @@ import type { Database, Pool } from '../database.ts';
 import type { AccountModel, OrganizationInvitationModel } from '../generated/models.ts';
 
 export type InvitationStore = {
-  /** An invitation that can still be accepted. */
-  find(ticket: string): Promise<OrganizationInvitationModel | undefined>;
+  /** An invitation that can still be accepted, with the connection that it must be accepted by, if it names one. */
+  find(ticket: string): Promise<(OrganizationInvitationModel & { connection: { name: string } | null }) | undefined>;
   /** Whether an account exists that signs in by the invited address. */
   hasAccount(invitation: OrganizationInvitationModel): Promise<boolean>;
   /**
@@ -27,6 +27,7 @@ export function makeInvitationStore(db: Database, pool: Pool): InvitationStore {
     find: async (ticket) =>
       (await db.organizationInvitation.findFirst({
         where: { ticketHash: hashId(ticket), expiresAt: { gt: new Date() } },
+        include: { connection: { select: { name: true } } },
       })) ?? undefined,
     hasAccount: async ({ invitee }) => (await db.account.count({ where: { email: invitee } })) > 0,
     async accept({ id, organizationId, invitee }, account) {

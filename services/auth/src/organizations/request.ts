@@ -55,5 +55,6 @@ export async function checkInvitation(
   if (!found || found.organizationId !== params.organization || found.clientId !== client.clientId)
     throw new errors.InvalidRequest('the invitation is not valid, or no longer valid');
   params.login_hint = found.invitee;
+  if (found.connection) params.connection = found.connection.name;
   if (!(await invitations.hasAccount(found))) params.screen_hint = 'signup';
 }

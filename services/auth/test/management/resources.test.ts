@@ -316,6 +316,15 @@ test('keys/signing: are listed without private parts, rotated with the successor
   expect(before.filter(({ current }) => current)).toHaveLength(4);
   expect(before[0]?.cert).toContain('BEGIN CERTIFICATE');
   expect(JSON.stringify(before)).not.toMatch(/"d":|PRIVATE/);
+  // A successor that is revoked before it signs leaves the key before it as it was.
+  const unwanted = await signing.rotate();
+  expect(before.find(({ current, kid }) => current && kid !== unwanted.kid)).toBeDefined();
+  expect((await signing.revoke(unwanted.kid)).revoked).toBe(true);
+  const alg = async (kid: string) => (await ask('GET', `keys/signing/${kid}`)).body.alg as string;
+  for (const { kid, current } of before)
+    if (current && (await alg(kid)) === (await alg(unwanted.kid)))
+      expect((await ask('GET', `keys/signing/${kid}`)).body).not.toHaveProperty('current_until');
+
   const next = await signing.rotate();
   expect(await signing.get(next.kid)).toMatchObject({ next: true, current: false });
   // A second rotation takes the key that waits, which is published by now.
