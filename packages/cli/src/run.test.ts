@@ -1,6 +1,6 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { globSync, mkdtempSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, globSync, mkdtempSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -151,6 +151,99 @@ test('a command whose API cannot be reached names the address and ends with 6', 
   await new Promise((resolve) => server.close(resolve));
   expect(await gatepost('whoami', { GATEPOST_TOKEN: 't', GATEPOST_API: `http://127.0.0.1:${port}` })).toBe(6);
   expect(err).toContain(`http://127.0.0.1:${port} does not answer: ECONNREFUSED`);
+});
+
+const main = ['--conditions=source', path.join(import.meta.dirname, 'main.ts')];
+
+test('output that cannot be written is an error, unless nobody reads any further', async () => {
+  // No process may write to what is open for reading only; a full disk fails in the same way.
+  const unwritable = openSync('/dev/null', 'r');
+  const { status, stderr } = spawnSync(process.execPath, [...main, 'help'], {
+    stdio: ['ignore', unwritable, 'pipe'],
+    encoding: 'utf8',
+  });
+  closeSync(unwritable);
+  expect([status, stderr]).toEqual([1, expect.stringMatching(/^gatepost: the output could not be written: .*\n$/)]);
+
+  const unread = spawn(process.execPath, [...main, 'help']);
+  unread.stdout.destroy();
+  let said = '';
+  unread.stderr.on('data', (text) => {
+    said += text;
+  });
+  expect([...(await once(unread, 'close')), said]).toEqual([0, null, '']);
+});
+
+test('`deliveries tail` shows a slow delivery that ends after a later, faster one', async () => {
+  const delivery = (id: number) => ({
+    id,
+    guid: `guid-${id}`,
+    event: 'push',
+    action: null,
+    delivered_at: `2026-11-27T12:00:${id}.000Z`,
+    status: 'OK',
+    status_code: 200,
+    duration: 0.1,
+  });
+  const looks = [[20], [22, 20], [23, 22, 21, 20], [24, 23, 22, 21, 20]];
+  const server = createHttpServer((_, response) => {
+    const ids = looks.length > 1 ? looks.shift()! : looks[0]!;
+    response.setHeader('etag', `"${ids}"`);
+    response.end(JSON.stringify(ids.map(delivery)));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const there = { GATEPOST_TOKEN: 't', GATEPOST_API: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  expect(await gatepost('deliveries tail 1 --repo a/b --interval 1 --count 3 --json', there)).toBe(0);
+  const shown = out.trim().split('\n');
+  expect(shown.map((line) => JSON.parse(line).id)).toEqual([22, 21, 23]);
+  server.close();
+});
+
+test.each([
+  ['failed', 200, { id: 'job_1', status: 'failed' }, 'gatepost: the gate could not import the lines up to 2\n'],
+  ['is gone', 404, { message: 'Not Found' }, 'gatepost: the gate no longer knows its import of the lines up to 2\n'],
+])('`users import` sends a part again whose job %s', async (_, status, answer, message) => {
+  let jobs = 0;
+  const server = createHttpServer((request, response) => {
+    const issuer = `http://127.0.0.1:${port}/`;
+    const endpoint = `${issuer}oauth/token`;
+    const job = jobs > 1 ? { status: 'completed', summary: { inserted: 2, updated: 0, failed: 0 } } : answer;
+    const answers: Record<string, () => object> = {
+      '/.well-known/oauth-protected-resource': () => ({ resource: issuer, authorization_servers: [issuer] }),
+      '/.well-known/openid-configuration': () => ({
+        issuer,
+        token_endpoint: endpoint,
+        device_authorization_endpoint: endpoint,
+        revocation_endpoint: endpoint,
+      }),
+      '/oauth/token': () => ({ access_token: 't', expires_in: 3600, token_type: 'Bearer' }),
+      '/api/v2/connections': () => [{ id: 'con_1', name: 'people' }],
+      '/api/v2/jobs/users-imports': () => {
+        jobs += 1;
+        return { id: `job_${jobs}`, status: 'pending' };
+      },
+    };
+    request.resume().on('end', () => {
+      const { pathname } = new URL(request.url!, issuer);
+      if (pathname === '/api/v2/jobs/job_1') response.statusCode = status;
+      response.end(JSON.stringify(answers[pathname]?.() ?? job));
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const there = {
+    GATEPOST_CLIENT_ID: 'ci',
+    GATEPOST_CLIENT_SECRET: 's',
+    GATEPOST_API: `http://127.0.0.1:${port}`,
+  };
+  const file = path.join(mkdtempSync(path.join(tmpdir(), 'cli-')), 'people.jsonl');
+  writeFileSync(file, '{"email":"a@b.example"}\n{"email":"c@b.example"}\n');
+  expect(await gatepost(`users import ${file}`, there)).toBe(1);
+  expect(err).toContain(message);
+  expect(await gatepost(`users import ${file}`, there)).toBe(0);
+  expect([jobs, out]).toEqual([2, expect.stringMatching(/^2 imported, 0 updated, 0 refused/)]);
+  expect(existsSync(`${file}.imported`)).toBe(false);
+  server.close();
 });
 
 test.each(commands.map((command) => [command.words.join(' '), command] as const))(

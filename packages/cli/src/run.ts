@@ -13,8 +13,13 @@ export async function run(argv: string[], env: NodeJS.ProcessEnv): Promise<numbe
     abort.abort(new Problem('interrupted', 'interrupted'));
   };
   process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
-  // Nobody reads any further (`gatepost hooks list | head`).
-  process.stdout.on('error', () => process.exit(exits.ok));
+  process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+    // Nobody reads any further (`gatepost hooks list | head`).
+    if (code === 'EPIPE') process.exit(exits.ok);
+    // On a full disk, for one: a script must not take what was cut off for the whole.
+    out.note(`gatepost: the output could not be written: ${clean(message)}`);
+    process.exit(exits.failed);
+  });
   try {
     if (argv[0] === '__complete') return await answerShell(argv.slice(1));
     const { command, rest } = findCommand(argv);

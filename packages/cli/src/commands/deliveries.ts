@@ -116,10 +116,17 @@ const tolerateUnreachable =
     return [];
   };
 
+/**
+ * Remembers what was there, since neither ids nor times tell what is new: both are given before the row appears, and a slow attempt ends
+ * after a later, faster one.
+ */
 function openTail(api: Api, path: string): { next(): Promise<Json[]> } {
+  const seenMax = 10_000; // far more than one look reads
+  const seen = new Set<number>();
   let etag: string | undefined;
-  let last = 0;
-  let isFirst = true;
+  let since: number | undefined;
+  const timeOf = (item: Json) => Date.parse(item.delivered_at);
+  const isFresh = (item: Json) => !seen.has(item.id) && timeOf(item) > since!;
   return {
     async next() {
       const first = `${path}${path.includes('?') ? '&' : '?'}per_page=100`;
@@ -130,14 +137,20 @@ function openTail(api: Api, path: string): { next(): Promise<Json[]> } {
         etag === undefined ? {} : { 'if-none-match': etag },
       );
       if (status === 304) return [];
-      etag = headers.get('etag') ?? undefined;
       let items = body as Json[];
+      const oldest = items.length === 100 ? items.at(-1) : undefined;
+      // What is older than a full first page was there before, though nobody has looked at it.
+      if (since === undefined) since = oldest ? timeOf(oldest) : Number.NEGATIVE_INFINITY;
       // More than a page has come since the last look.
-      if (!isFirst && items.length === 100 && items.every(({ id }) => id > last))
-        ({ items } = await api.list(path, 2_000));
-      const fresh = items.filter(({ id }) => id > last).reverse();
-      last = Math.max(last, ...items.map(({ id }) => id as number));
-      isFirst = false;
+      else if (oldest && isFresh(oldest)) ({ items } = await api.list(path, 2_000));
+      // Not earlier: if the further pages fail, the next look must not be answered 304.
+      etag = headers.get('etag') ?? undefined;
+      const fresh = items.filter(isFresh).reverse();
+      for (const { id } of fresh) seen.add(id);
+      for (const id of seen) {
+        if (seen.size <= seenMax) break;
+        seen.delete(id);
+      }
       return fresh;
     },
   };

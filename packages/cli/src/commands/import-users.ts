@@ -74,13 +74,24 @@ function sendParts(
 ) {
   let [users, lines, bytes]: [Json[], number[], number] = [[], [], 0];
   const refuse = makeRefuse({ out, json }, state);
+  const forgetJob = () => {
+    delete state.job;
+    delete state.jobLines;
+    save();
+  };
   const settle = async () => {
     const { job: id, jobLines = [] } = state;
     if (id === undefined) return;
-    const { status, summary } = await ended(api, id, signal, told);
+    const job = await ended(api, id, signal, told);
     const last = jobLines.at(-1)!;
-    if (status === 'failed')
-      throw new Problem('failed', `the gate could not import the lines up to ${last}`, 'Its log says why.');
+    if (job?.status !== 'completed') {
+      // Otherwise each further run would ask for this job again, and end here.
+      forgetJob();
+      const again = 'The same command sends them again, and goes on from there.';
+      if (!job) throw new Problem('failed', `the gate no longer knows its import of the lines up to ${last}`, again);
+      throw new Problem('failed', `the gate could not import the lines up to ${last}`, 'Its log says why.', again);
+    }
+    const { summary } = job;
     state.inserted += summary.inserted;
     state.updated += summary.updated;
     for (const { index, errors } of summary.failed > 0 ? await api.call('GET', `/jobs/${id}/errors`) : [])
@@ -89,9 +100,7 @@ function sendParts(
         errors.map(({ path, message }: Json) => (path ? `${path}: ${message}` : message)).join('; '),
       );
     state.line = last;
-    delete state.job;
-    delete state.jobLines;
-    save();
+    forgetJob();
   };
   const send = async () => {
     if (users.length === 0) return;
@@ -162,11 +171,22 @@ async function begin(api: Api, form: FormData, signal: AbortSignal): Promise<str
     }
 }
 
-async function ended(api: Api, id: string, signal: AbortSignal, told: (percent: number) => void): Promise<Json> {
+/** The job once it has ended; undefined: there is none. */
+async function ended(
+  api: Api,
+  id: string,
+  signal: AbortSignal,
+  told: (percent: number) => void,
+): Promise<Json | undefined> {
   for (let pause = 50; ; pause = Math.min(2 * pause, 1_000)) {
-    const job = await api.call('GET', `/jobs/${id}`);
-    if (job.status !== 'pending') return job;
+    const job = await api.call('GET', `/jobs/${id}`).catch(toleratePast);
+    if (job?.status !== 'pending') return job;
     told(job.percentage_done ?? 0);
     await sleep(pause, undefined, { signal });
   }
+}
+
+/** A 403 has the same exit code, and says nothing about the job. */
+function toleratePast(error: unknown): undefined {
+  if (!(error instanceof Problem) || !error.message.endsWith(': 404)')) throw error;
 }
