@@ -65,17 +65,13 @@ export async function openConsumer(
 ): Promise<Consumer> {
   let paused = false;
   let begun = !options.standby;
-  let current: { channel: Channel; acks: Acks; consumerTags: string[] } | undefined;
-  /** Consumes on the current connection's channel. */
-  let consume: (() => Promise<void>) | undefined;
-  const cancel = () => {
-    // A connection lost a moment ago has no consumer to cancel.
-    const { channel, consumerTags = [] } = current ?? {};
-    return Promise.all(consumerTags.map((tag) => channel?.cancel(tag).catch(() => {})));
-  };
+  let current: { channel: Channel; acks: Acks } | undefined;
+  /** On the newest connection's channel. Not every call on a channel that closes settles. */
+  let taking: { start(): Promise<void>; stop(): Promise<void>; closed: Promise<void> } | undefined;
   const allowance = makeAllowance(options.prefetch, options.maxBytes, {
-    stop: cancel,
-    start: () => consume?.().catch(() => {}), // the channel is closed: the next connection consumes
+    // When these fail, the channel is closed: nothing consumes there, and the next connection begins anew.
+    stop: () => taking?.stop().catch(() => {}),
+    start: () => taking?.start().catch(() => {}),
   });
   const standard = [options.queue].flat();
   let hasCome = false;
@@ -102,10 +98,20 @@ export async function openConsumer(
       options.log.error({ 'amqp.queue': options.queue, error }, 'RabbitMQ closed the channel'),
     );
     let isOpen = true;
-    channel.on('close', () => {
-      isOpen = false;
-      startAnew();
+    const closed = new Promise<void>((resolve) => {
+      channel.on('close', () => {
+        isOpen = false;
+        resolve();
+        startAnew();
+      });
     });
+    let turn: Promise<unknown> = Promise.resolve();
+    /** One after the other: of two starts at once, the tags of one would be lost, and its consumers never cancelled. */
+    const inTurn = (work: () => Promise<void>) => {
+      const done = turn.then(work);
+      turn = done.catch(() => {});
+      return done;
+    };
     const onMessage = (message: ConsumeMessage | null) => {
       if (message === null) {
         options.log.warn({ 'amqp.queue': options.queue }, 'RabbitMQ cancelled the consumer, starting it again');
@@ -120,14 +126,19 @@ export async function openConsumer(
       options.onMessage({ ...incoming(acks, message, onSettled), isLost: () => !isOpen });
       allowance.took(length, queues.length);
     };
-    consume = async () => {
-      if (paused || allowance.isUsedUp()) return;
+    let consumerTags: string[] = [];
+    const start = async () => {
+      if (paused || allowance.isUsedUp() || consumerTags.length > 0) return;
       await channel.prefetch(allowance.prefetch());
       const began = await Promise.all(queues.map((queue) => channel.consume(queue, onMessage)));
-      current = { channel, acks, consumerTags: began.map(({ consumerTag }) => consumerTag) };
-      if (allowance.isUsedUp()) void cancel();
+      consumerTags = began.map(({ consumerTag }) => consumerTag);
+      current = { channel, acks };
     };
-    if (begun) await consume();
+    const stop = async () => {
+      await Promise.all(consumerTags.splice(0).map((tag) => channel.cancel(tag)));
+    };
+    taking = { start: () => inTurn(start), stop: () => inTurn(stop), closed };
+    if (begun) await taking.start();
   });
 
   return {
@@ -135,12 +146,12 @@ export async function openConsumer(
       if (begun) return;
       begun = true;
       allowance.begin(most);
-      await consume?.();
+      await taking?.start();
     },
     isConnected: () => connection.isConnected() && current !== undefined,
     async pause() {
       paused = true;
-      await cancel();
+      if (taking) await Promise.race([taking.stop().catch(() => {}), taking.closed]);
     },
     async [Symbol.asyncDispose]() {
       paused = true;

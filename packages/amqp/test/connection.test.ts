@@ -6,7 +6,9 @@ import { openRelay } from '@gatepost/testkit/relay';
 import { freshVhost } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
+import { connect as connectTo } from 'amqplib';
 import { openConnection } from '../src/connection.ts';
+import { openConsumer } from '../src/consumer.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
@@ -67,6 +69,44 @@ test.each(['asks', 'is answered'])(
     );
   },
 );
+
+test('a paused consumer takes nothing, even if large messages were settled while it began', async () => {
+  const own = stack.use(await freshVhost());
+  const publishing = await connectTo(own.url);
+  const channel = await publishing.createConfirmChannel();
+  const queues = ['one', 'two', 'three', 'four'];
+  for (const queue of queues) await channel.assertQueue(queue, { durable: true });
+  const publish = async () => {
+    channel.sendToQueue('one', Buffer.alloc(1_000));
+    await channel.waitForConfirms();
+  };
+  const consumers = async () =>
+    (await Promise.all(queues.map((queue) => channel.checkQueue(queue)))).map(({ consumerCount }) => consumerCount);
+  await publish();
+  let taken = 0;
+  await using consumer = await openConsumer({
+    url: own.url,
+    name: 'test',
+    log,
+    topology,
+    queue: queues,
+    prefetch: 10,
+    maxBytes: 500,
+    onMessage(message) {
+      taken += 1;
+      // Before RabbitMQ has answered for the other queues.
+      setImmediate(message.ack);
+    },
+  });
+  await publish();
+  await until('both have come', () => taken === 2);
+  await until('it takes from each queue once', async () => (await consumers()).every((count) => count === 1));
+  await consumer.pause();
+  expect(await consumers()).toEqual([0, 0, 0, 0]);
+  await publish();
+  expect(taken).toBe(2);
+  await publishing.close();
+});
 
 /** A relay that can go silent on the connections it has, as a frozen machine does. */
 async function openFreezable(target: string): Promise<AsyncDisposable & { url: string; freeze(): void }> {

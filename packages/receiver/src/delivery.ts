@@ -19,10 +19,14 @@ export type Delivery = {
 
 /**
  * The core of every receiver, for frameworks without one: checks the signature, then reads the body. Throws `Refused`. GitHub's signature covers
- * only the body, so guid and event are only as trustworthy as the connection; that of a `whsec_…` secret covers the guid too.
+ * only the body, so guid, event and hook id are only as trustworthy as the connection; that of a `whsec_…` secret covers the guid too.
  */
 export function readDelivery(secret: string | string[], read: ReadHeader, body: Uint8Array): Delivery {
   verifySignature(secret, read, body);
+  return readVerified(read, body);
+}
+
+export function readVerified(read: ReadHeader, body: Uint8Array): Delivery {
   const guid = read('x-github-delivery');
   const event = read('x-github-event');
   if (!guid || !event) throw new Refused('bad_delivery', 'X-GitHub-Delivery or X-GitHub-Event is missing.');

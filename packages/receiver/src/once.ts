@@ -1,5 +1,5 @@
 /**
- * Remembers which deliveries were handled, by a key of hook and guid: an attempt whose answer was lost is repeated, and anybody may request
+ * Remembers which deliveries were handled, by a key of guid and hook or secret: an attempt whose answer was lost is repeated, and anybody may request
  * a redelivery. Several processes need a shared store; the README shows one in Redis.
  */
 export type DeliveryStore = {

@@ -1,7 +1,8 @@
-import { type Delivery, readDelivery } from './delivery.ts';
+import { createHash } from 'node:crypto';
+import { type Delivery, readVerified } from './delivery.ts';
 import { type DeliveryStore, memoryStore } from './once.ts';
 import { Refused, type RefusedCode } from './refused.ts';
-import { type ReadHeader, secretsOf } from './signature.ts';
+import { type ReadHeader, secretsOf, standardKey, verifySignature } from './signature.ts';
 
 /** Handles one event, within 10 s: put longer work in a queue. When it throws, the delivery is refused and sent again. */
 export type Handler = (delivery: Delivery) => unknown;
@@ -28,28 +29,52 @@ export function openReceive(options: ReceiverOptions, handle: Handler) {
     try {
       if (method !== 'POST') throw new Refused('bad_method', 'A webhook is a POST.');
       const isForm = read('content-type')?.startsWith('application/x-www-form-urlencoded');
-      return await once(readDelivery(secrets, read, await readBody(body, isForm ? 3 * maxBytes : maxBytes)));
+      const bytes = await readBody(body, isForm ? 3 * maxBytes : maxBytes);
+      const signers = verifySignature(secrets, read, bytes);
+      const delivery = readVerified(read, bytes);
+      return await once(delivery, keysOf(delivery, signers));
     } catch (error) {
       onError(error);
       if (!(error instanceof Refused)) return answer(500, 'It could not be handled.');
       return answer(error.status, error.message, refusalHeaders[error.code]);
     }
   };
-  async function once(delivery: Delivery) {
-    const key = `${delivery.hookId ?? ''}:${delivery.guid}`;
-    const state = await store.claim(key);
-    if (state === 'done') return answer(200, 'It was handled before.');
-    // Not a success: if the first one fails, this one must come again.
-    if (state === 'running') return answer(503, 'It is being handled.', { 'Retry-After': '5' });
+  async function once(delivery: Delivery, keys: string[]) {
+    const claimed: string[] = [];
+    const done = () => Promise.all(claimed.map((key) => store.done(key)));
+    const failed = () => Promise.all(claimed.map((key) => store.failed(key)));
+    for (const key of keys) {
+      const state = await store.claim(key);
+      if (state === 'new') claimed.push(key);
+      if (state === 'done') {
+        await done();
+        return answer(200, 'It was handled before.');
+      }
+      if (state === 'running') {
+        await failed();
+        // Not a success: if the first one fails, this one must come again.
+        return answer(503, 'It is being handled.', { 'Retry-After': '5' });
+      }
+    }
     try {
       await handle(delivery);
     } catch (error) {
-      await store.failed(key);
+      await failed();
       throw error;
     }
-    await store.done(key);
+    await done();
     return answer(200, 'Handled.');
   }
+}
+
+/**
+ * What an event is remembered by. The hook's id is in no signature: who recorded a delivery could send it again under another. Hence the
+ * guid that `whsec_…` secrets sign, once for each that did: who recorded it could also leave out one of the signatures.
+ */
+function keysOf({ hookId = '', guid }: Delivery, signers: string[]): string[] {
+  const standard = signers.filter((one) => standardKey(one));
+  if (standard.length === 0) return [`${hookId}:${guid}`];
+  return standard.map((one) => `whsec_${createHash('sha256').update(one).digest('hex').slice(0, 16)}:${guid}`);
 }
 
 async function readBody(body: Body, maxBytes: number): Promise<Uint8Array> {

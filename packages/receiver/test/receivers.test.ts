@@ -172,8 +172,14 @@ describe.each(kinds)('a receiver with %s', (_kind, open) => {
     const headers = await headersOf(body);
     expect(await post(body, headers)).toEqual([200, 'Handled.']);
     expect(await post(body, headers)).toEqual([200, 'It was handled before.']);
-    expect(await post(body, { ...headers, 'x-github-hook-id': '8' })).toEqual([200, 'Handled.']);
-    expect(handled).toHaveLength(2);
+    expect(handled).toHaveLength(1);
+  });
+
+  test('handles an event once for each hook that GitHub’s signature came with', async () => {
+    const { 'webhook-signature': _, ...github } = await headersOf(body);
+    expect(await post(body, github)).toEqual([200, 'Handled.']);
+    expect(await post(body, { ...github, 'x-github-hook-id': '8' })).toEqual([200, 'Handled.']);
+    expect(await post(body, { ...github, 'x-github-hook-id': '8' })).toEqual([200, 'It was handled before.']);
   });
 
   test('handles a failed delivery when it comes again', async () => {
@@ -278,6 +284,50 @@ describe('the store', () => {
     expect([second.status, second.headers.get('retry-after')]).toEqual([503, '5']);
     finish();
     expect((await first).status).toBe(200);
+  });
+
+  describe('with whsec_ secrets', () => {
+    const [older, newer] = [1, 2].map((fill) => `whsec_${Buffer.alloc(32, fill).toString('base64')}`) as [
+      string,
+      string,
+    ];
+    const at = new Date();
+    const signed = async (...by: string[]) => {
+      const headers = await headersOf(body, { guid: 'one', at });
+      return { ...headers, 'webhook-signature': by.map((one) => new Webhook(one).sign('one', at, body)).join(' ') };
+    };
+    const open = (work: () => unknown = () => {}) => {
+      const receive = webReceiver({ secret: [newer, older], onError() {} }, work);
+      return async (headers: Record<string, string>) =>
+        (await receive(new Request('http://localhost/', { method: 'POST', body, headers }))).text();
+    };
+
+    test('knows a recorded delivery again, under another hook id too, and with one of its two signatures', async () => {
+      const send = open();
+      const both = await signed(newer, older);
+      expect(await send(both)).toBe('Handled.\n');
+      for (const again of [both, await signed(newer), await signed(older)])
+        for (const hook of ['7', '8'])
+          expect(await send({ ...again, 'x-github-hook-id': hook })).toBe('It was handled before.\n');
+    });
+
+    test('knows an event again whose secret changed between two attempts', async () => {
+      const send = open();
+      expect(await send(await signed(older))).toBe('Handled.\n');
+      expect(await send(await signed(newer, older))).toBe('It was handled before.\n');
+      expect(await send(await signed(newer))).toBe('It was handled before.\n');
+    });
+
+    test('handles an event of two hooks with a secret each twice, and one that failed again', async () => {
+      const outcomes = [new Error('the disk is full')];
+      const send = open(() => {
+        for (const error of outcomes.splice(0)) throw error;
+      });
+      const both = await signed(newer, older);
+      expect(await send(both)).toBe('It could not be handled.\n');
+      expect(await send(await signed(newer))).toBe('Handled.\n');
+      expect(await send(await signed(older))).toBe('Handled.\n');
+    });
   });
 
   test('in memory forgets the oldest guid first', async () => {

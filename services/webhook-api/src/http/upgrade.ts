@@ -39,7 +39,8 @@ export function takeUpgrades(server: Server, app: RequestListener): void {
       socket,
       head,
       take() {
-        if (response.headersSent || socket.destroyed) return false;
+        // A client that has ended its side leaves the socket open on ours: the library would drop it without a word to anybody.
+        if (response.headersSent || socket.destroyed || !socket.readable || !socket.writable) return false;
         response.statusCode = 101;
         response.detachSocket(socket);
         response.emit('close');

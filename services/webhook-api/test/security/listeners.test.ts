@@ -1,5 +1,7 @@
 /** Who may listen, and what a listener may send. */
 import { request } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { openRequester } from '@gatepost/amqp/requests';
 import { decodeAnswer, encodeRequest, listenersExchange, listenersTopology } from '@gatepost/contracts/forwarding';
 import { openLog } from '@gatepost/runtime/log';
@@ -96,6 +98,28 @@ describe('the WebSocket of a hook', () => {
     const { ws_url: url } = all[perCaller]!;
     expect(await refusal({ url, token: machine })).toMatchObject({ status: 429 });
     open.use(await openListener({ url, token }));
+  });
+
+  test('counts for nothing once its listener has left while it connected', async () => {
+    const hasty = await api.tokens.user('auth0|alice', 'admin:repo_hook', 'hasty');
+    const { hostname, port, pathname } = new URL((await create()).ws_url);
+    const head = [
+      `GET ${pathname} HTTP/1.1`,
+      `Host: ${hostname}`,
+      `Authorization: Bearer ${hasty}`,
+      'Connection: Upgrade',
+      'Upgrade: websocket',
+      'Sec-WebSocket-Version: 13',
+      'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+    ];
+    for (let times = 0; times < perCaller; times++) {
+      const socket = connect(Number(port), hostname);
+      socket.end(`${head.join('\r\n')}\r\n\r\n`);
+      expect(await text(socket)).toMatch(/^HTTP\/1.1 503 /);
+    }
+    const hook = await create();
+    await using _listener = await openListener({ url: hook.ws_url, token: hasty });
+    expect(await deliver(hook)).toMatchObject({ status: 200 });
   });
 
   test('is closed when its token expires, while its hook waits for another socket', async () => {
