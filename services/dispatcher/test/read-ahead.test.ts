@@ -46,24 +46,25 @@ function openRouter() {
   };
 }
 
+const openReading = (url: string, route: Route, ahead: Route) =>
+  openReadAhead({
+    broker: { ...broker, url, queue: [eventsQueue], leftover: [] },
+    producers: anyProducer,
+    route,
+    ahead,
+    backpressure: makeBackpressure(),
+    eventsWaiting: async () => 0,
+    settle: async (message: Pick<Incoming, 'giveBack'>) => message.giveBack(),
+    registry: openMetrics(),
+    log: broker.log,
+    overMs,
+  });
+
 // Ten seconds after the last event of a flood its account counted as calm, though much of it still waited here: what came then went first.
 test('an event does not overtake the waiting flood of its own account, even after the flood is over', async () => {
   const [usual, ahead] = [openRouter(), openRouter()];
   ahead.let(Number.POSITIVE_INFINITY);
-  const readAhead = stack.use(
-    await openReadAhead({
-      broker: { ...broker, queue: [eventsQueue], leftover: [] },
-      producers: anyProducer,
-      route: usual.route,
-      ahead: ahead.route,
-      backpressure: makeBackpressure(),
-      eventsWaiting: async () => 0,
-      settle: async (message: Pick<Incoming, 'giveBack'>) => message.giveBack(),
-      registry: openMetrics(),
-      log: broker.log,
-      overMs,
-    }),
-  );
+  const readAhead = stack.use(await openReading(vhost.url, usual.route, ahead.route));
   stack.use(
     await openConsumer({
       ...broker,
@@ -110,20 +111,7 @@ test('a flood that waits here when the connection breaks does not keep later eve
       server.pipe(client);
     }),
   );
-  const readAhead = stack.use(
-    await openReadAhead({
-      broker: { ...broker, url: lossy.url, queue: [eventsQueue], leftover: [] },
-      producers: anyProducer,
-      route: usual.route,
-      ahead: ahead.route,
-      backpressure: makeBackpressure(),
-      eventsWaiting: async () => 0,
-      settle: async (message: Pick<Incoming, 'giveBack'>) => message.giveBack(),
-      registry: openMetrics(),
-      log: broker.log,
-      overMs,
-    }),
-  );
+  const readAhead = stack.use(await openReading(lossy.url, usual.route, ahead.route));
   const inHand = 1_000;
   const body = { text: 'x'.repeat(1_000) };
   let taken = 0;
