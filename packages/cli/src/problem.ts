@@ -28,6 +28,8 @@ export class Problem extends Error {
   readonly exit: Exit;
   /** What to do about it, one sentence per line. */
   readonly next: string[];
+  /** Of the API's refusal, if it is one. */
+  status?: number;
   constructor(exit: Exit, message: string, ...next: string[]) {
     super(message);
     this.exit = exit;

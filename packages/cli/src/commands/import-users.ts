@@ -188,5 +188,5 @@ async function ended(
 
 /** A 403 has the same exit code, and says nothing about the job. */
 function toleratePast(error: unknown): undefined {
-  if (!(error instanceof Problem) || !error.message.endsWith(': 404)')) throw error;
+  if (!(error instanceof Problem) || error.status !== 404) throw error;
 }

@@ -38,7 +38,8 @@ export function openApi(
       },
       ...(body === undefined ? {} : { body: body instanceof FormData ? body : JSON.stringify(body) }),
     });
-    if (answered.status >= 400) throw refusal(`${method} ${path.split('?')[0]}`, answered, again);
+    const { status } = answered;
+    if (status >= 400) throw Object.assign(refusal(`${method} ${path.split('?')[0]}`, answered, again), { status });
     return { ...answered, body: answered.text === '' ? undefined : parseJson(answered.text, base + path) };
   };
   return {

@@ -2,7 +2,8 @@
 import type { Seal } from '@gatepost/runtime/seal';
 import { inTransaction } from '@gatepost/runtime/transaction';
 import type { Pool } from '../database.ts';
-import { makeSigningKey, type SigningAlg, signingAlgs } from './signing-keys.ts';
+import type { SigningKeyModel } from '../generated/models.ts';
+import { lockSigningKeys, makeSigningKey, type SigningAlg, signingAlgs, stateOf } from './signing-keys.ts';
 
 /** How long a key is published before it first signs: longer than APIs cache a JWKS. */
 const publishAheadSeconds = 15 * 60;
@@ -21,7 +22,7 @@ export function rotateSigningKeys(
   algs: readonly SigningAlg[] = signingAlgs,
 ): Promise<Rotated[]> {
   return inTransaction(pool, async (client) => {
-    await client.query(lockText);
+    await lockSigningKeys(client);
     const rotated: Rotated[] = [];
     for (const alg of algs) {
       const { rows } = await client.query<{ kid: string; signs_from: Date }>(
@@ -57,24 +58,22 @@ export function rotateSigningKeys(
  */
 export function revokeSigningKey(pool: Pool, kid: string): Promise<boolean> {
   return inTransaction(pool, async (client) => {
-    await client.query(lockText);
-    const { rows } = await client.query<{ current: string | null; is_next: boolean }>(
-      `SELECT k.signs_from > now() AS is_next,
-              (SELECT kid FROM signing_keys WHERE alg = k.alg AND revoked_at IS NULL AND signs_from <= now()
-                ORDER BY signs_from DESC LIMIT 1) AS current
-         FROM signing_keys k WHERE kid = $1 AND revoked_at IS NULL`,
-      [kid],
+    await lockSigningKeys(client);
+    const { rows: all } = await client.query<Pick<SigningKeyModel, 'kid' | 'alg' | 'signsFrom'>>(
+      'SELECT kid, alg, signs_from AS "signsFrom" FROM signing_keys WHERE revoked_at IS NULL',
     );
-    const [found] = rows;
-    if (!found) return true;
-    if (found.current === kid) return false;
+    const key = all.find((each) => each.kid === kid);
+    if (!key) return true; // revoked before
+    const now = new Date();
+    const state = stateOf(key, all, now);
+    if (state === 'current') return false;
     await client.query(
       'UPDATE signing_keys SET revoked_at = now(), retires_at = coalesce(retires_at, now()) WHERE kid = $1',
       [kid],
     );
-    if (found.is_next) await client.query('UPDATE signing_keys SET retires_at = NULL WHERE kid = $1', [found.current]);
+    const current = all.find((each) => each.alg === key.alg && stateOf(each, all, now) === 'current');
+    if (state === 'next')
+      await client.query('UPDATE signing_keys SET retires_at = NULL WHERE kid = $1', [current?.kid]);
     return true;
   });
 }
-
-const lockText = "SELECT pg_advisory_xact_lock(hashtextextended('gatepost signing keys', 0))";

@@ -10,6 +10,7 @@ import { Misconfigured } from '@gatepost/runtime/misconfigured';
 import type { Seal } from '@gatepost/runtime/seal';
 import { inTransaction } from '@gatepost/runtime/transaction';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
+import type { PoolClient } from 'pg';
 import type { Database, Pool } from '../database.ts';
 import type { SigningKeyModel } from '../generated/models.ts';
 import { makeCertificate } from './certificate.ts';
@@ -26,7 +27,7 @@ const purpose = 'signing key';
 /** Makes a key for each algorithm that has none, and a certificate for each key. If several processes start at once, only one does it. */
 export function ensureSigningKeys(pool: Pool, seal: Seal): Promise<void> {
   return inTransaction(pool, async (client) => {
-    await client.query("SELECT pg_advisory_xact_lock(hashtextextended('gatepost signing keys', 0))");
+    await lockSigningKeys(client);
     const { rows } = await client.query<{ alg: string }>(
       'SELECT DISTINCT alg FROM signing_keys WHERE revoked_at IS NULL AND retires_at IS NULL',
     );
@@ -48,6 +49,11 @@ export function ensureSigningKeys(pool: Pool, seal: Seal): Promise<void> {
       await client.query('UPDATE signing_keys SET certificate = $2 WHERE kid = $1', [kid, certificate]);
     }
   });
+}
+
+/** Until the transaction ends, nobody else makes, rotates or revokes keys. */
+export async function lockSigningKeys(client: PoolClient): Promise<void> {
+  await client.query("SELECT pg_advisory_xact_lock(hashtextextended('gatepost signing keys', 0))");
 }
 
 /**
