@@ -3,7 +3,7 @@ import { makeGuard } from '@gatepost/runtime/address';
 import { type Certificates, makeCertificates } from '@gatepost/testkit/certificates';
 import { type Behaviour, openReceiver } from '@gatepost/testkit/receiver';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { classify } from '../src/delivering/classify.ts';
+import { classify, codeOf } from '../src/delivering/classify.ts';
 import { makePost, type Post } from '../src/delivering/post.ts';
 import type { DeliveryRequest } from '../src/delivering/request.ts';
 
@@ -102,6 +102,20 @@ describe('outcomes', () => {
       code: 502,
       error: 'ENOTFOUND',
     });
+  });
+
+  // As Node and got make them; a machine without IPv6 answers every connection to such an address with this.
+  test('an IPv6 address on a machine without IPv6 is a receiver that cannot be reached; without local ports, the fault is ours', () => {
+    const none = (address: string) => Object.assign(new Error('connect'), { code: 'EADDRNOTAVAIL', address });
+    const refused = Object.assign(new Error('connect'), { code: 'ECONNREFUSED', address: '192.0.2.1' });
+    const by = (cause: Error & { code?: string }) =>
+      Object.assign(new Error('by got', { cause }), { code: cause.code! });
+    const several = (...errors: Error[]) => by(Object.assign(new AggregateError(errors), { code: 'EADDRNOTAVAIL' }));
+    expect(codeOf(by(none('2001:db8::1')))).toBe('ENETUNREACH');
+    expect(codeOf(several(none('2001:db8::1'), none('2001:db8::2')))).toBe('ENETUNREACH');
+    expect(codeOf(several(none('2001:db8::1'), refused))).toBe('ECONNREFUSED');
+    expect(codeOf(several(none('2001:db8::1'), none('192.0.2.1')))).toBe('EADDRNOTAVAIL');
+    expect(codeOf(by(none('192.0.2.1')))).toBe('EADDRNOTAVAIL');
   });
 
   test.each([

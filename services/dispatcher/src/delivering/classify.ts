@@ -1,4 +1,5 @@
 /** The outcome of an attempt, in GitHub's words (docs/reference/delivery.md); derived from error codes, never from message text. Pure. */
+import { isIPv6 } from 'node:net';
 import { type DeliveryStatus, deliveryStatus } from '@gatepost/contracts/delivery';
 import type { Attempt } from './post.ts';
 
@@ -34,6 +35,17 @@ export function classify(attempt: Attempt): Outcome | undefined {
       return failed('network', 502, code);
     }
   }
+}
+
+/**
+ * The code of an error of got's. A machine without IPv6 has EADDRNOTAVAIL for every IPv6 address, which is not the lack of local ports that
+ * it means for IPv4: the address cannot be reached.
+ */
+export function codeOf(error: Error & { code?: string }): string {
+  const { code = 'ERR_UNKNOWN', cause } = error;
+  if (code !== 'EADDRNOTAVAIL') return code;
+  const each = (cause instanceof AggregateError ? cause.errors : [cause]) as { code?: string; address?: string }[];
+  return each.find((one) => one.code !== code || !isIPv6(one.address ?? ''))?.code ?? 'ENETUNREACH';
 }
 
 function failed(reason: FailureReason, statusCode: number, error: string): Outcome {

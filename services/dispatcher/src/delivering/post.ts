@@ -17,6 +17,7 @@ import { createSecureContext, rootCertificates, type SecureContext } from 'node:
 import type { DeliveryTimings } from '@gatepost/contracts/delivery';
 import type { Guard } from '@gatepost/runtime/address';
 import got, { type Options, type Request } from 'got';
+import { codeOf } from './classify.ts';
 import { endpointOf } from './endpoint.ts';
 import type { DeliveryRequest } from './request.ts';
 import { makeOpenTunnel, type OpenTunnel, SecureTunnelAgent, TunnelAgent } from './tunnel.ts';
@@ -177,8 +178,8 @@ function exchange(
     end();
   });
   stream.on('end', answered);
-  stream.on('error', (error: Error & { code?: string }) => {
-    const code = error.code ?? 'ERR_UNKNOWN';
+  stream.on('error', (error: Error) => {
+    const code = codeOf(error);
     const hadResponse = response !== undefined;
     const stale = !hadResponse && sent?.reusedSocket === true && (code === 'ECONNRESET' || code === 'EPIPE');
     settle({ kind: 'error', code, message: error.message, hadResponse }, stale);
