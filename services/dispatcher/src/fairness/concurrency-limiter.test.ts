@@ -45,6 +45,24 @@ test('one account has at most half of the attempts in flight, over all its hooks
   expect(running.size).toBe(11);
 });
 
+test('while many receivers of one account hang, only few of its deliveries wait in memory, and none of another account for them', async () => {
+  const { limiter, running, away, end, passMs } = open(20);
+  const addRound = (number: number) => {
+    for (let hook = 1; hook <= 15; hook += 1) limiter.add(item(hook, 1, number));
+  };
+  addRound(0);
+  expect([running.size, limiter.waiting(), away.length]).toEqual([10, 5, 0]);
+  passMs(2_000);
+  addRound(1);
+  expect([limiter.waiting(), away.length]).toEqual([5, 15]);
+  limiter.add(item(99, 2, 0));
+  expect(running.has('99-0')).toBe(true);
+  // Its attempts end again, and quickly: then more may wait.
+  for (const name of [...running.keys()]) await end(name, quick);
+  addRound(2);
+  expect(away).toHaveLength(15);
+});
+
 test('waiting deliveries start round robin over their hooks', async () => {
   const { limiter, running, end } = open(2);
   limiter.add(item(1, 1, 0));

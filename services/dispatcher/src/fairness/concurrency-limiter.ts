@@ -2,8 +2,8 @@
  * Isolates receivers and accounts from each other. A hook's cap on attempts in flight halves on a timeout and grows with successes; an
  * account may hold a share of the process's window; free places are given out round robin.
  *
- * A job held up by its hook's cap waits in memory if the wait will be short; otherwise it is turned away, to be parked. Lowest-priority
- * jobs (replays) never wait here, and leave half of every cap to others.
+ * A job held up by its hook's cap, or by its account's share, waits in memory if the wait will be short; otherwise it is turned away, to be
+ * parked. Lowest-priority jobs (replays) never wait here, and leave half of every cap to others.
  */
 
 /** `isLast`: starts only where nobody else waits and plenty of room is left. */
@@ -53,7 +53,7 @@ export function makeConcurrencyLimiter<T extends Waiting>(options: {
   // Half the window, so that one hook or one account never has it all.
   const share = Math.max(1, Math.ceil(concurrency / 2));
   const receiverOf = makeReceivers<T>(Math.min(firstLimit, share));
-  const accounts = makeCounts();
+  const accounts = makeAccounts();
   const queued = new Set<Receiver<T>>();
   const ended: (() => void)[] = [];
   let inFlight = 0;
@@ -62,7 +62,7 @@ export function makeConcurrencyLimiter<T extends Waiting>(options: {
   const lastMax = Math.max(1, Math.floor(concurrency / 8));
 
   const mayStart = (receiver: Receiver<T>, item: T) =>
-    inFlight < concurrency && receiver.inFlight < receiver.limit && accounts.of(item.accountId) < share;
+    inFlight < concurrency && receiver.inFlight < receiver.limit && accounts.inFlight(item.accountId) < share;
 
   const mayStartLast = (receiver: Receiver<T>, item: T) =>
     last < lastMax &&
@@ -76,13 +76,13 @@ export function makeConcurrencyLimiter<T extends Waiting>(options: {
     if (item.isLast) last += 1;
     if (receiver.inFlight === 0) receiver.silentSince = now();
     receiver.inFlight += 1;
-    accounts.add(item.accountId, 1);
+    accounts.started(item.accountId, now());
     const ran = await options.start(item);
     inFlight -= 1;
     if (item.isLast) last -= 1;
     receiver.inFlight -= 1;
     receiver.silentSince = now();
-    accounts.add(item.accountId, -1);
+    accounts.ended(item.accountId, ran, now());
     if (ran) learn(receiver, ran, share);
     if (ran?.timedOut) trim(receiver);
     startNext();
@@ -96,6 +96,7 @@ export function makeConcurrencyLimiter<T extends Waiting>(options: {
       if (!mayStart(receiver, item)) continue;
       receiver.queue.shift();
       waiting -= 1;
+      accounts.waits(item.accountId, -1);
       queued.delete(receiver);
       if (receiver.queue.length > 0) queued.add(receiver);
       void run(receiver, item);
@@ -106,7 +107,10 @@ export function makeConcurrencyLimiter<T extends Waiting>(options: {
   const trim = (receiver: Receiver<T>) => {
     const excess = takeExcess(receiver);
     waiting -= excess.length;
-    for (const item of excess) turnAway(receiver, item);
+    for (const item of excess) {
+      accounts.waits(item.accountId, -1);
+      turnAway(receiver, item);
+    }
     if (receiver.queue.length === 0) queued.delete(receiver);
   };
 
@@ -122,12 +126,16 @@ export function makeConcurrencyLimiter<T extends Waiting>(options: {
         return turnAway(receiver, item);
       // We know nothing about a receiver that has not answered yet: at most a share of the window waits for it.
       if (receiver.durationMs === 0 && receiver.queue.length >= share) return turnAway(receiver, item);
+      // Many hooks with one slow server, each below its own cap.
+      if (accounts.expectedWaitMs(item.accountId, share, now()) > shortWaitMs) return turnAway(receiver, item);
       receiver.queue.push(item);
       waiting += 1;
+      accounts.waits(item.accountId, 1);
       queued.add(receiver);
     },
     drain() {
       const all = [...queued].flatMap((receiver) => receiver.queue.splice(0));
+      for (const item of all) accounts.waits(item.accountId, -1);
       queued.clear();
       waiting = 0;
       return all;
@@ -153,15 +161,38 @@ function makeReceivers<T>(limit: number): (hookId: number) => Receiver<T> {
   };
 }
 
-/** How many attempts of each account are in flight. */
-function makeCounts() {
-  const counts = new Map<number, number>();
+/** What each account has in flight and waiting here, and how fast its attempts end. */
+function makeAccounts() {
+  const accounts = new Map<number, { inFlight: number; waiting: number; durationMs: number; silentSince: number }>();
+  const of = (id: number) => {
+    const known = accounts.get(id);
+    if (known) return known;
+    const account = { inFlight: 0, waiting: 0, durationMs: 0, silentSince: 0 };
+    accounts.set(id, account);
+    return account;
+  };
   return {
-    of: (id: number) => counts.get(id) ?? 0,
-    add(id: number, by: 1 | -1) {
-      const count = (counts.get(id) ?? 0) + by;
-      if (count > 0) counts.set(id, count);
-      else counts.delete(id);
+    inFlight: (id: number) => accounts.get(id)?.inFlight ?? 0,
+    started(id: number, nowMs: number) {
+      const account = of(id);
+      if (account.inFlight === 0) account.silentSince = nowMs;
+      account.inFlight += 1;
+    },
+    ended(id: number, ran: Ran | undefined, nowMs: number) {
+      const account = of(id);
+      account.inFlight -= 1;
+      account.silentSince = nowMs;
+      if (ran) account.durationMs = smoothed(account.durationMs, ran.durationMs);
+      if (account.inFlight + account.waiting === 0) accounts.delete(id);
+    },
+    waits(id: number, by: 1 | -1) {
+      of(id).waiting += by;
+    },
+    /** How long one more would wait for the account's share; 0 while that is not used up. */
+    expectedWaitMs(id: number, share: number, nowMs: number): number {
+      const account = accounts.get(id);
+      if (!account || account.inFlight < share) return 0;
+      return ((account.waiting + 1) / share) * Math.max(account.durationMs, nowMs - account.silentSince);
     },
   };
 }
@@ -188,7 +219,10 @@ function expectedWaitMs<T>(receiver: Receiver<T>, ahead = receiver.queue.length)
 }
 
 function learn<T>(receiver: Receiver<T>, { durationMs, timedOut }: Ran, most: number): void {
-  receiver.durationMs = receiver.durationMs === 0 ? durationMs : receiver.durationMs * 0.8 + durationMs * 0.2;
+  receiver.durationMs = smoothed(receiver.durationMs, durationMs);
   if (timedOut) receiver.limit = Math.max(1, receiver.limit / 2);
   else receiver.limit = Math.min(most, receiver.limit + 1 / receiver.limit);
 }
+
+const smoothed = (beforeMs: number, durationMs: number): number =>
+  beforeMs === 0 ? durationMs : beforeMs * 0.8 + durationMs * 0.2;
