@@ -2,6 +2,7 @@
 import { deliveryHeaders } from '@gatepost/contracts/delivery';
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import type { Hook } from '../accounts.ts';
+import { formBody } from './form-body.ts';
 import { type SigningKeys, sign } from './sign.ts';
 
 export type DeliveryRequest = {
@@ -24,7 +25,7 @@ export async function buildRequest(
   userAgent: string,
   traceparent?: string,
 ): Promise<DeliveryRequest> {
-  const body = hook.contentType === 'json' ? payload : formBody(payload);
+  const body = hook.contentType === 'json' ? payload : await formBody(payload);
   const timestamp = String(Math.floor(Date.now() / 1000));
   const headers: Record<string, string> = {
     Accept: '*/*',
@@ -71,15 +72,3 @@ function secretHeaders(hook: Hook): Readonly<Record<string, string>> {
   if (authorization === null || hasOwn(hook, 'Authorization')) return headers;
   return { Authorization: authorization, ...headers };
 }
-
-/** WHATWG form encoding, which Java receivers can reproduce byte for byte with URLEncoder. */
-function formBody(payload: Buffer): Buffer {
-  const known = formBodies.get(payload);
-  if (known) return known;
-  const body = Buffer.from(new URLSearchParams({ payload: payload.toString('utf8') }).toString());
-  formBodies.set(payload, body);
-  return body;
-}
-
-/** Deliveries of one event share its payload, and hence its encoded form. */
-const formBodies = new WeakMap<Buffer, Buffer>();

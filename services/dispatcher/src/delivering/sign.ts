@@ -1,6 +1,6 @@
 /** Signatures of a delivery: GitHub's and, for `whsec_` secrets, Standard Webhooks' (docs/reference/delivery.md). */
 import { createHmac, createSecretKey, type Hmac, type KeyObject } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { inSlices, inTurn } from './large-bodies.ts';
 
 export type SigningKeys = {
   /** The secret's UTF-8 bytes. */
@@ -69,22 +69,10 @@ function largeHubSignatures(key: KeyObject, body: Buffer): Promise<HubSignatures
 /** As many bytes as all signatures together take half a millisecond for. */
 const sliceBytes = 128 * 1024;
 
-/** Everything else gets a turn between two slices, so that a large body does not hold up small deliveries. */
-async function updateInSlices(hmacs: Hmac[], body: Buffer): Promise<void> {
-  for (let start = 0; start < body.length; start += sliceBytes) {
-    for (const hmac of hmacs) hmac.update(body.subarray(start, start + sliceBytes));
-    await nextTurn();
-  }
-}
-
-let lastLarge: Promise<unknown> = Promise.resolve();
-
-/** One large body at a time: twenty at once would take twenty slices per turn. */
-function inTurn(work: () => Promise<void>): Promise<void> {
-  const mine = lastLarge.then(work);
-  lastLarge = mine.catch(() => {});
-  return mine;
-}
+const updateInSlices = (hmacs: Hmac[], body: Buffer) =>
+  inSlices(body, sliceBytes, (slice) => {
+    for (const hmac of hmacs) hmac.update(slice);
+  });
 
 function standardKey(secret: string): KeyObject | null {
   const encoded = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret)?.[1];
