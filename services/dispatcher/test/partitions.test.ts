@@ -26,7 +26,7 @@ test('missing partitions are created even while events arrive, and partitions pa
   const made = await names();
   // Nobody ran for days: there are old partitions, and none of today or later.
   for (const name of made) await world.pool.query(`DROP TABLE ${name}`);
-  for (const offset of [-4, -3]) {
+  for (const offset of [-5, -4, -3]) {
     for (const parent of ['events', 'deliveries']) {
       const [from, to] = [await day(offset), await day(offset + 1)];
       await world.pool.query(
@@ -34,11 +34,13 @@ test('missing partitions are created even while events arrive, and partitions pa
       );
     }
   }
-  // One of the old days has an event whose delivery rests, and both have an event of an account that was deleted.
+  // The oldest days have an event whose delivery is paused, or waits for its next attempt.
   await world.pool.query(
     `INSERT INTO parked (delivery_id, account_id, reason, due_at, published_at, event_key, event_on, job)
-     VALUES (1, 1, 'throttle', 'infinity', 'infinity', gen_random_uuid(), '${await day(-4)}', '{}')`,
+     VALUES (1, 1, 'throttle', 'infinity', 'infinity', gen_random_uuid(), '${await day(-4)}', '{}'),
+            (2, 1, 'retry', now() + interval '1 day', NULL, gen_random_uuid(), '${await day(-5)}', '{}')`,
   );
+  // The newest of them has events of two accounts, one of which was deleted.
   const addEvent = async (offset: number, accountId: number) =>
     world.pool.query(
       `INSERT INTO events (key, received_on, guid, source, event_id, type, account_id, occurred_at, hook_ids, delivery_ids)
@@ -70,7 +72,7 @@ test('missing partitions are created even while events arrive, and partitions pa
   expect(known[0]!.since.toISOString()).toBe('2026-01-08T00:00:00.000Z');
   await until('the oldest is dropped', async () => !(await names()).includes(`deliveries_${await day(-4)}`));
   const old = [`deliveries_${await day(-3)}`, `events_${await day(-3)}`];
-  expect(await names()).toEqual([...made, ...old, `events_${await day(-4)}`].sort());
+  expect(await names()).toEqual([...made, ...old, `events_${await day(-4)}`, `events_${await day(-5)}`].sort());
   await world.pool.query('DELETE FROM parked');
   await world.pool.query('SELECT drop_old_partitions(3)');
   expect(await names()).toEqual([...made, ...old].sort());
