@@ -38,3 +38,27 @@ test('a kept payload gives way to one that is asked for, unless it is in use', a
   for (const key of ['unused', 'no room']) await payloads.use(event(key), async () => {});
   expect(loads).toEqual(['first', 'unused', 'no room']);
 });
+
+test('a small payload does not wait behind large ones whose receivers hang', async () => {
+  const pool = {
+    async query(query: { values: string[] } | string, values?: string[]) {
+      const [key] = typeof query === 'string' ? values! : query.values;
+      return { rows: [{ bytes: key === 'small' ? 70_000 : 24_000_000, payload: Buffer.alloc(0) }] };
+    },
+  };
+  const payloads = makePayloads(pool as unknown as Pool, { load: async () => Buffer.alloc(0) }, async (_what, work) =>
+    work(),
+  );
+  const answered = Promise.withResolvers<void>();
+  let hanging = 0;
+  const large = ['a', 'b', 'c', 'd'].map((key) =>
+    payloads.use(event(key), async () => {
+      hanging += 1;
+      await answered.promise;
+    }),
+  );
+  await payloads.use(event('small'), async () => expect(hanging).toBe(2));
+  answered.resolve();
+  await Promise.all(large);
+  expect(hanging).toBe(4);
+});

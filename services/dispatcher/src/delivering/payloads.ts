@@ -21,6 +21,10 @@ export type Payloads = {
 /** As much as events in hand may have. A larger payload is read when no other is in use. */
 const maxBytes = 64 * 1024 * 1024;
 
+/** Of these bytes, so many are left to payloads of at most `smallBytes`: a few receivers that hang must not hold up everybody's. */
+const reservedBytes = 16 * 1024 * 1024;
+const smallBytes = 1024 * 1024;
+
 /** Payloads are kept only up to this many bytes in use: enough for a single large event, not for a flood of them. */
 const keptBytes = 32 * 1024 * 1024;
 
@@ -84,29 +88,32 @@ export function makePayloads(pool: Pool, largeEvents: Pick<LargeEvents, 'load'>,
   };
 }
 
-/** Limits the bytes held at a time; further requests wait in order. */
+/** Limits the bytes held at a time; further requests wait in order, small ones apart from large ones. */
 function makeBudget() {
-  const queue: { size: number; begin: () => void }[] = [];
+  type Waiting = { size: number; begin: () => void };
+  const queues: { small: Waiting[]; large: Waiting[] } = { small: [], large: [] };
   let bytes = 0;
-  const fits = (size: number) => bytes === 0 || bytes + size <= maxBytes;
+  const isSmall = (size: number) => size <= smallBytes;
+  const fits = (size: number) => bytes === 0 || bytes + size <= (isSmall(size) ? maxBytes : maxBytes - reservedBytes);
   const take = (size: number) => {
     bytes += size;
     holds(size);
   };
   const startWaiting = () => {
-    for (let next = queue[0]; next && fits(next.size); next = queue[0]) {
-      queue.shift();
-      take(next.size);
-      next.begin();
-    }
+    for (const queue of [queues.small, queues.large])
+      for (let next = queue[0]; next && fits(next.size); next = queue[0]) {
+        queue.shift();
+        take(next.size);
+        next.begin();
+      }
   };
   return {
     fits,
     take,
-    mayKeep: (size: number) => queue.length === 0 && bytes + size <= keptBytes,
+    mayKeep: (size: number) => queues.small.length + queues.large.length === 0 && bytes + size <= keptBytes,
     wait: (size: number) =>
       new Promise<void>((begin) => {
-        queue.push({ size, begin });
+        queues[isSmall(size) ? 'small' : 'large'].push({ size, begin });
         startWaiting();
       }),
     release(size: number) {
