@@ -24,6 +24,7 @@ const logins = [
   'ordered',
   'behind',
   'flushed',
+  'set-back',
 ];
 
 describe('the limit of an account', () => {
@@ -277,6 +278,19 @@ describe('the limit of an account', () => {
     expect(await dispatcher.metric(/^dispatcher_throttle_is_local/)).toBe(1);
     await relay.restore();
     await until('Redis is back', async () => (await dispatcher.metric(/^dispatcher_throttle_is_local/)) === 0);
+    expect(await dispatcher.stop()).toBe(0);
+  });
+
+  test('an account at its limit goes on when the clock of Redis is set back', async () => {
+    await setLimit('set-back', 20, 5);
+    const dispatcher = await start();
+    const guids = await publishMany('set-back', 45);
+    await until('some that waited have gone', async () => (await sent(guids)).length >= 10);
+    const redis = new Redis(redisUrl());
+    const [key] = await redis.keys(`${world.env.REDIS_KEY_PREFIX}throttle:*`);
+    await redis.hincrby(key!, 'at', 3_600_000_000); // as if it had been an hour ahead until now
+    redis.disconnect();
+    await until('all delivered', async () => (await sent(guids)).length === 45);
     expect(await dispatcher.stop()).toBe(0);
   });
 

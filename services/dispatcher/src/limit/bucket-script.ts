@@ -15,7 +15,9 @@ if stored[1] then level = math.max(level, stored[1] - math.max(0, now - stored[2
 else level = math.max(level, rate * ARGV[4]) end
 local room = math.floor(ARGV[2] + rate * ARGV[4] - level + 0.000001)
 local taken = math.max(0, math.min(tonumber(ARGV[3]), room))
-if taken > 0 then
+-- With a clock that was set back, or a node whose clock is behind, nothing would leak until the old time comes again.
+local isAhead = stored[2] and tonumber(stored[2]) > now
+if taken > 0 or isAhead then
   redis.call('HSET', KEYS[1], 'level', string.format('%.6f', level + taken), 'at', string.format('%.0f', now))
   -- A missing key is an empty bucket, so it expires when empty; an hour later, in case the rate is lowered.
   local seconds = math.min((level + taken) / rate, 2592000) + 3600
