@@ -35,3 +35,18 @@ test('while a large event is stored, small events of other accounts do not wait,
   const [second] = await world.deliveries(behind);
   expect(Number(second!.id)).toBeGreaterThan(Number(first!.id));
 });
+
+test('a large event does not overtake an earlier small one of its account', async () => {
+  using lock = await lockEvent(world, 'large');
+  const { id, source, subject } = lock;
+  await world.publish({ id, source, subject });
+  await lock.isWaitedFor();
+  const behind = await world.publish({ subject, payload: large });
+  await world.deliveries(await world.publish({ subject: 'small/r', payload: large }));
+  const guids = () => receiver.received.map(({ headers }) => headers['x-github-delivery']);
+  expect(guids()).not.toContain(behind);
+  lock.release();
+  await world.deliveries(id);
+  await world.deliveries(behind);
+  expect(guids().slice(-2)).toEqual([id, behind]);
+});

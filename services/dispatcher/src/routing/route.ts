@@ -180,16 +180,20 @@ function makeAllBatches(
     });
   const all = Array.from({ length: atOnce }, open);
   const batchesOf = (message: Incoming) => all[atOnce === 1 ? 0 : crc32(accountOf(message) ?? '') % atOnce]!;
-  // For large events, and meanwhile for later messages of their accounts, which must not overtake them.
+  // For large events, and meanwhile for later messages of their accounts: neither must overtake the other.
   const aside = open();
   const asideOf = makeTally<string | undefined>();
+  const addAside = async (message: Incoming, account: string | undefined) => {
+    await batchesOf(message).settled((earlier) => accountOf(earlier) === account);
+    return aside.add(message);
+  };
   return {
     add(message: Incoming) {
       const isLarge = message.body.length > largeBytes;
       if (!isLarge && asideOf.isEmpty()) return batchesOf(message).add(message);
       const account = accountOf(message);
       if (!isLarge && !asideOf.has(account)) return batchesOf(message).add(message);
-      return asideOf.during(account, () => aside.add(message));
+      return asideOf.during(account, () => addAside(message, account));
     },
     letAhead(which: (message: Incoming) => boolean) {
       goesAhead = which;

@@ -11,6 +11,8 @@ export type Batches<T, R> = {
   add(item: T): Promise<R>;
   /** Resolves waiting items that match `which` with `result`: they are worked on elsewhere. */
   withdraw(which: (item: T) => boolean, result: R): void;
+  /** Resolves when all items here that match `which` have their results, or have been withdrawn. */
+  settled(which: (item: T) => boolean): Promise<unknown>;
   /** The batch that is being worked on. */
   working(): readonly T[];
   /** How many wait for their batch. */
@@ -19,7 +21,7 @@ export type Batches<T, R> = {
   isIdle(): boolean;
 };
 
-type Added<T, R> = { item: T; atMs: number; resolve: (result: R) => void; reject: (error: unknown) => void };
+type Added<T, R> = PromiseWithResolvers<R> & { item: T; atMs: number };
 
 /**
  * `work` answers a result for each item, in order. A batch that it rejects is halved until the item at fault is alone, and the others go on.
@@ -75,13 +77,15 @@ export function makeBatches<T, R>(options: {
   return {
     add(item) {
       const { promise, resolve, reject } = Promise.withResolvers<R>();
-      waiting.push({ item, atMs: performance.now(), resolve, reject });
+      waiting.push({ item, atMs: performance.now(), promise, resolve, reject });
       if (!isRunning) {
         isRunning = true;
         void workThrough();
       }
       return promise;
     },
+    settled: (which) =>
+      Promise.allSettled([...batch, ...waiting].flatMap(({ item, promise }) => (which(item) ? [promise] : []))),
     withdraw(which, result) {
       const left: Added<T, R>[] = [];
       for (const added of waiting) {
