@@ -53,8 +53,6 @@ export type Account = {
   hooks: ReadonlyMap<number, Subscription>;
   /** null: the service's defaults apply. */
   throttle: { rate: number | null; burst: number | null };
-  /** When this was read from the database, ms since 1970. */
-  loadedAt: number;
 };
 
 /** `hasBacklog`: deliveries of the account are waiting for its limit. */
@@ -73,8 +71,8 @@ export type Accounts = AsyncDisposable & {
   remembered(logins: Iterable<string>): Map<string, Found> | undefined;
   /** The account as it was at most a moment ago. */
   ofId(id: number): Promise<Account | undefined>;
-  /** The same, read from the database again. */
-  reload(id: number): Promise<Account | undefined>;
+  /** The account as it was at this moment (`performance.now()`) or later: read again, unless that has been done since. */
+  ofIdSince(id: number, momentMs: number): Promise<Account | undefined>;
   /** A hook of the account as it is now; undefined when it does not exist or cannot be read. */
   hookOf(account: Account, id: number): Promise<Hook | undefined>;
   /** Memory held by whole hooks. */
@@ -101,14 +99,11 @@ export async function openAccounts(options: {
     (id) => loadAccount(options.pool, id),
     () => changes?.isConnected() ?? false,
   );
-  const reload = (id: number) => {
-    kept.forget(id);
-    return kept.get(id);
-  };
   const current = async ({ id, version }: VersionRow) => {
     const known = await kept.get(id);
     if (known?.version === Number(version)) return known;
-    return reload(id);
+    kept.forget(id);
+    return kept.get(id);
   };
   // Ids by login, of accounts of which nothing waited when they were last looked up.
   const idOfLogin = new Map<string, number>();
@@ -128,7 +123,7 @@ export async function openAccounts(options: {
       return found;
     },
     ofId: kept.get,
-    reload,
+    ofIdSince: kept.since,
     hookOf: async (account, id) => (account.hooks.has(id) ? whole.find(id, account.version) : undefined),
     heldBytes: whole.heldBytes,
     isHearing: () => changes?.isConnected() ?? false,
@@ -164,32 +159,38 @@ export async function openAccounts(options: {
   return accounts;
 }
 
-/** `account`: undefined until it is loaded, or if there is none. */
-type Kept = { loading: Promise<Account | undefined>; account: Account | undefined };
+/** `account`: undefined until it is loaded, or if there is none. `momentMs`: when the loading began. */
+type Kept = { loading: Promise<Account | undefined>; account: Account | undefined; momentMs: number };
 
 /** Caches promises rather than values, so that a hundred jobs of one account ask once. Caches nothing while notifications do not arrive. */
 function makeKept(load: (id: number) => Promise<Account | undefined>, isHearing: () => boolean) {
   const kept = new Map<number, Kept>();
   let subscriptions = 0;
+  const get = (id: number): Promise<Account | undefined> => {
+    const known = kept.get(id);
+    if (known) return known.loading;
+    if (kept.size >= accountsMax || subscriptions >= subscriptionsMax) {
+      kept.clear();
+      subscriptions = 0;
+    }
+    const momentMs = performance.now();
+    const loading = load(id);
+    const one: Kept = { loading, account: undefined, momentMs };
+    kept.set(id, one);
+    const forget = () => kept.get(id) === one && kept.delete(id);
+    loading.then((account) => {
+      one.account = account;
+      // Also counts entries that a change has since removed: the cache is cleared too early at worst, never too late.
+      subscriptions += account?.hooks.size ?? 0;
+      if (!isHearing()) forget();
+    }, forget);
+    return loading;
+  };
   return {
-    get(id: number): Promise<Account | undefined> {
-      const known = kept.get(id);
-      if (known) return known.loading;
-      if (kept.size >= accountsMax || subscriptions >= subscriptionsMax) {
-        kept.clear();
-        subscriptions = 0;
-      }
-      const loading = load(id);
-      const one: Kept = { loading, account: undefined };
-      kept.set(id, one);
-      const forget = () => kept.get(id) === one && kept.delete(id);
-      loading.then((account) => {
-        one.account = account;
-        // Also counts entries that a change has since removed: the cache is cleared too early at worst, never too late.
-        subscriptions += account?.hooks.size ?? 0;
-        if (!isHearing()) forget();
-      }, forget);
-      return loading;
+    get,
+    since(id: number, momentMs: number): Promise<Account | undefined> {
+      if ((kept.get(id)?.momentMs ?? 0) < momentMs) kept.delete(id);
+      return get(id);
     },
     /** The account, if it is in memory by now. */
     loaded: (id: number | undefined) => (id === undefined ? undefined : kept.get(id)?.account),
@@ -216,7 +217,6 @@ const repositoriesOfAccount = `
   SELECT id, lower(name) AS name FROM repositories WHERE account_id = $1 AND id > $2 ORDER BY id LIMIT $3`;
 
 async function loadAccount(pool: Pool, id: number): Promise<Account | undefined> {
-  const loadedAt = Date.now();
   // Reads the version first: whatever is read after it is at least as new.
   const { rows } = await pool.query<{ version: string; throttle_rate: number | null; throttle_burst: number | null }>(
     `SELECT v.version, a.throttle_rate, a.throttle_burst FROM accounts a JOIN account_versions v ON v.account_id = a.id
@@ -232,7 +232,6 @@ async function loadAccount(pool: Pool, id: number): Promise<Account | undefined>
     repositories,
     hooks,
     throttle: { rate: found.throttle_rate, burst: found.throttle_burst },
-    loadedAt,
   };
 }
 

@@ -7,7 +7,7 @@ import { until } from '@gatepost/testkit/until';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { expect, test } from '@jest/globals';
 import pg from 'pg';
-import { openAccounts } from '../src/accounts.ts';
+import { type Account, openAccounts } from '../src/accounts.ts';
 import { openWorld } from './world.ts';
 
 // Used to match against what was known before: on a busy machine a hook's first event could be there before the notification.
@@ -36,6 +36,15 @@ test('an event published after a hook was created finds the hook, even if no not
   expect([...(await now())!.hooks.keys()]).toEqual([id]);
   await world.pool.query('UPDATE hooks SET active = false');
   expect((await now())?.hooks.get(id)?.deliverable).toBe(false);
+
+  // Whoever has been told since that it is active again must not be told by what is remembered that it is not.
+  await world.pool.query('UPDATE hooks SET active = true');
+  const since = performance.now();
+  const isDeliverable = (account: Account | undefined) => account?.hooks.get(id)?.deliverable;
+  expect(isDeliverable(await accounts.ofId(before!.id))).toBe(false);
+  const together = await Promise.all([1, 2, 3].map(() => accounts.ofIdSince(before!.id, since)));
+  expect(together.map(isDeliverable)).toEqual([true, true, true]);
+  expect(new Set(together).size).toBe(1); // read once for all of them
   await world.pool.query('DELETE FROM hooks');
   expect((await now())?.hooks.size).toBe(0);
 

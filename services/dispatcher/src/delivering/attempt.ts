@@ -42,14 +42,16 @@ export type Attempted =
   | { kind: 'paused' }
   /** So long after its grant that the account's limit must be asked again. */
   | { kind: 'late' }
-  /** Postponed: the listener has other deliveries ahead of it. */
+  /** Postponed: the listener has other deliveries ahead of it, or this machine cannot make the attempt. */
   | { kind: 'busy'; dueMs: number; durationMs: number };
 
-/** How far apart the clocks of two of our machines may be. */
-const clocksDifferMs = 2_000;
-
-/** Makes the attempt that a job asks for. */
-export async function makeAttempt(parts: AttemptParts, message: Incoming, job: DeliveryJob): Promise<Attempted> {
+/** Makes the attempt that a job asks for. @param takenAtMs when we took the job (`performance.now()`) */
+export async function makeAttempt(
+  parts: AttemptParts,
+  message: Incoming,
+  job: DeliveryJob,
+  takenAtMs: number,
+): Promise<Attempted> {
   const { pool, persist } = parts;
   // A dispatcher may have made this attempt and died before the ack: its row is then in the log.
   if (message.redelivered || job.mayRepeat) {
@@ -60,7 +62,7 @@ export async function makeAttempt(parts: AttemptParts, message: Incoming, job: D
     parts.metrics.deliveryCancelled(job, reason);
     return { kind: 'not_made', why: 'cancelled' };
   };
-  const hook = await persist('look up a hook', () => findHook(parts.accounts, job), job);
+  const hook = await persist('look up a hook', () => findHook(parts.accounts, job, takenAtMs), job);
   if (!hook) return cancelled('hook_gone');
   if (!hook.deliverable) return cancelled('hook_disabled');
   if (hook.paused) return { kind: 'paused' };
@@ -72,7 +74,10 @@ export async function makeAttempt(parts: AttemptParts, message: Incoming, job: D
   return parts.payloads.use(job, make);
 }
 
-/** Posts until the receiver, the network or the deadline decides the outcome; faults of our own machine use up no attempt. */
+/**
+ * Posts until the receiver, the network or the deadline decides the outcome. Faults of our own machine use up no attempt: it is made again,
+ * and after a while put aside, so that it leaves its room to others.
+ */
 async function attempt(
   parts: AttemptParts,
   job: DeliveryJob,
@@ -80,6 +85,7 @@ async function attempt(
   payload: Buffer,
   traceparent: string | undefined,
 ): Promise<Attempted> {
+  const startedAt = performance.now();
   const make = async () => {
     const span = tracing && beginSpan(tracing, traceparent, job, hook);
     const signing = await withoutLaterSecrets(parts.pool, job, hook);
@@ -104,9 +110,9 @@ async function attempt(
     if (outcome) return { deliveredAt, request, attempt, outcome };
     const cause = attempt.kind === 'error' ? attempt.code : attempt.kind;
     parts.metrics.attemptPostponed(job, cause);
+    if (performance.now() - startedAt > ownFaultMaxMs) return 'busy';
     throw new OutOfResources(`this machine could not make the attempt: ${cause}`);
   };
-  const startedAt = performance.now();
   const made = await parts.persist('make an attempt', make, job);
   if (made === 'late') return { kind: 'late' };
   if (made === 'busy') {
@@ -121,8 +127,10 @@ async function attempt(
   return { kind: 'ended', ended: { job, hook, ...made, retryDueMs } };
 }
 
-/** A delivery whose listener was too busy comes back after this long, plus up to as much again. */
+/** A delivery whose listener or whose machine was too busy comes back after this long, plus up to as much again. */
 const busyMs = 1_000;
+/** How long an attempt that our own machine cannot make keeps its room. */
+const ownFaultMaxMs = 10_000;
 
 /** The wait for the limit gets a span of its own beside this one, since it ends only now. */
 function beginSpan(tracing: Tracing, parent: string | undefined, job: DeliveryJob, { target }: Hook): Span {
@@ -151,14 +159,12 @@ export function ranOf(attempted: Attempted): Ran | undefined {
 }
 
 /**
- * The hook of a job. A ping can overtake the notification that its hook was created: an account loaded before the event occurred (allowing
- * for two clocks that differ a little) does not prove that there is no such hook.
+ * The hook of a job. The job can overtake the notification that its hook was created or activated: only the account as it was when we took the
+ * job, or later, proves that nothing is to be delivered.
  */
-async function findHook(accounts: Accounts, job: DeliveryJob): Promise<Hook | undefined> {
-  const account = await accounts.ofId(job.accountId);
-  const isCurrent =
-    account?.hooks.get(job.hookId)?.deliverable ||
-    (account && account.loadedAt > Date.parse(job.occurredAt) + clocksDifferMs);
-  const current = isCurrent ? account : await accounts.reload(job.accountId);
-  return current && accounts.hookOf(current, job.hookId);
+async function findHook(accounts: Accounts, job: DeliveryJob, takenAtMs: number): Promise<Hook | undefined> {
+  const known = await accounts.ofId(job.accountId);
+  const isDeliverable = known?.hooks.get(job.hookId)?.deliverable;
+  const account = isDeliverable ? known : await accounts.ofIdSince(job.accountId, takenAtMs);
+  return account && accounts.hookOf(account, job.hookId);
 }

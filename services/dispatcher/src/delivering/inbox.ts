@@ -62,6 +62,7 @@ export function makeInbox(parts: InboxParts): Inbox {
     persist('forget a parked delivery', () => unpark(parts.pool, [job.deliveryId]), job);
   /** `routes`: the message belongs to this event, which is marked as routed once the delivery no longer needs it. */
   const deliver = async (message: Incoming, job: DeliveryJob, routes: TakenEvent | undefined): Promise<Verdict> => {
+    const takenAtMs = performance.now();
     const check = () => {
       checkNotLost(message);
       if (routes && !taken.isOurs(job))
@@ -75,7 +76,7 @@ export function makeInbox(parts: InboxParts): Inbox {
     if ('parking' in decided) return parking.add({ ...decided.parking, routes });
     const work = async () => {
       check();
-      return makeAttempt(parts, message, decided.job);
+      return makeAttempt(parts, message, decided.job, takenAtMs);
     };
     const { hookId, accountId, replayId } = job;
     const entered = await room.run({ hookId, accountId, isLast: replayId !== undefined }, work, ranOf);

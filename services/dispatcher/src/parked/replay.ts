@@ -46,7 +46,7 @@ const settings =
 
 type Parts = {
   pool: Pool;
-  accounts: Pick<Accounts, 'ofId' | 'reload'>;
+  accounts: Pick<Accounts, 'ofId' | 'ofIdSince'>;
   throttle: Pick<Throttle, 'release'>;
   limitOf: (account: Pick<Account, 'throttle'>) => Limit;
   enqueue: Enqueue;
@@ -155,8 +155,9 @@ function unconfirmedOf(rows: Row[], { jobs }: Unconfirmed): Row[] {
 
 /** The cached account may be older than the hook or its activation: only a fresh read proves that the hook is not active. */
 async function findAccount(accounts: Parts['accounts'], { account_id, hook_id }: Replay): Promise<Account | undefined> {
+  const momentMs = performance.now();
   const known = await accounts.ofId(account_id);
-  return known?.hooks.get(hook_id)?.deliverable ? known : accounts.reload(account_id);
+  return known?.hooks.get(hook_id)?.deliverable ? known : accounts.ofIdSince(account_id, momentMs);
 }
 
 /**

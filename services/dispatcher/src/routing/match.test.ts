@@ -38,7 +38,6 @@ const account: Account = {
   ]),
   hooks: new Map(hooks.map((one) => [one.id, one])),
   throttle: { rate: null, burst: null },
-  loadedAt: 0,
 };
 const event = (type: string, repository: string | null, tagsPushed: number | null = null): Event => ({
   id: 'i',
