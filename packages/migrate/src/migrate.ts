@@ -16,6 +16,9 @@ const lockTimeoutMs = 2_000;
 const triesMax = 30;
 const againMs = 1_000;
 
+/** How long PostgreSQL may take to let us in, or to say what is recorded. */
+const answerTimeoutMs = 5_000;
+
 /**
  * Brings the database's `schema` up to the folder's last migration. Each migration runs in one transaction with its record, under an advisory
  * lock: of several processes starting at once, one does the work and the others wait. Settings are made within each transaction, so that
@@ -29,8 +32,7 @@ export async function migrate(options: {
   tries?: number;
 }): Promise<Applied> {
   const migrations = readMigrations(options.folder);
-  const client = new pg.Client({ connectionString: options.databaseUrl, application_name: 'gatepost-migrate' });
-  client.on('error', () => {}); // the statement that it breaks rejects
+  const client = makeClient(options.databaseUrl);
   await client.connect();
   try {
     const applied: string[] = [];
@@ -90,7 +92,7 @@ class LocksAreHeld extends Error {
  * no harm, so that both versions may run during an upgrade.
  */
 export async function findMissing(options: { databaseUrl: string; schema: string; folder: string }): Promise<string[]> {
-  const client = new pg.Client({ connectionString: options.databaseUrl, application_name: 'gatepost-migrate' });
+  const client = makeClient(options.databaseUrl, { query_timeout: answerTimeoutMs });
   await client.connect();
   try {
     const table = `${client.escapeIdentifier(options.schema)}._prisma_migrations`;
@@ -107,6 +109,19 @@ export async function findMissing(options: { databaseUrl: string; schema: string
   } finally {
     await client.end();
   }
+}
+
+/** A migration may run for as long as it takes; whoever waits for anything else should give a `query_timeout`. */
+function makeClient(connectionString: string, limits: { query_timeout?: number } = {}): pg.Client {
+  const client = new pg.Client({
+    connectionString,
+    application_name: 'gatepost-migrate',
+    keepAlive: true,
+    connectionTimeoutMillis: answerTimeoutMs,
+    ...limits,
+  });
+  client.on('error', () => {}); // the statement that it breaks rejects
+  return client;
 }
 
 export type Migration = { name: string; sql: string; checksum: string };

@@ -1,7 +1,8 @@
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { migrate } from '@gatepost/migrate/migrate';
+import { findMissing, migrate } from '@gatepost/migrate/migrate';
+import { type Cuttable, openCuttable } from '@gatepost/testkit/cut';
 import { openPgBouncer } from '@gatepost/testkit/pgbouncer';
 import { freshDatabase } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
@@ -73,6 +74,38 @@ test('a migration that runs into a deadlock with other statements tries again', 
   await holder.query('COMMIT');
   expect((await migrating).applied).toEqual(['5_five']);
   await Promise.all([holder.end(), observer.end()]);
+});
+
+test('a PostgreSQL that accepts connections and says nothing is given up on', async () => {
+  await using silent = await openCuttable(database.url);
+  silent.hold(true);
+  const there = { databaseUrl: silent.url, schema: 'things', folder };
+  const outcomes = await Promise.allSettled([migrate(there), findMissing(there)]);
+  expect(outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason.message)).toEqual([
+    'timeout expired',
+    'timeout expired',
+  ]);
+});
+
+test.each([
+  ['is cut', 'Connection terminated unexpectedly', (server: Cuttable) => server.cut()],
+  ['goes silent', 'Query read timeout', (server: Cuttable) => server.hold(true)],
+])('a check for missing migrations whose connection %s fails, and nothing else does', async (_what, message, harm) => {
+  await using server = await openCuttable(database.url);
+  const holder = new pg.Client({ connectionString: database.url });
+  await holder.connect();
+  await holder.query('BEGIN; LOCK TABLE things._prisma_migrations');
+  const checking = findMissing({ databaseUrl: server.url, schema: 'things', folder });
+  checking.catch(() => {}); // awaited below
+  await until('the check to wait for the table', async () => {
+    const { rows } = await holder.query(
+      "SELECT FROM pg_locks WHERE relation = 'things._prisma_migrations'::regclass AND NOT granted",
+    );
+    return rows.length > 0;
+  });
+  await harm(server);
+  await expect(checking).rejects.toThrow(message);
+  await holder.end();
 });
 
 // What used to happen through PgBouncer: the search path was set in one session, and the migration ran in another.
