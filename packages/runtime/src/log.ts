@@ -45,9 +45,17 @@ function standardOutput(): DestinationStream {
   return output;
 }
 
-/** Standard output. Lines of one turn of the event loop are one write, completed before the process ends, whatever ends it from within. */
+/** How much is kept of lines that standard output does not take. */
+const keptMax = 16 * 1024 * 1024;
+
+/**
+ * Standard output. Lines of one turn of the event loop are one write, completed before the process ends, whatever ends it from within. While
+ * writing fails (a full disk), the first lines are kept for later and the others are dropped.
+ */
 function openOutput(): DestinationStream {
-  const output = pino.destination({ dest: 1, sync: true });
+  const output = pino.destination({ dest: 1, sync: true, maxLength: keptMax });
+  output.on('error', () => {}); // a service that cannot log goes on
+  output.on('drop', () => output.write('')); // tries to write what is kept: nothing else does while no line fits
   let lines = '';
   const write = () => {
     const written = lines;

@@ -1,4 +1,7 @@
 import { spawn } from 'node:child_process';
+import { mkdtempSync, openSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { openCuttable } from '@gatepost/testkit/cut';
 import { freshDatabase } from '@gatepost/testkit/stores';
@@ -10,15 +13,15 @@ const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 const { url: real } = stack.use(await freshDatabase());
 
-function start(program: string, env: Record<string, string>) {
+function start(program: string, env: Record<string, string>, stdout: 'pipe' | number = 'pipe', ...args: string[]) {
   const path = fileURLToPath(new URL(program, import.meta.url));
-  const child = spawn(process.execPath, ['--conditions=source', path], {
+  const child = spawn(process.execPath, ['--conditions=source', path, ...args], {
     env: { PATH: process.env.PATH, ...env },
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    stdio: ['ignore', stdout, 'pipe', 'ipc'],
   });
   let output = '';
-  for (const stream of [child.stdout!, child.stderr!])
-    stream.on('data', (text) => {
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (text) => {
       output += text;
     });
   const ready = new Promise<void>((resolve) => child.once('message', () => resolve()));
@@ -100,4 +103,32 @@ test('a service told to stop serves on for STOP_DELAY_MS, and is not ready meanw
   expect(await readiness()).toEqual([503, { status: 'stopping' }]);
   service.child.kill('SIGTERM'); // a second signal waits no longer
   expect(await service.ended).toBe(1);
+});
+
+// Linux only: a file that behaves like one on a full disk.
+const fullDisk = () => openSync('/dev/full', 'w');
+
+test('a service whose log is on a full disk goes on serving', async () => {
+  const [port] = await freePorts(1);
+  const service = start('./with-store.ts', { DATABASE_URL: real, OPS_PORT: String(port) }, fullDisk());
+  await service.ready;
+  const answer = await fetch(`http://127.0.0.1:${port}/readyz`);
+  expect(answer.status).toBe(200);
+  service.child.kill('SIGTERM');
+  expect(await service.ended).toBe(0);
+});
+
+test('of lines for a full disk the first are written when there is room, and the log goes on', async () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'full-disk-')), 'log');
+  const program = start('./full-disk.ts', {}, fullDisk(), file);
+  expect([await program.ended, program.output()]).toEqual([0, '']);
+  const lines = readFileSync(file, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { number?: number; message: string });
+  const kept = lines.slice(0, -1).map(({ number }) => number);
+  expect(kept.length).toBeGreaterThan(100); // of 400
+  expect(kept.length).toBeLessThan(200);
+  expect(kept).toEqual(kept.map((_, index) => index + 1));
+  expect(lines.at(-1)!.message).toBe('there is room');
 });
