@@ -294,6 +294,29 @@ describe('the limit of an account', () => {
     expect(await dispatcher.stop()).toBe(0);
   });
 
+  test.each<[string, ...((redis: RedisServer, way: Cuttable) => unknown)[]]>([
+    [
+      'takes no writes',
+      (redis) => redis.call('CONFIG', 'SET', 'maxmemory', 1),
+      (redis) => redis.call('CONFIG', 'SET', 'maxmemory', 0),
+    ],
+    ['does not answer', (_redis, way) => way.hold(true), (_redis, way) => way.hold(false)],
+  ])('while Redis %s, a dispatcher says once that it enforces limits by itself', async (_what, harm, mend) => {
+    await using redis = await openRedisServer();
+    await using way = await openCuttable(redis.url);
+    const dispatcher = await start({ REDIS_URL: way.url });
+    const isLocal = () => dispatcher.metric(/^dispatcher_throttle_is_local/);
+    expect(await isLocal()).toBe(0);
+    await harm!(redis, way);
+    for (let count = 0; count < 3; count += 1) await world.deliveries(await world.publish({ subject: 'calm/r' }));
+    expect(await isLocal()).toBe(1);
+    await mend!(redis, way);
+    await until('Redis is used again', async () => (await isLocal()) === 0);
+    expect(await dispatcher.stop('SIGKILL')).toBe(null); // it would say that it leaves Redis
+    const said = dispatcher.log.filter(({ message }) => String(message).includes('its share of the limits'));
+    expect(said).toHaveLength(1);
+  });
+
   test('a dispatcher leaves a Redis that becomes a replica, and keeps limits at the new primary', async () => {
     await using first = await openRedisServer();
     await using second = await openRedisServer();

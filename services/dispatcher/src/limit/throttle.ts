@@ -40,6 +40,8 @@ const commandTimeoutMs = 1_000;
 const presenceEveryMs = 2_000;
 const knownMax = 50_000;
 const firstWaitMs = 3_000;
+/** No write may have failed for this long: while one node of a Cluster is away, the others take writes. */
+const sharedAgainMs = 5_000;
 
 type Scripted = Redis & {
   take(
@@ -72,11 +74,11 @@ export async function openThrottle(options: ThrottleOptions): Promise<Throttle> 
     log,
     scripts: { take: { lua: takeScript, numberOfKeys: 1 } },
   }) as Scripted;
-  const isConnected = watchConnection(redis, log, registry);
+  const sharing = watchSharing(redis, log, registry);
   await connectRedis(redis, firstWaitMs).catch((error) =>
     log.warn({ error }, 'could not connect to Redis, starting without it'),
   );
-  const presence = keepPresence(redis);
+  const presence = keepPresence(redis, sharing);
   new Gauge({
     name: 'dispatcher_dispatchers_alive',
     help: 'Dispatchers seen in Redis within ten seconds; the same number from every dispatcher',
@@ -85,7 +87,7 @@ export async function openThrottle(options: ThrottleOptions): Promise<Throttle> 
       this.set(presence.dispatchers());
     },
   });
-  const take = makeTake(redis, presence, isConnected, options);
+  const take = makeTake(redis, presence, sharing, options);
 
   return {
     async admit(accountId, limit, count) {
@@ -115,27 +117,44 @@ export async function openThrottle(options: ThrottleOptions): Promise<Throttle> 
   };
 }
 
-/** Tells whether Redis is there, and logs changes for operators. */
-function watchConnection(redis: Redis, log: Log, registry: Registry): () => boolean {
-  let connected = false;
+type Sharing = { wrote(): void; failed(error: unknown): void };
+
+/**
+ * Tells operators whether limits are kept in Redis or by each dispatcher: by the connection, and by how writes end, since a Redis that is full
+ * or stands still keeps its connections.
+ */
+function watchSharing(redis: Redis, log: Log, registry: Registry): Sharing {
+  let isLocal = true;
+  let failedAtMs = Number.NEGATIVE_INFINITY;
   redis.on('ready', () => {
-    connected = true;
+    isLocal = false;
     log.info('connected to Redis');
   });
   redis.on('close', () => {
-    if (connected) log.warn('lost Redis; each dispatcher keeps to its share of the limits');
-    connected = false;
+    if (!isLocal) log.warn('lost Redis; each dispatcher keeps to its share of the limits');
+    isLocal = true;
   });
   redis.on('error', () => {}); // 'close' follows, and the gauge tells
   new Gauge({
     name: 'dispatcher_throttle_is_local',
-    help: '1 while Redis is away and each dispatcher keeps limits by itself',
+    help: '1 while Redis is away or takes no writes, and each dispatcher keeps limits by itself',
     registers: [registry],
     collect() {
-      this.set(connected ? 0 : 1);
+      this.set(isLocal ? 1 : 0);
     },
   });
-  return () => connected;
+  return {
+    wrote() {
+      if (!isLocal || performance.now() - failedAtMs < sharedAgainMs) return;
+      isLocal = false;
+      log.info('Redis takes writes again');
+    },
+    failed(error) {
+      failedAtMs = performance.now();
+      if (!isLocal) log.warn({ error }, 'Redis takes no writes; each dispatcher keeps to its share of the limits');
+      isLocal = true;
+    },
+  };
 }
 
 type Asked = { limit: Limit; level: number; taken: number };
@@ -144,8 +163,8 @@ type Asked = { limit: Limit; level: number; taken: number };
 function makeTake(
   redis: Scripted,
   presence: { dispatchers(): number },
-  isConnected: () => boolean,
-  { log, registry }: ThrottleOptions,
+  sharing: Sharing,
+  { registry }: ThrottleOptions,
 ): (accountId: number, limit: Limit, count: number, ms: number) => Promise<Asked> {
   const localAnswers = new Counter({
     name: 'dispatcher_throttle_local_total',
@@ -181,9 +200,10 @@ function makeTake(
       const answer = await redis.take(key, rate, Math.max(1, burst), count, ms / 1000, knownLevel, atUs);
       const [level, taken, nowUs] = answer.map(Number) as [number, number, number];
       remember(accountId, { level: level + taken, atMs, atUs: nowUs });
+      if (taken > 0) sharing.wrote(); // a Redis that takes no writes still lets us look
       return { limit, level, taken };
     } catch (error) {
-      if (isConnected()) log.debug({ error }, 'Redis did not answer in time');
+      sharing.failed(error);
       return takeLocally(accountId, limit, count, ms);
     }
   };
@@ -193,7 +213,7 @@ function makeTake(
 const keyOf = (accountId: number): string => `throttle:{${accountId}}`;
 
 /** The last known number of dispatchers: each announces itself every other second. */
-function keepPresence(redis: Redis): Disposable & { dispatchers(): number } {
+function keepPresence(redis: Redis, sharing: Sharing): Disposable & { dispatchers(): number } {
   const key = 'dispatchers';
   const me = randomUUID();
   let seen = 1;
@@ -209,9 +229,7 @@ function keepPresence(redis: Redis): Disposable & { dispatchers(): number } {
     seen = Math.max(1, Number(results?.[2]?.[1] ?? 1));
   };
   const tick = () => {
-    report().catch(() => {
-      // Redis is away: the last count stands.
-    });
+    report().then(sharing.wrote, sharing.failed); // if it fails, the last count stands
   };
   tick();
   const timer = setInterval(tick, presenceEveryMs);
