@@ -65,7 +65,8 @@ export function makeMetrics(logs: Logs, registry: Registry, failing: Pick<Failin
       shown.inFlight.inc();
       if (job.throttledAt !== null && job.notBeforeMs !== undefined)
         shown.excessWait.observe(Math.max(0, Date.now() - job.notBeforeMs) / 1000);
-      if (job.attempt > 1 || job.redelivery) return;
+      const waitedOnPurpose = job.attempt > 1 || job.redelivery || job.throttledAt !== null;
+      if (waitedOnPurpose) return;
       shown.age.observe(Math.max(0, Date.now() - Date.parse(job.occurredAt)) / 1000);
     },
     attemptEnded(job, hook, outcome, durationMs, retryDueMs) {
@@ -135,7 +136,14 @@ function openShown(registry: Registry) {
       'dispatcher_delivery_duration_seconds',
       'Time from the start of an attempt to the end of its response',
     ),
-    age: histogram('dispatcher_event_age_seconds', 'Time from the event to its first attempt', 60, 600, 3600, 21600),
+    age: histogram(
+      'dispatcher_event_age_seconds',
+      "Time from the event to its first attempt, without those that waited for their account's limit",
+      60,
+      600,
+      3600,
+      21600,
+    ),
     inFlight: new Gauge({
       name: 'dispatcher_deliveries_in_flight',
       help: 'Attempts that are waiting for a receiver',

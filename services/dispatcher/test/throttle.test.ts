@@ -120,7 +120,7 @@ describe('the limit of an account', () => {
     for (const one of dispatchers) expect(await one.stop()).toBe(0);
   });
 
-  test('deliveries over the limit wait, are made once each, and have the wait in their log line', async () => {
+  test('deliveries over the limit wait, are made once each, have the wait in their log line, and do not count as late', async () => {
     await setLimit('waiting', hardlyAny, 10);
     const dispatcher = await start();
     const guids = await publishMany('waiting', 60);
@@ -132,6 +132,7 @@ describe('the limit of an account', () => {
     const rows = (await Promise.all(guids.map((guid) => world.deliveries(guid)))).flat();
     expect(rows.filter((row) => row.throttled_at !== null)).toHaveLength(50);
     expect(times('waiting')).toHaveLength(60);
+    expect(await dispatcher.metric(/^dispatcher_event_age_seconds_count/)).toBe(10);
     expect(await dispatcher.stop()).toBe(0);
   });
 
