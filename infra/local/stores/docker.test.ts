@@ -33,6 +33,7 @@ esac
 `,
     { mode: 0o755 },
   );
+  writeFileSync(calls, '');
   const read = () => readFileSync(calls, 'utf8').trim().split('\n');
   const [isStop, isUp] = [/ stop | down /, / up /].map(
     (pattern) => () => read().findLastIndex((call) => pattern.test(call)),
@@ -98,6 +99,21 @@ test('starts the store of docker-compose.yml with its port on 127.0.0.1, and sto
   );
   expect(ups[0]).toContain(`| ${port} ${password} `);
   expect(fake.calls().at(-1)).toContain(' stop postgres');
+});
+
+test('makes PostgreSQL anew where a deleted folder of the same name has left its volume, whose password nobody knows', async () => {
+  const fake = fakeDocker(0);
+  const dropped =
+    /^compose .* rm --stop --force postgres .*\nvolume rm --force gatepost-\w+_postgres .*\n(?:.*\n)*.* up /m;
+  for (const isNew of [true, false, true]) {
+    if (isNew) rmSync(join(fake.home, 'postgres'), { recursive: true, force: true });
+    const before = fake.calls().length;
+    const { stack } = await start(fake, 'postgres');
+    await stack.disposeAsync();
+    const calls = fake.calls().slice(before).join('\n');
+    if (isNew) expect(calls).toMatch(dropped);
+    else expect(calls).not.toContain('volume');
+  }
 });
 
 test('drops the containers with their volumes, and keeps port and password', async () => {

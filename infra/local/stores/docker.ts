@@ -3,6 +3,8 @@ import { findProgram, launcher, runToEnd } from '../processes/child.ts';
 import { rootFolder, shortHash } from '../processes/home.ts';
 import { type Located, type PrivateOptions, recallInstance, type StoreKind } from './private.ts';
 
+const projectOf = (home: string) => `gatepost-${shortHash(home)}`;
+
 /**
  * `docker compose` with a home's files and project, separate from those of a plain `docker compose up`. Only if an engine answers and
  * `docker compose`, a separate program, is installed.
@@ -12,7 +14,7 @@ export async function findCompose({ env, home, fresh, signal }: PrivateOptions):
   if (!docker) return undefined;
   if ((await runToEnd(docker, ['compose', 'ls'], { signal, timeout: 10_000 })).code !== 0) return undefined;
   const files = ['docker-compose.yml', 'infra/local/stores/stores.compose.yml'].flatMap((file) => ['--file', file]);
-  const project = ['compose', '--project-name', `gatepost-${shortHash(home)}`, ...files];
+  const project = ['compose', '--project-name', projectOf(home), ...files];
   // `down` also removes named volumes; `rm` would leave them.
   if (fresh) await runToEnd(docker, [...project, 'down', '--volumes'], { signal });
   return [docker, ...project];
@@ -30,7 +32,9 @@ trap '' TERM
 /** A store in a container, not yet started. Like our own servers, it ends with us. */
 export async function prepareContainer(compose: string[], kind: StoreKind, options: PrivateOptions) {
   const { name, service } = kind;
-  const { port, epmdPort: managementPort, password, producerPassword } = await recallInstance(options, service);
+  const instance = await recallInstance(options, service);
+  const { port, epmdPort: managementPort, password, producerPassword } = instance;
+  if (instance.isNew && service === 'postgres') await dropVolume(compose, options);
   const at = `127.0.0.1:${port}`;
   const urls: Record<StoreKind['service'], Located> = {
     postgres: { url: `postgres://gatepost:${password}@${at}/gatepost` },
@@ -53,4 +57,10 @@ export async function prepareContainer(compose: string[], kind: StoreKind, optio
   const readyTimeoutMs = 30 * 60_000; // it may have to pull its image first
   const launch = launcher(options, { name, command: 'sh', args, env, cwd: rootFolder, letsIn, readyTimeoutMs });
   return { ...urls[service], launch };
+}
+
+/** PostgreSQL's password is in its volume: nobody knows that of what a deleted folder of the same name has left behind. */
+async function dropVolume([docker = '', ...compose]: string[], { home, signal }: PrivateOptions): Promise<void> {
+  await runToEnd(docker, [...compose, 'rm', '--stop', '--force', 'postgres'], { signal });
+  await runToEnd(docker, ['volume', 'rm', '--force', `${projectOf(home)}_postgres`], { signal });
 }
