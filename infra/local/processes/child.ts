@@ -54,7 +54,7 @@ export function startChild(options: ChildOptions): Child {
     async [Symbol.asyncDispose]() {
       child.stdin?.destroy();
       if (!child.killed) child.kill(stopSignal); // to a service, a second signal means "at once"
-      const firm = setTimeout(killGroup, stopDeadlineMs, child.pid);
+      const firm = setTimeout(signalGroup, stopDeadlineMs, child.pid, 'SIGKILL');
       await exited;
       clearTimeout(firm);
     },
@@ -117,14 +117,18 @@ export async function supervise({ name, child, launch }: Supervised, { say, sign
 
 export type RunOptions = SpawnOptions & { show?: boolean };
 
+/** How long a program, and all that it started, may take to clean up. */
+const cleanUpMs = 10_000;
+
 /**
  * Runs a program to its end. Resolves with its status, 127 if it cannot be started, and the end of its output, unless that is shown as it
- * comes (`show`). It is stopped at the timeout, and when `signal` aborts: then the promise rejects.
+ * comes (`show`). It is stopped at the timeout, and with all that it started when `signal` aborts: then the promise rejects.
  */
-export async function runToEnd(command: string, args: string[], { show, ...place }: RunOptions = {}) {
-  place.signal?.throwIfAborted();
+export async function runToEnd(command: string, args: string[], { show, signal, ...place }: RunOptions = {}) {
+  signal?.throwIfAborted();
   const shown = show ? 'inherit' : 'pipe';
-  const { child, exited } = open([command, ...args], { cwd: rootFolder, ...place, stdio: ['ignore', shown, shown] });
+  const stdio: SpawnOptions['stdio'] = ['ignore', shown, shown];
+  const { child, exited } = open([command, ...args], { cwd: rootFolder, ...place, stdio }, signal);
   let output = '';
   const keep = (text: unknown) => {
     output = (output + text).slice(-64_000);
@@ -132,8 +136,9 @@ export async function runToEnd(command: string, args: string[], { show, ...place
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', keep);
   child.once('error', ({ message }) => keep(message));
   await new Promise((resolve) => child.once('close', resolve));
-  place.signal?.throwIfAborted();
-  return { ...(await exited), output };
+  const exit = await exited;
+  signal?.throwIfAborted();
+  return { ...exit, output };
 }
 
 /** Runs a program to its end. @throws Trouble with `failure` and the end of its output if it fails */
@@ -148,15 +153,25 @@ export async function runShown(args: string[], options: RunOptions): Promise<boo
   return (await runToEnd(process.execPath, [...flags, ...args], { ...options, show: true })).code === 0;
 }
 
-function open([command = '', ...args]: string[], options: SpawnOptions) {
+/** When `told` aborts, its whole group is told to stop: a shell would die at once and leave the others to be killed. */
+function open([command = '', ...args]: string[], options: SpawnOptions, told?: AbortSignal) {
   const child = spawn(command, args, { ...options, detached: true });
   const { pid } = child;
-  const kill = () => killGroup(pid);
+  const kill = () => signalGroup(pid, 'SIGKILL');
+  let firm: NodeJS.Timeout | undefined;
+  const stop = () => {
+    signalGroup(pid, 'SIGTERM');
+    firm = setTimeout(kill, cleanUpMs);
+  };
   process.once('exit', kill); // after a second Ctrl-C
+  told?.addEventListener('abort', stop);
   const exited: Child['exited'] = new Promise((resolve) => {
     // It was told to stop (`AbortError`), or could not start: then no `exit` follows.
     child.on('error', () => pid ?? resolve({ code: 127, signal: null }));
     child.once('exit', async (code, signal) => {
+      told?.removeEventListener('abort', stop);
+      if (firm) await until('its group ends', () => !signalGroup(pid, 0), cleanUpMs).catch(() => {});
+      clearTimeout(firm);
       // Kill the rest of its group: PostgreSQL does not restart while old sessions run.
       await until('its group is gone', () => !kill(), 500).catch(() => {});
       process.off('exit', kill);
@@ -167,9 +182,9 @@ function open([command = '', ...args]: string[], options: SpawnOptions) {
 }
 
 /** False if none of it is left. */
-function killGroup(pid: number | undefined): boolean {
+function signalGroup(pid: number | undefined, signal: NodeJS.Signals | 0): boolean {
   try {
-    return pid ? process.kill(-pid, 'SIGKILL') : false;
+    return pid ? process.kill(-pid, signal) : false;
   } catch {
     return false;
   }

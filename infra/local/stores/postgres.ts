@@ -1,5 +1,5 @@
 /** PostgreSQL: on its default port, or a private instance. */
-import { chmodSync, chownSync, existsSync, globSync, rmSync, statfsSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, globSync, renameSync, rmSync, statfsSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { initdb, rowsOf } from '@gatepost/testkit/postgres-server';
@@ -87,15 +87,18 @@ export function dataFolder(home: string): string {
   return join(serverAccount() ? join('/var/lib/gatepost', shortHash(folder)) : folder, 'data');
 }
 
-/** Makes an empty cluster. @throws Trouble with the output of `initdb` */
+/** Makes an empty cluster, which gets its name when it is complete. @throws Trouble with the output of `initdb` */
 async function initialize(program: string, data: string, password: string, { forTests, signal }: PrivateOptions) {
   const account = serverAccount();
-  makeFolder(data);
+  const partial = `${data}.partial`;
+  rmSync(partial, { recursive: true, force: true });
+  makeFolder(partial);
   if (account) {
-    chownSync(data, account.uid, account.gid);
+    chownSync(partial, account.uid, account.gid);
     for (const path of [join(data, '..'), join(data, '../..')]) chmodSync(path, 0o711);
   }
   const made = { account, sync: !forTests, user: ours, password };
-  const [command, args, place] = initdb(join(dirname(program), 'initdb'), data, made);
+  const [command, args, place] = initdb(join(dirname(program), 'initdb'), partial, made);
   await runWell('PostgreSQL could not be initialized:', command, args, { ...place, signal });
+  renameSync(partial, data);
 }

@@ -1,5 +1,5 @@
 /** Real private instances of each store whose server is installed here, in a temporary folder. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { deadLettersPolicy, eventsPolicy } from '@gatepost/contracts/topology';
@@ -93,6 +93,24 @@ test('makes PostgreSQL anew where a deleted folder of the same name has left its
     rmSync(again, { recursive: true });
   }
   rmSync(dirname(dataFolder(again)), { recursive: true, force: true });
+});
+
+test('makes PostgreSQL anew where a start ended while it was being made', async () => {
+  if (!installed.includes(postgres)) return expect(installed).not.toContain(postgres);
+  const bin = join(home, 'bin');
+  mkdirSync(bin);
+  chmodSync(home, 0o711); // for PostgreSQL's account
+  const begun = `for arg; do case "$arg" in --pgdata=*) echo 17 > "\${arg#*=}/PG_VERSION" ;; esac; done; kill -KILL $$`;
+  writeFileSync(join(bin, 'initdb'), `#!/bin/sh\n${begun}\n`);
+  for (const path of [bin, join(bin, 'initdb')]) chmodSync(path, 0o755);
+  await using stack = new AsyncDisposableStack();
+  const own = { ...options(), stack, home: join(home, 'half-made') };
+  await expect(postgres.prepare(join(bin, 'postgres'), own)).rejects.toThrow('could not be initialized');
+  const one = await postgres.prepare(programOf(postgres), own);
+  await one.launch();
+  expect(await postgres.letsIn(one.url)).toBe(true);
+  await stack.disposeAsync();
+  rmSync(dirname(dataFolder(own.home)), { recursive: true, force: true });
 });
 
 test('makes a RabbitMQ user for producers, who can publish to the exchange and reach no queue', async () => {
