@@ -6,7 +6,7 @@ import { keepCertificates } from '../processes/certificates.ts';
 import { runWell, type Supervised, supervise } from '../processes/child.ts';
 import { setLogsAside } from '../processes/home.ts';
 import { answers, checkPorts } from '../processes/ports.ts';
-import { checkVariables, demoPort, serviceNames, startService } from '../processes/services.ts';
+import { checkVariables, demoPort, serviceLauncher, serviceNames } from '../processes/services.ts';
 import { Trouble } from '../processes/trouble.ts';
 import { openStores, urlsOf } from '../stores/stores.ts';
 import type { Context } from './command.ts';
@@ -42,7 +42,7 @@ export default async function start({ args, env, home, say, signal, stack }: Con
     runWell(`${path} failed:`, process.execPath, ['--conditions=source', path], { env: serviceEnv, signal });
   await say.step('migrations', 'both schemas are up to date', () => Promise.all(migrationPrograms.map(migrate)));
   const startOne = async (name: string, more = {}, folder?: string): Promise<Supervised> => {
-    const launch = () => startService(name, { env: { ...serviceEnv, ...more }, home, say, signal, stack }, folder);
+    const launch = serviceLauncher(name, { env: { ...serviceEnv, ...more }, home, say, signal, stack }, folder);
     return { name, launch, child: await say.step(name, 'ready', launch) };
   };
   const services = await Promise.all(serviceNames.map((name) => startOne(name)));

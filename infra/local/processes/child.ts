@@ -71,13 +71,17 @@ type Surroundings = Pick<Context, 'home' | 'stack' | 'signal'>;
 
 /**
  * Returns a function that starts a server and waits until it lets us in. On failure it throws Trouble with the end of the log, leaves
- * nothing of the server, and may be called again.
+ * nothing of the server, and may be called again. The stack closes the last one where it would close the first: a store that was started
+ * again still ends after the services.
  */
 export function launcher({ home, stack, signal }: Surroundings, { name, letsIn, readyTimeoutMs, ...server }: Server) {
+  let last: Child | undefined;
   return async (): Promise<Child> => {
     signal.throwIfAborted();
     const log = logFile(home, name.toLowerCase().replace(' ', '-'));
-    const child = stack.use(startChild({ ...server, log }));
+    const child = startChild({ ...server, log });
+    if (!last) stack.defer(() => last?.[Symbol.asyncDispose]());
+    last = child;
     const probe = async () => (child.hasExited() ? 'ended while it was starting' : await letsIn());
     const outcome = await until(name, probe, readyTimeoutMs, signal).catch(() => 'did not start in time');
     if (outcome === true) return child;

@@ -35,8 +35,11 @@ export const demoPort = 4599; // as in the callback of the demo application's cl
 
 type Place = Pick<Context, 'env' | 'home' | 'say' | 'signal' | 'stack'>;
 
-/** Starts a service, or another program of ours, from its environment and waits until it is ready. @throws Trouble with its output. */
-export function startService(name: string, place: Place, folder = `services/${name}`): Promise<Child> {
+/**
+ * Returns a function that starts a service, or another program of ours, from its environment and waits until it is ready, and that throws
+ * Trouble with its output. Can be called again after it died.
+ */
+export function serviceLauncher(name: string, place: Place, folder = `services/${name}`): () => Promise<Child> {
   const { env, say, signal } = place;
   const cwd = join(rootFolder, folder);
   // Only its package.json has its start command, with the flags that limit its memory.
@@ -49,5 +52,10 @@ export function startService(name: string, place: Place, folder = `services/${na
     if (news) say.about('mail', news);
   };
   const program = { name, command: '/bin/sh', args: ['-c', `exec env ${scripts.start}`], env, cwd, signal };
-  return launcher(place, { ...program, onMessage, letsIn: async () => isReady, stopDeadlineMs: serviceStopMs })();
+  const server = { ...program, onMessage, letsIn: async () => isReady, stopDeadlineMs: serviceStopMs };
+  const launch = launcher(place, server);
+  return () => {
+    isReady = false;
+    return launch();
+  };
 }

@@ -1,6 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import { say } from '../commands/say.ts';
 import { type Child, launcher, supervise } from './child.ts';
@@ -12,17 +13,29 @@ const log = join(home, 'it.log');
 writeFileSync(log, '');
 
 test('a server that lets nobody in is stopped before it is started again', async () => {
-  const started: Child[] = [];
-  const stack = new AsyncDisposableStack();
-  const use = stack.use.bind(stack);
-  stack.use = (child) => {
-    started.push(child as unknown as Child);
-    return use(child);
-  };
-  const server = { name: 'store', command: 'sleep', args: ['600'], letsIn: async () => false };
+  await using stack = new AsyncDisposableStack();
+  const file = join(home, 'pid');
+  const pid = () => Number(readFileSync(file, 'utf8'));
+  writeFileSync(file, '');
+  const letsIn = async () => (await until('it runs', pid)) === 0;
+  const server = { name: 'store', command: 'sh', args: ['-c', 'echo $$ > "$0"; exec sleep 600', file], letsIn };
   const launch = launcher({ home, stack, signal }, { ...server, readyTimeoutMs: 100 });
   await expect(launch()).rejects.toThrow('store did not start in time');
-  expect(started.map((child) => child.hasExited())).toEqual([true]);
+  expect(() => process.kill(pid(), 0)).toThrow('ESRCH');
+});
+
+test('a store that was started again still ends after what needs it', async () => {
+  await using stack = new AsyncDisposableStack();
+  const server = { name: 'store', command: 'sleep', args: ['600'], letsIn: async () => true };
+  const launch = launcher({ home, stack, signal }, server);
+  const first = await launch();
+  const seen: boolean[] = [];
+  stack.defer(() => void seen.push(second.hasExited())); // a service ends
+  process.kill(first.pid, 'SIGKILL');
+  await first.exited;
+  const second = await launch();
+  await stack.disposeAsync();
+  expect([...seen, second.hasExited()]).toEqual([false, true]);
 });
 
 /** A program whose lives end as given; 'never starts' fails its start. */
