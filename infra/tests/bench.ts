@@ -19,5 +19,5 @@ export default async function bench(context: Context): Promise<number> {
   // Anything measured for comparison has its own database, made as the tests make theirs.
   const beside = { TEST_DATABASE_URL: urls.PostgreSQL };
   const stores = { DATABASE_URL: urls.PostgreSQL, REDIS_URL: urls.Redis, AMQP_URL: urls.RabbitMQ, ...beside };
-  return (await runShown(['bench/main.ts', ...args], { env: { ...cleanEnv(env), ...stores }, signal })) ? 0 : 1;
+  return (await runShown(['bench/main.ts', ...args], { env: { ...(await cleanEnv(env)), ...stores }, signal })) ? 0 : 1;
 }

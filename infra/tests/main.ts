@@ -53,7 +53,7 @@ async function runAll(context: Context, only: string[], chosen: string[], rest: 
   const tests = async () => {
     if (chosen.length === 0) return;
     await using stores = chosen.some((project) => project !== 'unit') ? await openStores(context) : undefined;
-    const env = stores ? testEnv(context, stores) : cleanEnv(context.env);
+    const env = stores ? await testEnv(context, stores) : await cleanEnv(context.env);
     counts.push(await runJest(context, chosen, rest, env));
   };
   await Promise.all([checks(), tests()]);
@@ -70,7 +70,7 @@ function parseArgs(args: string[], known: string[]): { only: string[]; rest: str
 }
 
 async function check({ say, signal, env: given }: Context, name: string, program: string, args: string[]) {
-  const env = cleanEnv(given);
+  const env = await cleanEnv(given);
   const work = async () => (await runToEnd(program, args, { env, signal, show: true })).code === 0;
   const passed = await say.step(name, (ok) => (ok ? 'no complaint' : 'see above'), work);
   return { name, passed: passed ? 1 : 0, failed: passed ? 0 : 1 };
@@ -86,9 +86,12 @@ async function openStores(context: Context) {
   return { ...stores, chromium };
 }
 
-function testEnv({ env, home }: Context, stores: Awaited<ReturnType<typeof openStores>>): NodeJS.ProcessEnv {
+async function testEnv(
+  { env, home }: Context,
+  stores: Awaited<ReturnType<typeof openStores>>,
+): Promise<NodeJS.ProcessEnv> {
   return {
-    ...cleanEnv(env),
+    ...(await cleanEnv(env)),
     NODE_ENV: 'test',
     GATEPOST_HOME: makeFolder(join(home, 'test', 'home')),
     TEST_DATABASE_URL: stores.urls.PostgreSQL,

@@ -5,23 +5,30 @@ import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { rootFolder, writePrivate } from '../processes/home.ts';
 import { servicePorts } from '../processes/ports.ts';
+import { findVariables } from '../processes/services.ts';
 import { Trouble } from '../processes/trouble.ts';
 import { redisKeyPrefix } from '../stores/redis.ts';
 import type { urlsOf } from '../stores/stores.ts';
 
-/** The services' variables. */
-export const ours =
-  /^(DATABASE_URL$|AUTH_|WEBHOOK_|DISPATCHER_|REDIS_|AMQP_URL$|PRODUCER|SECRETS_KEY|SEED_FILE$|ISSUER|JWKS_URL$|MAIL_|SMS_|DELIVERY_|OUTBOUND_|TRUST|TLS_|RETRY_|THROTTLE_|EVENT|ORGANIZATION_|HOST$|START_|STOP_|STORE_|GATEPOST_)/;
+/** Variables of our commands; OpenTelemetry's library reads some by itself. */
+const ofCommands = /^(PRODUCER_AMQP_URL$|GATEPOST_|OTEL_)/;
 
-/** Makes the variables, including all given ones of ours. */
-export function servicesEnv(
+/** Answers which variables are ours: what a service reads, as `NAME` or from the file that `NAME_FILE` names, and what our commands read. */
+export async function findOurs(): Promise<(name: string) => boolean> {
+  const read = await findVariables();
+  return (name) => read.has(name) || read.has(name.replace(/_FILE$/, '')) || ofCommands.test(name);
+}
+
+/** Makes the services' variables, including all given ones of ours. */
+export async function servicesEnv(
   home: string,
   given: NodeJS.ProcessEnv,
   urls: ReturnType<typeof urlsOf>,
   { cert, key }: { cert: string; key: string },
-): Record<string, string> {
+): Promise<Record<string, string>> {
+  const isOurs = await findOurs();
   // These two, if empty, allow no network; any other empty variable counts as not given.
-  const counts = (name: string, value = '') => ours.test(name) && (value !== '' || name.endsWith('ALLOWED_NETWORKS'));
+  const counts = (name: string, value = '') => isOurs(name) && (value !== '' || name.endsWith('ALLOWED_NETWORKS'));
   const own = Object.fromEntries(Object.entries(given).filter(([name, value]) => counts(name, value)));
   const ports = { ...servicePorts, ...own };
   return {

@@ -8,6 +8,7 @@ import { setLogsAside } from '../processes/home.ts';
 import { answers, checkPorts } from '../processes/ports.ts';
 import { checkVariables, demoPort, serviceLauncher, serviceNames } from '../processes/services.ts';
 import { Trouble } from '../processes/trouble.ts';
+import { withoutDatabases } from '../stores/postgres.ts';
 import { openStores, urlsOf } from '../stores/stores.ts';
 import type { Context } from './command.ts';
 import { servicesEnv, webhookApiUrl, writeEnvFile } from './environment.ts';
@@ -20,7 +21,7 @@ export default async function start({ args, env, home, say, signal, stack }: Con
     throw new Trouble(`npm start does not know ${unknown.join(' ')}; \`npm start -- --help\` says what it takes.`);
   const certificates = await keepCertificates(home);
   // Report bad values and taken ports before anything starts.
-  const planned = { ...env, ...servicesEnv(home, env, unknownYet, certificates) };
+  const planned = { ...env, ...(await servicesEnv(home, env, unknownYet, certificates)) };
   await checkVariables(planned);
   await checkPorts(planned);
   setLogsAside(home);
@@ -28,9 +29,12 @@ export default async function start({ args, env, home, say, signal, stack }: Con
   const fresh = args.includes('--fresh');
   for (const name of fresh ? ['outbox', 'secrets-key'] : []) rmSync(join(home, name), { recursive: true, force: true });
   const stores = await openStores({ env, home, fresh, own: args.includes('--private'), say, signal, stack });
-  const values = servicesEnv(home, env, urlsOf(stores), certificates);
+  const given = stores.find((store) => store.name === 'PostgreSQL')?.isGiven ? env : withoutDatabases(env);
+  const values = await servicesEnv(home, given, urlsOf(stores), certificates);
   writeEnvFile(home, 'services', values);
-  const serviceEnv = { ...env, ...values };
+  const serviceEnv: NodeJS.ProcessEnv = { ...given, ...values };
+  const unused = Object.keys(env).filter((name) => env[name] && !(name in serviceEnv));
+  if (unused.length > 0) say.about('PostgreSQL', `not used: ${unused.join(', ')}`);
   const broker = stores.find((store) => store.name === 'RabbitMQ')!; // one of each
   // Producers have their own user if the broker is ours, else the services'.
   const producerEnv = { PRODUCER_AMQP_URL: env.PRODUCER_AMQP_URL || broker.producerUrl || broker.url };

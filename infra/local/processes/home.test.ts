@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { afterAll, expect, test } from '@jest/globals';
 import { seedFiles, servicesEnv, writeEnvFile } from '../commands/environment.ts';
-import { homeFolder } from './home.ts';
+import { homeFolder, rootFolder } from './home.ts';
 
 const all = mkdtempSync(join(tmpdir(), 'gatepost-home-'));
 afterAll(() => rmSync(all, { recursive: true }));
@@ -23,9 +23,9 @@ test('a relative GATEPOST_HOME is taken from where the command was typed', () =>
   expect(homeFolder({})).toMatch(/\/\.gatepost$/);
 });
 
-test('writes what the services need, for the owner only, with the same key each time', () => {
+test('writes what the services need, for the owner only, with the same key each time', async () => {
   const home = newHome();
-  const first = servicesEnv(home, {}, urls, files);
+  const first = await servicesEnv(home, {}, urls, files);
   const file = join(home, 'services.env');
   writeEnvFile(home, 'services', first);
   expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -44,20 +44,35 @@ test('writes what the services need, for the owner only, with the same key each 
     ISSUER_ALIASES: 'https://localhost:4443/',
   });
   expect(Buffer.from(first.SECRETS_KEY ?? '', 'base64')).toHaveLength(32);
-  expect(servicesEnv(home, {}, urls, files).SECRETS_KEY).toBe(first.SECRETS_KEY);
+  expect((await servicesEnv(home, {}, urls, files)).SECRETS_KEY).toBe(first.SECRETS_KEY);
 });
 
-test('the given environment overrides what is made', () => {
+test('the given environment overrides what is made', async () => {
   const key = Buffer.alloc(32, 1).toString('base64');
   const given = { SECRETS_KEY: key, DELIVERY_ALLOWED_NETWORKS: '', AUTH_PORT: '4410', MAIL_URL: 'smtp://a b#c@host' };
   const home = newHome();
-  const values = servicesEnv(home, given, urls, files);
+  const values = await servicesEnv(home, given, urls, files);
   expect(values).toMatchObject({ ...given, ISSUER: 'http://localhost:4410/' });
   writeEnvFile(home, 'services', values);
   expect(parseEnv(readFileSync(join(home, 'services.env'), 'utf8'))).toMatchObject(given);
-  expect(servicesEnv(home, { ...given, ISSUER: 'https://id.example/' }, urls, files).ISSUER).toBe(
-    'https://id.example/',
+  const { ISSUER } = await servicesEnv(home, { ...given, ISSUER: 'https://id.example/' }, urls, files);
+  expect(ISSUER).toBe('https://id.example/');
+});
+
+test('services.env has every documented variable that is given, and nothing else of the environment', async () => {
+  const text = readFileSync(join(rootFolder, 'docs/configuration.md'), 'utf8');
+  const documented = [...text.matchAll(/^\| `([A-Z_]+)` /gm)].map(([, name]) => name!);
+  expect(documented.length).toBeGreaterThan(50);
+  const made = await servicesEnv(newHome(), {}, urls, files);
+  const others = documented.filter((name) => !(name in made));
+  const given = Object.fromEntries(
+    others.flatMap((name) => [
+      [name, '1'],
+      [`${name}_FILE`, '/file'],
+    ]),
   );
+  const values = await servicesEnv(newHome(), { ...given, PATH: '/bin', PGPASSWORD: 'of somebody' }, urls, files);
+  expect(Object.keys(values).sort()).toEqual([...Object.keys(made), ...Object.keys(given)].sort());
 });
 
 test('a seed of one’s own joins the demo’s, relative to where the command was typed; an empty one means none', () => {

@@ -10,14 +10,23 @@ import { Trouble } from './trouble.ts';
 
 export const serviceNames = ['auth', 'webhook-api', 'dispatcher'];
 
+/** What a service reads from its environment. By path: infra does not depend on services. */
+async function variablesOf(name: string): Promise<z.ZodObject> {
+  return (await import(join(rootFolder, 'services', name, 'src/config.ts'))).variables;
+}
+
+/** The names of all variables that a service reads. */
+export async function findVariables(): Promise<Set<string>> {
+  const all = await Promise.all(serviceNames.map(variablesOf));
+  return new Set(all.flatMap(({ shape }) => Object.keys(shape)));
+}
+
 /** Runs before stores are started for nothing. @throws Trouble with every variable that a service would refuse */
 export async function checkVariables(env: NodeJS.ProcessEnv): Promise<void> {
   const wrong: string[] = [];
   for (const name of serviceNames) {
-    const folder = join(rootFolder, 'services', name);
-    // By path: infra does not depend on services.
-    const { variables } = (await import(join(folder, 'src/config.ts'))) as { variables: z.ZodObject };
-    process.chdir(folder); // relative paths as the service sees them
+    const variables = await variablesOf(name);
+    process.chdir(join(rootFolder, 'services', name)); // relative paths as the service sees them
     try {
       readEnv(variables, env);
     } catch (error) {

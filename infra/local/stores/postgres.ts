@@ -60,6 +60,13 @@ export const postgres: StoreKind = {
   },
 };
 
+const databases = /^(AUTH_|WEBHOOK_|WEBHOOK_READ_)?DATABASE_(DIRECT_)?URL(_FILE)?$/;
+
+/** What is given for one database must not lead any of our programs, which use another, to it. */
+export function withoutDatabases(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !databases.test(name)));
+}
+
 /** Newest first; Debian does not put them in PATH. */
 export function postgresPrograms(debian = '/usr/lib/postgresql'): string[] {
   const installed = globSync(`${debian}/*/bin/postgres`);

@@ -12,7 +12,7 @@ import { findProgram, type Supervised } from '../processes/child.ts';
 import { Trouble } from '../processes/trouble.ts';
 import { findInstaller } from './debian.ts';
 import { findCompose, prepareContainer } from './docker.ts';
-import { postgres } from './postgres.ts';
+import { postgres, withoutDatabases } from './postgres.ts';
 import type { Located, PrivateOptions, PrivateStore, StoreKind } from './private.ts';
 import { rabbitmq } from './rabbitmq.ts';
 import { redis } from './redis.ts';
@@ -20,7 +20,7 @@ import { redis } from './redis.ts';
 export const storeKinds: StoreKind[] = [rabbitmq, postgres, redis]; // first what takes longest to start
 
 /** A store that lets us in; `server` if it runs as a process of ours. */
-export type Store = Located & { name: StoreKind['name']; server?: Supervised };
+export type Store = Located & { name: StoreKind['name']; isGiven: boolean; server?: Supervised };
 
 /** Brings up one of each kind. @throws Trouble saying what to do. */
 export async function openStores(options: PrivateOptions, kinds = storeKinds): Promise<Store[]> {
@@ -85,14 +85,15 @@ function findPrivate(kind: StoreKind, env: NodeJS.ProcessEnv): Source | undefine
 
 /** Runs as a step that is shown. From a store that others may use, only our data is dropped. */
 async function bringUp({ kind, how, prepare }: Source, options: PrivateOptions) {
+  const isGiven = how === 'given, at';
   const detail = ({ url }: Store) => `${how} ${new URL(url).host || 'the given URL'}`;
   return options.say.step(kind.name, detail, async (): Promise<Store> => {
     const { launch, ...located } = await prepare(options);
-    if (options.fresh && !launch) await kind.drop(located.url, options.env);
+    if (options.fresh && !launch) await kind.drop(located.url, isGiven ? options.env : withoutDatabases(options.env));
     const child = await launch?.();
     // The process of a container only waits to stop it: the engine runs the server.
     const isOurs = launch && child && how === 'a private instance at';
-    return { name: kind.name, ...located, ...(isOurs && { server: { name: kind.name, child, launch } }) };
+    return { name: kind.name, isGiven, ...located, ...(isOurs && { server: { name: kind.name, child, launch } }) };
   });
 }
 

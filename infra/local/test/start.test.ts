@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:f
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { rowsOf } from '@gatepost/testkit/postgres-server';
 import { freshDatabase, freshPrefix, freshVhost } from '@gatepost/testkit/stores';
 import { freePorts } from '@gatepost/testkit/system';
 import { until } from '@gatepost/testkit/until';
@@ -19,7 +20,7 @@ const started: ChildProcess[] = [];
 
 beforeEach(async () => {
   home = mkdtempSync(join(tmpdir(), 'gatepost-start-'));
-  env = { ...cleanEnv(process.env), GATEPOST_HOME: home };
+  env = { ...(await cleanEnv(process.env)), GATEPOST_HOME: home };
   const variables = Object.keys(servicePorts);
   const ports = await freePorts(variables.length);
   for (const [index, variable] of variables.entries()) env[variable] = String(ports[index]);
@@ -131,6 +132,19 @@ test.each([
   run.child.kill('SIGTERM');
   expect(await run.ended).toBe(143);
   expect(processesOf(home)).toEqual([]);
+});
+
+test('with private stores no variable leads to a database that is given', async () => {
+  await using given = await freshDatabase();
+  const names = ['DATABASE_URL', 'DATABASE_DIRECT_URL', 'AUTH_DATABASE_URL', 'WEBHOOK_DATABASE_DIRECT_URL'];
+  const run = start(Object.fromEntries(names.map((name) => [name, given.url])));
+  await shows(run, 'both schemas are up to date');
+  const schemas = "SELECT nspname FROM pg_namespace WHERE nspname IN ('auth', 'webhooks')";
+  expect(await rowsOf(given.url, schemas)).toEqual([]);
+  expect(read(join(home, 'services.env'))).not.toContain(new URL(given.url).pathname);
+  expect(run.output()).toMatch(/not used: DATABASE_DIRECT_URL, AUTH_DATABASE_URL, WEBHOOK_DATABASE_DIRECT_URL$/m);
+  run.child.kill('SIGTERM');
+  expect(await run.ended).toBe(143);
 });
 
 test('leaves nothing behind when it is killed outright', async () => {
