@@ -1,4 +1,7 @@
 /** Organizations of the gate as accounts: what it says of them counts, and what others say does not. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { openPublisher, type Publisher } from '@gatepost/amqp/publisher';
 import {
   organizationStatement,
@@ -96,6 +99,41 @@ test('an organization takes over no existing account and no name of another', as
   await say({ id: 'org_other', name: 'Acme', version: 2, members: [] });
   await become('meadow', []);
   expect(await peopleOf('acme')).toEqual(before);
+});
+
+test('an organization is heard although it is signed with a key that the gate has had for a moment only', async () => {
+  await say({ id: 'org_mill', name: 'mill', version: 1, members: [alice] });
+  await become('mill', ['auth0|alice admin']);
+  // The keys are read for an unknown one, and then not again for some seconds.
+  const madeUp = await api.issuer.sign({ aud: 'http://localhost:4500/', sub: 'auth0|alice' }, { kid: 'made-up' });
+  expect((await call(api, madeUp, 'GET', '/orgs/mill')).status).toBe(401);
+  await api.issuer.rotate();
+  await say({ id: 'org_mill', name: 'mill', version: 2, members: [] });
+  await become('mill', []);
+});
+
+test('an organization waits while something else answers in place of the keys of the gate', async () => {
+  let keys: (() => Promise<object>) | undefined;
+  let asked = 0;
+  await using server = createServer(async (_request, response) => {
+    asked += 1;
+    response.end(JSON.stringify((await keys?.()) ?? { status: 'ok' }));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  await using own = await openApi({ ORGANIZATION_ACCOUNTS: 'on', JWKS_URL: `http://127.0.0.1:${port}/` });
+  const log = openLog('test', 'silent');
+  await using gate = await openPublisher({ url: own.amqpUrl, name: 'test', log, topology: organizationsTopology });
+  const organization = { id: 'org_early', name: 'early', version: 1, is_account: true, members: [] };
+  const body = Buffer.from(await own.issuer.sign({ aud, organization }, { typ }));
+  await gate.publish({ exchange: organizationsExchange, routingKey: '', messageId: crypto.randomUUID(), body });
+  const before = asked;
+  await until('the keys are asked for, and again', () => asked > before + 2);
+  keys = async () => (await (await fetch(own.issuer.jwksUrl)).json()) as object;
+  await until('it is an account', async () => {
+    const { rowCount } = await own.sql.query("SELECT FROM accounts WHERE login = 'early'");
+    return rowCount === 1;
+  });
 });
 
 test('a message that the gate did not sign for this purpose is ignored', async () => {

@@ -9,6 +9,8 @@ export type Keys = Disposable & {
   get: JWTVerifyGetKey;
   /** The latest read: a new object each time, whether or not the keys have changed. */
   lastRead(): unknown;
+  /** Whether the latest read began after that time, ms since 1970. */
+  wereReadSince(ms: number): boolean;
   /** @throws while no keys have been read yet. */
   ready(): void;
 };
@@ -46,6 +48,8 @@ export function openKeys(options: { url: URL; log: Log; refreshMs?: number }): K
   return {
     get: set,
     lastRead: () => read.jwks,
+    // Only its end is known, and it may have taken as long as it is allowed to.
+    wereReadSince: (ms) => (read.uat ?? 0) > ms + timeoutMs,
     ready() {
       if (!wasRead && !set.fresh) throw new Error("the gate's keys have not been read yet");
     },

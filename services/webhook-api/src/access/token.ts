@@ -108,8 +108,8 @@ function isAccessToken({ typ }: JWTHeaderParameters, claims: JWTPayload): boolea
   return typ?.toLowerCase().replace(/^application\//, '') === 'at+jwt';
 }
 
-/** Each fault found by jose has a class of its own; the plain JOSEError and a timeout come from fetching the keys. */
-function isTokensFault(error: unknown): boolean {
+/** Each fault found by jose has a class of its own; the plain JOSEError, a timeout and JWKSInvalid come from fetching the keys. */
+export function isTokensFault(error: unknown): boolean {
   return (
     error instanceof errors.JOSEError &&
     error.code !== errors.JOSEError.code &&

@@ -14,30 +14,39 @@ import { describeError, type Log } from '@gatepost/runtime/log';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { errors, jwtVerify } from 'jose';
 import type { Keys } from '../access/keys.ts';
+import { isTokensFault } from '../access/token.ts';
 import { applyOrganization } from './apply.ts';
 
 type Consuming = {
   broker: Omit<Parameters<typeof openConsumer>[0], 'queue' | 'prefetch' | 'onMessage' | 'topology'>;
   pool: Pool;
-  keys: Pick<Keys, 'get'>;
+  keys: Pick<Keys, 'get' | 'wereReadSince'>;
   issuers: string[];
   log: Log;
 };
 
 const retryMs = 1_000;
+// In hand while one waits for its key: the same read then decides about all of them.
+const inHand = { prefetch: 100, maxBytes: 16 * 1024 * 1024 };
 
 /** One at a time: versions determine the order, whatever arrives first. */
 export function openOrganizations(parts: Consuming): Promise<Consumer> {
+  let turn = Promise.resolve();
   return openConsumer({
     ...parts.broker,
+    ...inHand,
     topology: organizationsTopology,
     queue: organizationsQueue,
-    prefetch: 1,
-    onMessage: (message) => void settle(parts, message),
+    onMessage: (message) => {
+      const cameMs = Date.now();
+      turn = turn.then(() => settle(parts, message, cameMs));
+    },
   });
 }
 
-async function settle({ pool, keys, issuers, log }: Consuming, message: Incoming): Promise<void> {
+async function settle(parts: Consuming, message: Incoming, cameMs: number): Promise<void> {
+  const { pool, keys, issuers, log } = parts;
+  if (message.isLost()) return; // it comes again
   try {
     const { typ, audience } = organizationStatement;
     const { payload } = await jwtVerify(message.body.toString(), keys.get, {
@@ -55,6 +64,11 @@ async function settle({ pool, keys, issuers, log }: Consuming, message: Incoming
       );
     message.ack();
   } catch (error) {
+    // The gate may have a new key, and an unknown one causes a read of the gate's keys only every few seconds.
+    if (error instanceof errors.JWKSNoMatchingKey && !keys.wereReadSince(cameMs)) {
+      await sleep(retryMs);
+      return settle(parts, message, cameMs);
+    }
     if (isItsOwnFault(error)) {
       log.warn(
         { error: describeError(error), 'amqp.message_id': message.messageId },
@@ -69,9 +83,4 @@ async function settle({ pool, keys, issuers, log }: Consuming, message: Incoming
 }
 
 /** False if the gate's keys could not be read, or a store is away. */
-function isItsOwnFault(error: unknown): boolean {
-  if ((error as Error).name === 'ZodError') return true;
-  return (
-    error instanceof errors.JOSEError && error.code !== errors.JOSEError.code && !(error instanceof errors.JWKSTimeout)
-  );
-}
+const isItsOwnFault = (error: unknown) => (error as Error).name === 'ZodError' || isTokensFault(error);
