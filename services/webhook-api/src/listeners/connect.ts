@@ -45,6 +45,15 @@ function checkHandshake(upgrade: AskedUpgrade | undefined): asserts upgrade is A
     throw new ApiError(426, 'Upgrade Required', { headers: { ...headers, 'Sec-WebSocket-Version': '13' } });
   if (!/^[+/0-9A-Za-z]{22}==$/.test(asked['sec-websocket-key'] ?? ''))
     throw new ApiError(400, 'Sec-WebSocket-Key is missing or wrong');
+  if (!isProtocolList(asked['sec-websocket-protocol']))
+    throw new ApiError(400, 'Sec-WebSocket-Protocol is not a list of different names');
+}
+
+/** RFC 6455 section 4.1: tokens, none of them twice. */
+function isProtocolList(header: string | undefined): boolean {
+  if (header === undefined) return true;
+  const names = header.split(/[ \t]*,[ \t]*/);
+  return new Set(names).size === names.length && names.every((name) => /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name));
 }
 
 /** The hook's place, which may have been renamed since the socket was opened; undefined: the hook no longer exists. */

@@ -100,7 +100,9 @@ export function openListeners(options: {
     ]);
     ended.catch((error) => log.warn({ 'hook.id': hookId, error }, 'a listener that left will be cleaned up later'));
   };
-  const begin = (asked: ListenerRequest, session: string) =>
+  /** @returns false if the library has refused the handshake itself. */
+  const begin = (asked: ListenerRequest, session: string): boolean => {
+    let hasBegun = false;
     server.handleUpgrade(asked.upgrade.request, asked.upgrade.socket, asked.upgrade.head, (socket) => {
       asked.upgrade.socket.setKeepAlive(true, lookEveryMs);
       const listener = makeListener(socket, { onEnd: (end) => onEnd(held, end) });
@@ -112,7 +114,10 @@ export function openListeners(options: {
       open.set(asked.hookId, held);
       before?.listener.end(ends.takenOver);
       log.info({ 'hook.id': asked.hookId, 'client.id': asked.token.clientId }, 'a listener connected');
+      hasBegun = true;
     });
+    return hasBegun;
+  };
 
   const checks = startChecks(open, pool, log);
 
@@ -124,6 +129,10 @@ export function openListeners(options: {
       if (callers.of(key) >= options.perCaller) throw tooMany(options.perCaller);
       callers.add(key, 1);
       const session = randomUUID();
+      const giveUp = () => {
+        callers.add(key, -1);
+        bindings.release(hookId, session).catch(() => {}); // without a connection nothing is bound
+      };
       try {
         const to = await bindings.connected();
         if (!to.isConnected()) throw unavailable();
@@ -132,11 +141,10 @@ export function openListeners(options: {
         await activateFirst(pool, hookId);
         if (isClosing || !upgrade.take()) throw unavailable();
       } catch (error) {
-        callers.add(key, -1);
-        bindings.release(hookId, session).catch(() => {}); // without a connection nothing is bound
+        giveUp();
         throw error;
       }
-      begin(asked, session);
+      if (!begin(asked, session)) giveUp();
     },
     async [Symbol.asyncDispose]() {
       isClosing = true;

@@ -100,6 +100,24 @@ describe('the WebSocket of a hook', () => {
     open.use(await openListener({ url, token }));
   });
 
+  test.each(['', ',', 'gatepost.v1, gatepost.v1', 'gatepost.v1,', 'gatepost v1'])(
+    'is not opened, and counts for nothing, when its listener asks for the protocol %j',
+    async (protocol) => {
+      const confused = await api.tokens.user('auth0|alice', 'admin:repo_hook', `confused by ${protocol}`);
+      const { body: hook } = await call(api, token, 'POST', hooks, { name: 'cli' });
+      const asks = { url: hook.ws_url, token: confused, headers: { 'Sec-WebSocket-Protocol': protocol } };
+      for (let times = 0; times < perCaller; times++) {
+        const refused = await refusal(asks);
+        expect(refused.status).toBe(400);
+        expect(JSON.parse(refused.body)).toMatchObject({
+          message: 'Sec-WebSocket-Protocol is not a list of different names',
+        });
+      }
+      expect((await call(api, token, 'GET', `${hooks}/${hook.id}`)).body.active).toBe(false);
+      await using_(await openListener({ url: hook.ws_url, token: confused, protocol: 'gatepost.v1' }));
+    },
+  );
+
   test('counts for nothing once its listener has left while it connected', async () => {
     const hasty = await api.tokens.user('auth0|alice', 'admin:repo_hook', 'hasty');
     const { hostname, port, pathname } = new URL((await create()).ws_url);
