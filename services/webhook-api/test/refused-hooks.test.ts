@@ -134,4 +134,14 @@ describe('a hook is refused with', () => {
       "For 'properties/config/url', 5 is not a string.",
     );
   });
+
+  test.each([
+    [{ config: { secret: 5551234 } }, 'config/secret'],
+    [{ config: { headers: { 'X-Api-Key': 5551234 } } }, 'config/headers/X-Api-Key'],
+    [{ request_headers: { 'X-Api-Key': 5551234 } }, 'request_headers/X-Api-Key'],
+  ])('a secret of a wrong JSON type, without repeating it: %j', async (hook, where) => {
+    expect((await create(hook)).body.message).toBe(
+      `Invalid request.\n\nFor 'properties/${where}', ******** is not a string.`,
+    );
+  });
 });

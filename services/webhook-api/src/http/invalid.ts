@@ -15,7 +15,7 @@ function describe(issue: z.core.$ZodIssue, root: unknown): string {
   const last = issue.path.at(-1);
   if (value === undefined && last !== undefined) return `"${shorten(String(last))}" wasn't supplied.`;
   const where = issue.path.length === 0 ? '' : `For 'properties/${shorten(issue.path.map(String).join('/'))}', `;
-  return `${where}${issue.path.some(isSecret) ? '********' : inspect(value)} ${complaint(issue)}.`;
+  return `${where}${issue.path.some((name) => secretNames.has(name)) ? '********' : inspect(value)} ${complaint(issue)}.`;
 }
 
 function complaint(issue: z.core.$ZodIssue): string {
@@ -37,7 +37,7 @@ function articled(type: string): string {
 }
 
 /** Values under these names are secret, even if they have the wrong type: answers end up in logs and bug reports. */
-const isSecret = (name: PropertyKey): boolean => name === 'secret' || name === 'headers';
+const secretNames = new Set<PropertyKey>(['secret', 'headers', 'request_headers']);
 
 /** Like Ruby’s `inspect`, but short. The content of a list or object is not shown, since it may be anything. */
 function inspect(value: unknown): string {
