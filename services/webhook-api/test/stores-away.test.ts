@@ -1,5 +1,8 @@
 /** What clients see while a store or the gate is away: 503 in GitHub's form while it is away, and recovery without our doing. */
-
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Cuttable, openCuttable } from '@gatepost/testkit/cut';
 import { openRedisCluster, openRedisWithSentinels, type ReplicatedRedis } from '@gatepost/testkit/redis-replicated';
 import { openRedisServer, type RedisServer } from '@gatepost/testkit/redis-server';
@@ -7,6 +10,7 @@ import { redisUrl } from '@gatepost/testkit/stores';
 import { openIssuer } from '@gatepost/testkit/tokens';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
 import { type Api, audience, call, openApi } from './support/api.ts';
 import { openJobs } from './support/jobs.ts';
 
@@ -93,6 +97,74 @@ describe('while PostgreSQL is away', () => {
     // A client told of a failure finds no hook when it tries again.
     expect(await create()).toMatchObject({ status: 201 });
   });
+});
+
+describe('a change that is answered 503', () => {
+  const lock = "SELECT FROM repositories WHERE name = 'widgets' FOR UPDATE";
+  /** One of our statements has waited for a lock for so long. */
+  const waits = (seconds: number) =>
+    until('it waits', async () => {
+      const { rowCount } = await api.sql.query(
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+           AND clock_timestamp() - query_start > make_interval(secs => $1)`,
+        [seconds],
+      );
+      return rowCount === 1;
+    });
+  const begin = async (what: string) => {
+    const client = new pg.Client({ connectionString: api.env.DATABASE_URL, options: '-c search_path=webhooks' });
+    await client.connect();
+    await client.query('BEGIN');
+    await client.query(what);
+    return client;
+  };
+  /** Changes happen one at a time: this one after those that are still under way. */
+  const isUnchanged = async () => {
+    expect(await create()).toMatchObject({ status: 201 });
+    expect((await call(api, alice, 'GET', hooks)).body).toHaveLength(1);
+  };
+
+  test('changes nothing, also if it waited first for its turn and then for the row', async () => {
+    const other = await begin(lock);
+    try {
+      const first = create();
+      await waits(0.3);
+      const second = create();
+      expect(await Promise.all([first, second])).toMatchObject([unavailable, unavailable]);
+    } finally {
+      await other.end();
+    }
+    await isUnchanged();
+  });
+
+  test('changes nothing, also if it was under way', async () => {
+    const other = await begin(lock);
+    const busy = create();
+    await waits(2);
+    const another = await begin('LOCK TABLE hooks IN SHARE MODE');
+    try {
+      await other.end();
+      expect(await busy).toMatchObject(unavailable);
+    } finally {
+      await another.end();
+    }
+    await isUnchanged();
+  });
+});
+
+test('a body that arrives more slowly than a store may answer is read', async () => {
+  const { hostname, port } = new URL(api.base);
+  const headers = { authorization: `Bearer ${alice}`, 'user-agent': 'test' };
+  const sent = request({ hostname, port, path: hooks, method: 'POST', headers });
+  const answered = once(sent, 'response');
+  sent.write('{"config":');
+  await Promise.race([answered, sleep(6_000)]);
+  sent.end('{"url":"https://example.com/slow"}}');
+  const [response] = await answered;
+  expect([response.statusCode, JSON.parse(await text(response))]).toMatchObject([
+    201,
+    { config: { url: 'https://example.com/slow' } },
+  ]);
 });
 
 describe('while RabbitMQ is away', () => {

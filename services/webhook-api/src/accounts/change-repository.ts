@@ -26,9 +26,9 @@ export const deleteRepository = placeOperation({
   summary: 'Delete a repository and its hooks',
   docs: 'https://docs.github.com/rest/repos/repos#delete-a-repository',
   answers: { 204: { description: 'Deleted' } },
-  async run({ parts, place }) {
+  async run({ parts, place, checkTime }) {
     const { id } = repositoryOf(place);
-    await changeInPlace(parts, place, (db) => deleteRow(db, id));
+    await changeInPlace({ parts, place, checkTime }, (db) => deleteRow(db, id));
     return { status: 204 };
   },
 });

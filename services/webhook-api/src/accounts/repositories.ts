@@ -36,9 +36,9 @@ export const createRepository = placeOperation({
   creates: true,
   body: settingsInput.extend({ name: repositoryNameSchema }).meta({ id: 'RepositoryCreation' }),
   answers: { 201: { description: 'The repository', schema: repositorySchema } },
-  async run({ parts, place, body: { name, ...input }, base }) {
+  async run({ parts, place, body: { name, ...input }, base, checkTime }) {
     const { account, role } = place;
-    const made = await changeInPlace(parts, place, async (db) => {
+    const made = await changeInPlace({ parts, place, checkTime }, async (db) => {
       if ((await countRows(db, account.id)) >= repositoriesMax)
         throw validationFailed({
           resource: 'Repository',

@@ -1,9 +1,7 @@
 /** Changes one hook according to the rules, while nothing else changes in its repository or organization. */
-import type { Place } from '../access/place.ts';
-import type { Token } from '../access/token.ts';
 import { notFound, validationFailed } from '../http/errors.ts';
+import type { PlaceCall } from '../http/operation.ts';
 import { hasListener } from '../listeners/rows.ts';
-import type { Parts } from '../parts.ts';
 import { type Config, checkSize } from './config.ts';
 import { joinUrl } from './credentials.ts';
 import { checkForListeners } from './for-listeners.ts';
@@ -23,13 +21,11 @@ export type Changed = { row: HookRow; dropped: string[] };
 
 /** @returns the hook as it is now. @throws ApiError 404 when it does not exist, 422 when the change breaks a rule. */
 export function changeHook(
-  parts: Parts,
-  place: Place,
-  token: Token,
+  { parts, place, token, checkTime }: Pick<PlaceCall, 'parts' | 'place' | 'token' | 'checkTime'>,
   id: number,
   change: (before: Changeable) => Changes,
 ): Promise<Changed> {
-  return changeInPlace(parts, place, async (db) => {
+  return changeInPlace({ parts, place, checkTime }, async (db) => {
     const row = await findRow(db, place, token, id);
     if (!row) throw notFound();
     const before = { config: openConfig(row, parts.seal), events: row.events, active: row.active };

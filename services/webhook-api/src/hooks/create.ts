@@ -38,7 +38,7 @@ export const createHook = placeOperation({
   docs: githubDocs('create-a-repository-webhook', 'create-an-organization-webhook'),
   body,
   answers: { 201: { description: 'The hook', schema: hookSchema } },
-  async run({ parts, place, token, body, base }) {
+  async run({ parts, place, token, body, base, checkTime }) {
     const { name = 'web' } = body;
     if (name !== 'web' && name !== 'cli') throw validationFailed({ resource: 'Hook', field: 'name', code: 'invalid' });
     const isCli = name === 'cli';
@@ -53,7 +53,7 @@ export const createHook = placeOperation({
     const active = wanted && !isCli;
     if (active) checkConnected(parts.publisher);
 
-    const { hook, ping } = await changeInPlace(parts, place, async (db) => {
+    const { hook, ping } = await changeInPlace({ parts, place, checkTime }, async (db) => {
       await checkRules(db, place, { ...config, events, id: null, held: [] }, parts.seal);
       const id = await insertRow(db, place, token, { ...sealConfig(config, { active, events }, parts.seal), name });
       if (isCli) await addListener(db, id, socketUrl(`${base}${placePath(place)}/hooks/${id}`), wanted);
@@ -69,6 +69,7 @@ export const createHook = placeOperation({
     async function publishOrUndo({ job, payload }: StoredPing): Promise<void> {
       try {
         await publishDelivery(parts, job, payload);
+        checkTime();
       } catch (error) {
         await deleteRow(parts.pool, place, token, job.hookId);
         throw error;

@@ -6,35 +6,43 @@
 import { inTransaction } from '@gatepost/runtime/transaction';
 import type { Place } from '../access/place.ts';
 import { notFound, unavailable } from '../http/errors.ts';
-import type { Parts } from '../parts.ts';
+import type { PlaceCall } from '../http/operation.ts';
 import type { Queryable } from './rows.ts';
 
 // Within this process changes wait here for their turn, without a connection. After three quarters of the time allowed to a store, a change
-// is answered 503 without effect, since a later answer would reach nobody.
+// is answered 503 without effect, since a later answer would reach nobody. Waiting for the row is part of that time.
 const turns = new Map<string, Promise<unknown>>();
 
 /**
  * Runs `change` in a transaction that locks the place's row; nobody else changes the place or its hooks meanwhile.
- * @throws what `change` throws, after a rollback; ApiError 404 when the place is gone, 503 when its turn did not come in time.
+ * @throws what `change` throws, after a rollback; ApiError 404 when the place is gone, 503 when its turn did not come in time, or when the
+ * request that asks for it has been answered meanwhile.
  */
 export function changeInPlace<T>(
-  { pool, storeTimeoutMs }: Pick<Parts, 'pool' | 'storeTimeoutMs'>,
-  place: Place,
+  { parts: { pool, storeTimeoutMs }, place, checkTime }: Pick<PlaceCall, 'parts' | 'place' | 'checkTime'>,
   change: (db: Queryable) => Promise<T>,
 ): Promise<T> {
-  const waitMaxMs = storeTimeoutMs * 0.75;
   const name = `${place.account.id}/${place.repository?.id ?? ''}`;
-  return inTurn(name, waitMaxMs, () => changeNow(pool, place, waitMaxMs, change));
+  const held = async (db: Queryable) => {
+    await lockRow(db, place);
+    checkTime();
+    const changed = await change(db);
+    checkTime(); // as late as possible: a commit cannot be taken back
+    return changed;
+  };
+  return inTurn(name, storeTimeoutMs * 0.75, (leftMs) =>
+    inTransaction(pool, held, `SET LOCAL lock_timeout = ${Math.ceil(leftMs)}`),
+  );
 }
 
-async function inTurn<T>(place: string, waitMaxMs: number, work: () => Promise<T>): Promise<T> {
+async function inTurn<T>(place: string, waitMaxMs: number, work: (leftMs: number) => Promise<T>): Promise<T> {
   const askedAt = performance.now();
   const before = turns.get(place);
   const mine = (async () => {
     await before?.catch(() => {}); // its own caller gets the error
-    // Nobody is waiting for the answer any more.
-    if (performance.now() - askedAt > waitMaxMs) throw unavailable(new Error(`${place} was busy for ${waitMaxMs} ms`));
-    return work();
+    const leftMs = waitMaxMs - (performance.now() - askedAt);
+    if (leftMs <= 0) throw unavailable(new Error(`${place} was busy for ${waitMaxMs} ms`));
+    return work(leftMs);
   })();
   turns.set(place, mine);
   try {
@@ -44,18 +52,9 @@ async function inTurn<T>(place: string, waitMaxMs: number, work: () => Promise<T
   }
 }
 
-function changeNow<T>(
-  pool: Parts['pool'],
-  place: Place,
-  waitMaxMs: number,
-  change: (db: Queryable) => Promise<T>,
-): Promise<T> {
-  const held = async (client: Queryable) => {
-    const { rowCount } = place.repository
-      ? await client.query('SELECT FROM repositories WHERE id = $1 FOR NO KEY UPDATE', [place.repository.id])
-      : await client.query('SELECT FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [place.account.id]);
-    if (rowCount === 0) throw notFound();
-    return change(client);
-  };
-  return inTransaction(pool, held, `SET LOCAL lock_timeout = ${Math.ceil(waitMaxMs)}`);
+async function lockRow(db: Queryable, place: Place): Promise<void> {
+  const { rowCount } = place.repository
+    ? await db.query('SELECT FROM repositories WHERE id = $1 FOR NO KEY UPDATE', [place.repository.id])
+    : await db.query('SELECT FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [place.account.id]);
+  if (rowCount === 0) throw notFound();
 }

@@ -42,7 +42,7 @@ export const triggerEvent = placeOperation({
   body: bodySchema,
   creates: true,
   answers: { 201: { description: 'It is on its way', schema: triggeredSchema } },
-  async run({ parts, place, token, params, body: { event, payload, secret } }) {
+  async run({ parts, place, token, params, body: { event, payload, secret }, checkTime }) {
     checkConnected(parts.publisher);
     const own = {
       hookId: hookId(params),
@@ -51,7 +51,7 @@ export const triggerEvent = placeOperation({
       payload: Buffer.from(JSON.stringify(payload)),
     };
     // Serialized with changes of the hook: an event asked for while its secret changes would be signed by the next one.
-    const job = await changeInPlace(parts, place, async (db) => {
+    const job = await changeInPlace({ parts, place, checkTime }, async (db) => {
       const row = await findRow(db, place, token, own.hookId);
       if (!row) throw notFound();
       const problem =

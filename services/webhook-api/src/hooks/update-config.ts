@@ -30,9 +30,9 @@ export const updateHookConfig = placeOperation({
   ),
   body,
   answers: { 200: { description: 'The config', schema: configSchema } },
-  async run({ parts, place, token, params, body }) {
+  async run({ parts, place, token, params, body, checkTime }) {
     const { previous_secret_until: until, ...config } = body;
-    const { row, dropped } = await changeHook(parts, place, token, hookId(params), (before) => ({
+    const { row, dropped } = await changeHook({ parts, place, token, checkTime }, hookId(params), (before) => ({
       ...before,
       config: mergeConfig(config, {}, before.config),
       previousSecretUntil: readUntil(until),

@@ -27,8 +27,8 @@ export const updateHook = placeOperation({
   docs: githubDocs('update-a-repository-webhook', 'update-an-organization-webhook'),
   body,
   answers: { 200: { description: 'The hook', schema: hookSchema } },
-  async run({ parts, place, token, params, body, base }) {
-    const { row, dropped } = await changeHook(parts, place, token, hookId(params), (before) => ({
+  async run({ parts, place, token, params, body, base, checkTime }) {
+    const { row, dropped } = await changeHook({ parts, place, token, checkTime }, hookId(params), (before) => ({
       config: body.config
         ? makeConfig(body.config, ownOf(body), before.config)
         : mergeConfig({}, ownOf(body), before.config),

@@ -1,26 +1,28 @@
 import { expect, test } from '@jest/globals';
-import { withDeadline } from './deadline.ts';
+import { makeDeadline } from './deadline.ts';
 
 const atOnce = -499; // 500 ms more are allowed
 
-test('what has not begun when its client is told of a failure does not begin afterwards', async () => {
+test('what is not done when its client is told of a failure is not done afterwards', async () => {
   const store = Promise.withResolvers<void>();
-  const begun: string[] = [];
+  const done: string[] = [];
+  const { within, checkTime } = makeDeadline(atOnce);
   let work: Promise<void> | undefined;
-  const answer = withDeadline(atOnce, (checkTime) => {
+  const answer = within(() => {
     work = (async () => {
       await store.promise;
       checkTime();
-      begun.push('a creation');
+      done.push('a creation');
     })();
     return work;
   });
   await expect(answer).rejects.toMatchObject({ status: 503 });
   store.resolve();
   await expect(work).rejects.toMatchObject({ status: 503 });
-  expect(begun).toEqual([]);
+  expect(done).toEqual([]);
 });
 
 test('an answer in time is given', async () => {
-  expect(await withDeadline(60_000, async (checkTime) => checkTime() ?? 'an answer')).toBe('an answer');
+  const { within, checkTime } = makeDeadline(60_000);
+  expect(await within(async () => checkTime() ?? 'an answer')).toBe('an answer');
 });

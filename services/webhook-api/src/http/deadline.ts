@@ -1,24 +1,37 @@
 /**
  * No request waits for its stores much longer than one of them may take; it is then answered 503, by default within the five seconds that
- * docs/failures.md promises.
+ * docs/failures.md promises. What it waits for between `within` and the next one, such as a slow upload, does not count.
  */
 import { unavailable } from './errors.ts';
 
-/** `checkTime` throws once the answer was given: what has not begun by then is not to begin, since the client was told that it failed. */
-export async function withDeadline<T>(storeTimeoutMs: number, work: (checkTime: () => void) => Promise<T>): Promise<T> {
-  const deadlineMs = storeTimeoutMs + 500;
-  const late = Promise.withResolvers<never>();
+export type Deadline = {
+  /** Does work that needs the stores. @throws ApiError 503 when the time is over, while the work goes on. */
+  within<T>(work: () => Promise<T> | T): Promise<T>;
+  /** Throws once the answer was given: what is not done by then is not to be done, since the client was told that it failed. */
+  checkTime(): void;
+};
+
+export function makeDeadline(storeTimeoutMs: number): Deadline {
+  const allowedMs = storeTimeoutMs + 500;
+  let leftMs = allowedMs;
   let tooLate: Error | undefined;
-  const timer = setTimeout(() => {
-    tooLate = unavailable(new Error(`no answer in ${deadlineMs} ms`));
-    late.reject(tooLate);
-  }, deadlineMs);
-  const checkTime = () => {
-    if (tooLate) throw tooLate;
+  return {
+    async within(work) {
+      const startedAt = performance.now();
+      const late = Promise.withResolvers<never>();
+      const timer = setTimeout(() => {
+        tooLate = unavailable(new Error(`no answer in ${allowedMs} ms`));
+        late.reject(tooLate);
+      }, leftMs);
+      try {
+        return await Promise.race([work(), late.promise]);
+      } finally {
+        clearTimeout(timer);
+        leftMs -= performance.now() - startedAt;
+      }
+    },
+    checkTime() {
+      if (tooLate) throw tooLate;
+    },
   };
-  try {
-    return await Promise.race([work(checkTime), late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -40,6 +40,8 @@ type Asked<Body, Query> = {
   header(name: string): string | undefined;
   /** Checks the request's token again. @throws ApiError when it is no longer valid. */
   authenticate(): Promise<Token | undefined>;
+  /** @throws ApiError 503 once the request has been answered so, because it took too long: then nothing may be changed any more. */
+  checkTime(): void;
   /** Set if a WebSocket is requested. */
   upgrade: AskedUpgrade | undefined;
 };

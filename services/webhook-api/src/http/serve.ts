@@ -10,7 +10,7 @@ import type { Access, AnyRoute } from '../routes.ts';
 import { writeAnswer } from './answer.ts';
 import type { BaseOf } from './base.ts';
 import { readBody } from './body.ts';
-import { withDeadline } from './deadline.ts';
+import { makeDeadline } from './deadline.ts';
 import { ApiError, notFound } from './errors.ts';
 import { parseShape } from './invalid.ts';
 import type { Limits } from './limits.ts';
@@ -34,28 +34,30 @@ export function serve(route: AnyRoute, { routes, parts, limits, baseOf }: Shared
 
     const admitted = await limits.admit(operation.uncounted ? undefined : token, response);
     try {
-      const answer = await withDeadline(parts.storeTimeoutMs, async (checkTime): Promise<Answer> => {
-        const wanted = token && wantedPlace(access, request, token);
+      const { within, checkTime } = makeDeadline(parts.storeTimeoutMs);
+      const wanted = token && wantedPlace(access, request, token);
+      const place = await within(async () => {
         if (token && operation.creates) await limits.admitCreation(token);
-        const call = {
-          parts,
-          routes,
-          token,
-          wanted,
-          place: await enter(token, wanted),
-          params: request.params as Record<string, string>, // no route has a wildcard
-          query: operation.query ? parseShape(operation.query, singleValues(request.query)) : undefined,
-          body: await bodyOf(request, response),
-          base,
-          url: base + request.path,
-          rateLimit: () => limits.left(token),
-          header: (name: string) => request.get(name),
-          authenticate: response.locals.authenticate,
-          upgrade: askedUpgrade(request, response),
-        };
-        checkTime();
-        return operation.run(call);
+        return enter(token, wanted);
       });
+      const call = {
+        parts,
+        routes,
+        token,
+        wanted,
+        place,
+        params: request.params as Record<string, string>, // no route has a wildcard
+        query: operation.query ? parseShape(operation.query, singleValues(request.query)) : undefined,
+        body: await bodyOf(request, response), // as slow as its client
+        base,
+        url: base + request.path,
+        rateLimit: () => limits.left(token),
+        header: (name: string) => request.get(name),
+        authenticate: response.locals.authenticate,
+        checkTime,
+        upgrade: askedUpgrade(request, response),
+      };
+      const answer = await within((): Promise<Answer> | Answer => operation.run(call));
       if (answer.status === 101) return;
       writeAnswer(request, response, answer, (status) => admitted.settle(status, response));
     } finally {
