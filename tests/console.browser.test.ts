@@ -84,15 +84,21 @@ test('an admin creates a hook, watches deliveries arrive, reads why one failed, 
 /** A Standard Webhooks secret: an overlap shows in their header. */
 const secret = `whsec_${Buffer.from('a secret of ours, of 32 bytes here').toString('base64')}`;
 
+/** Sends a hook to the API, as another person would who works on it meanwhile. */
+async function send(method: 'POST' | 'PATCH', path: string, hook: object): Promise<{ id: number }> {
+  const answer = await fetch(`${system.apiUrl}/${path}`, {
+    method,
+    headers: { Authorization: `Bearer ${await system.token()}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify(hook),
+  });
+  return (await answer.json()) as { id: number };
+}
+
 /** Creates a hook of acme/gadgets through the API. */
 async function makeHook(url: string, options: object = {}): Promise<string> {
-  const made = await fetch(`${system.apiUrl}/repos/acme/gadgets/hooks`, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${await system.token()}`, 'Content-Type': 'application/json' },
-    body: JSON.stringify({ config: { url, content_type: 'json', secret }, ...options }),
-  });
-  const { id } = (await made.json()) as { id: number };
-  return `repos/acme/gadgets/hooks/${id}`;
+  const hooks = 'repos/acme/gadgets/hooks';
+  const { id } = await send('POST', hooks, { config: { url, content_type: 'json', secret }, ...options });
+  return `${hooks}/${id}`;
 }
 
 test('failed deliveries are delivered again, an event is found by its guid, and deliveries are filtered', async () => {
@@ -139,6 +145,11 @@ test('failed deliveries are delivered again, an event is found by its guid, and 
   await page.getByRole('link', { name: 'Replay' }).click();
   await page.getByText('No replays yet').waitFor();
   expect(await faultsOf(page)).toEqual([]);
+  await page.getByLabel('Events', { exact: true }).fill('push');
+  await page.getByLabel('Until (your time zone)').fill('12026-01-01T00:00');
+  await page.getByRole('button', { name: 'Start replay' }).click();
+  expect(await page.getByLabel('Events', { exact: true }).inputValue()).toBe('push');
+  await page.getByLabel('Until (your time zone)').fill('');
   await page.getByRole('button', { name: 'Start replay' }).click();
   await page.getByText('of 1 done').waitFor();
   await page.getByText('1 of 1 done').waitFor();
@@ -194,6 +205,45 @@ test('a secret is changed with an overlap, and nothing else of the hook changes'
   await page.getByRole('button', { name: 'End it now' }).click();
   await page.getByRole('button', { name: 'End it', exact: true }).click();
   await until('its end', async () => !(await page.getByText('The previous secret also signs').isVisible()));
+});
+
+test('saving settings keeps a secret and headers that somebody set meanwhile', async () => {
+  await using receiver = await openReceiver();
+  const page = await openPage();
+  const hook = await makeHook(`${receiver.url}/meanwhile`, { config: { url: `${receiver.url}/meanwhile` } });
+  await signIn(page, `${console}${hook}?tab=settings`);
+  await page.getByRole('button', { name: 'Save' }).waitFor();
+  const config = { url: `${receiver.url}/meanwhile`, secret };
+  await send('PATCH', hook, { config, request_headers: { 'X-Team': 'gate' } });
+  await page.getByText('Retry failed deliveries').click();
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Saved.').waitFor();
+  expect(await send('PATCH', hook, {})).toMatchObject({
+    config: { secret: '********' },
+    request_headers: { 'X-Team': '********' },
+    retry: 'off',
+  });
+  await page.getByLabel('Value', { exact: true }).fill('post');
+  await page.getByRole('button', { name: 'Save' }).click();
+  const sent = () => receiver.received.at(-1)?.headers['x-team'];
+  await until('the new header', async () => {
+    await page.getByRole('button', { name: 'Ping' }).click();
+    return sent() === 'post';
+  });
+});
+
+test('the settings of a hook are not shown at another one', async () => {
+  await using receiver = await openReceiver();
+  const page = await openPage();
+  const [first, second] = [await makeHook(`${receiver.url}/first`), await makeHook(`${receiver.url}/second`)];
+  const url = page.getByLabel('Payload URL');
+  await signIn(page, `${console}${first}?tab=settings`);
+  await until('its settings', async () => (await url.inputValue()) === `${receiver.url}/first`);
+  await page.evaluate((address) => history.pushState({}, '', address), `${console}${second}?tab=settings`);
+  await until('those of the other', async () => (await url.inputValue()) === `${receiver.url}/second`);
+  await page.goBack();
+  await page.getByRole('heading', { name: `${receiver.url}/first` }).waitFor();
+  expect(await url.inputValue()).toBe(`${receiver.url}/first`);
 });
 
 test('a signature that does not match is explained', async () => {

@@ -110,7 +110,7 @@ function Moment({
       label={`${label} (your time zone)`}
       type="datetime-local"
       value={local}
-      onChange={(text) => onChange(text === '' ? undefined : toUtc(text))}
+      onChange={(text) => onChange(toUtc(text))}
       hint={utcOf(local)}
     />
   );

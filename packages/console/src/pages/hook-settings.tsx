@@ -19,20 +19,24 @@ export function HookSettings({ place, path, hook }: { place: Place; path: string
     contentType: hook.config.content_type,
     insecureSsl: hook.config.insecure_ssl,
     events: hook.events,
-    secret: hook.config.secret ?? '',
+    secret: kept,
     active: hook.active,
     retry: hook.retry,
     headers: headersOf(hook),
   });
+  const [shownHeaders, setShownHeaders] = useState(form.headers);
   const save = useMutation({
-    // A secret may have been set since this page was opened.
     mutationFn: () => {
-      const { active: _, ...body } = toHookBody({ ...form, secret: hook.config.secret ?? '' });
-      return api.send<Hook>('PATCH', path, body);
+      const { active: _, request_headers, ...body } = toHookBody(form);
+      // Somebody may have changed what was not changed here.
+      const areEdited = form.headers !== shownHeaders;
+      return api.send<Hook>('PATCH', path, { ...body, ...(areEdited && { request_headers }) });
     },
     onSuccess: (changed) => {
       cacheHook(queries, path, changed);
-      setForm({ ...form, headers: headersOf(changed) });
+      const headers = headersOf(changed);
+      setForm({ ...form, headers });
+      setShownHeaders(headers);
       return queries.invalidateQueries({ queryKey: ['hooks', place.owner] });
     },
   });
@@ -76,5 +80,8 @@ export function HookSettings({ place, path, hook }: { place: Place; path: string
     </>
   );
 }
+
+/** Keeps the secret that the hook has, or that it has none. */
+const kept = '********';
 
 const headersOf = (hook: Hook) => Object.entries(hook.request_headers).map(([name, value]) => ({ name, value }));

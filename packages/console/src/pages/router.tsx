@@ -65,7 +65,9 @@ const organizationHook = createRoute({
   validateSearch,
   component: page(HookPage, () => {
     const { hookId, ...place } = organizationHook.useParams();
-    return <HookPage place={place} hookId={hookId} search={validateSearch(organizationHook.useSearch())} />;
+    return (
+      <HookPage key={hookId} place={place} hookId={hookId} search={validateSearch(organizationHook.useSearch())} />
+    );
   }),
 });
 const repositoryHook = createRoute({
@@ -74,7 +76,7 @@ const repositoryHook = createRoute({
   validateSearch,
   component: page(HookPage, () => {
     const { hookId, ...place } = repositoryHook.useParams();
-    return <HookPage place={place} hookId={hookId} search={validateSearch(repositoryHook.useSearch())} />;
+    return <HookPage key={hookId} place={place} hookId={hookId} search={validateSearch(repositoryHook.useSearch())} />;
   }),
 });
 

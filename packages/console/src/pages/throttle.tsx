@@ -27,7 +27,7 @@ export function Throttle({ owner, range = 'hour' }: { owner: string; range?: Ran
       <Ranges range={range} />
       {data && <Course stats={data} />}
       {data && <Waiting waiting={data.now.waiting} />}
-      {isSiteAdmin && data?.now.limit && <ChangeLimit owner={owner} limit={data.now.limit} />}
+      {isSiteAdmin && data?.now.limit && <ChangeLimit key={owner} owner={owner} limit={data.now.limit} />}
       {isSiteAdmin && <WaitingDeliveries owner={owner} />}
     </>
   );

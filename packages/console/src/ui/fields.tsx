@@ -11,6 +11,7 @@ import {
   Text,
   type TextFieldProps,
 } from 'react-aria-components';
+import { latestLocal } from './local-time.ts';
 
 export function TextField({
   label,
@@ -36,7 +37,13 @@ export function TextField({
       validationBehavior={problem === undefined ? 'native' : 'aria'}
     >
       <Label>{label}</Label>
-      <Input placeholder={placeholder} spellCheck={false} autoComplete="off" list={suggestions && listId} />
+      <Input
+        placeholder={placeholder}
+        spellCheck={false}
+        autoComplete="off"
+        list={suggestions && listId}
+        max={rest.type === 'datetime-local' ? latestLocal : undefined}
+      />
       {suggestions && (
         <datalist id={listId}>
           {suggestions.map((text) => (
