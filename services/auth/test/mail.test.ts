@@ -1,6 +1,7 @@
 /** The mails that people get: in their language, as HTML and text, with the application's name and logo; through a real mail server. */
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Browser } from '@gatepost/testkit/browser';
 import { openLogLines } from '@gatepost/testkit/log-lines';
 import { until } from '@gatepost/testkit/until';
@@ -13,6 +14,15 @@ import { openSmtpReceiver } from './smtp-receiver.ts';
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 const smtp = stack.use(await openSmtpReceiver());
+/** In front of it: while it hangs, it accepts connections and says nothing; while it is shut, it ends them. */
+const door = { is: 'open' as 'open' | 'hanging' | 'shut', held: [] as Socket[] };
+const doorkeeper = createTcpServer((socket) => {
+  if (door.is === 'hanging') door.held.push(socket.on('error', () => {}).resume());
+  else if (door.is === 'shut') socket.destroy();
+  else socket.pipe(connect(Number(new URL(smtp.url).port), '127.0.0.1')).pipe(socket);
+});
+await new Promise<void>((resolve) => doorkeeper.listen(0, '127.0.0.1', resolve));
+stack.defer(() => void doorkeeper.close());
 const allScopes = managementApi('').scopes.map(({ value }) => value);
 const log = openLogLines();
 /** A provider of text messages, and what was posted to it. */
@@ -43,7 +53,7 @@ const gate = stack.use(
       ],
     }),
     {
-      MAIL_URL: smtp.url,
+      MAIL_URL: `smtp://127.0.0.1:${(doorkeeper.address() as AddressInfo).port}`,
       MAIL_FROM: 'Acme <no-reply@acme.example>',
       SMS_URL: `http://AC1:sms-secret@127.0.0.1:${texts.port}/Messages.json`,
       SMS_FROM: '+15550001111',
@@ -149,4 +159,38 @@ test('a code by text message goes to the provider in the language of the request
     Body: expect.stringMatching(/^Ihr Code für Web App ist \d{6}\. Er gilt 3 Minuten\./),
   });
   expect(JSON.stringify(log.lines)).not.toContain('sms-secret');
+});
+
+test('a mail server that hangs holds up no text message, and its mails are sent again soon', async () => {
+  door.is = 'hanging';
+  const people = Array.from({ length: 20 }, (_, index) => `waits-${index}@example.com`);
+  const email = { client_id: 'web', connection: 'email', send: 'code' };
+  for (const one of people) expect((await gate.post('passwordless/start', { ...email, email: one })).status).toBe(200);
+  // As many as are sent at once.
+  await until('the mail server to hang', () => door.held.length === 16);
+  // The gate's own patience is a timer of this process, so it ends before this one.
+  const impatience = sleep(25_000, 'waits on', { ref: false });
+  const sms = { client_id: 'web', connection: 'sms', phone_number: '+15555550123' };
+  expect((await gate.post('passwordless/start', sms)).status).toBe(200);
+  await until('the text message', () => texts.posted.some(({ form }) => form.To === sms.phone_number));
+  expect(door.held.some((socket) => socket.closed)).toBe(false);
+  door.is = 'open';
+  const givenUp = until('the first connection to end', () => door.held[0]!.closed && 'gives up');
+  expect(await Promise.race([givenUp, impatience])).toBe('gives up');
+  for (const one of people) await smtp.mailTo(one);
+});
+
+test('mails that a mail server did not take count once, however often the gate tried', async () => {
+  door.is = 'shut';
+  const forgotten = { client_id: 'spa', connection, email: 'bob@example.com' };
+  // With four tries each, more than an hour's worth for one network.
+  for (let asked = 0; asked < 7; asked += 1)
+    expect((await gate.post('dbconnections/change_password', forgotten)).status).toBe(200);
+  await until(
+    'the gate to give up',
+    () => log.lines.filter(({ message }) => message === 'could not send a password mail').length === 7,
+  );
+  door.is = 'open';
+  await gate.post('dbconnections/change_password', forgotten);
+  await until('the mail', () => smtp.arrived.some(({ text }) => text?.includes('change-password?ticket=')));
 });

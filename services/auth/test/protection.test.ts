@@ -1,4 +1,6 @@
 /** `attack-protection`: what an administrator sets there is what the gate does. */
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import { openLogLines } from '@gatepost/testkit/log-lines';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
@@ -56,6 +58,25 @@ describe('brute-force-protection', () => {
     );
     expect(mail.replaceAll(/=\r?\n/g, '')).toContain('change-password?ticket='); // lines are wrapped (RFC 2045, 6.7)
     expect((await ask('GET', 'user-blocks/auth0%7Calice')).body.blocked_for).toMatchObject([{ ip: '192.0.2.1' }]);
+    await back(name);
+  });
+
+  test('tells the person at the next attack if the mail about the first could not be sent', async () => {
+    await protect(name, { max_attempts: 1, shields: ['block', 'user_notification'] });
+    const outbox = fileURLToPath(gate.env.MAIL_URL!).replace(/\/$/, '');
+    const attack = (address: string) => statuses(2, () => grant(address, 'carol@example.com', 'wrong'));
+    const told = async () =>
+      (await gate.outbox()).some((text) => text.includes('failed sign-ins') && text.includes('carol@example.com'));
+    await mkdir(outbox, { recursive: true });
+    await rename(outbox, `${outbox}-aside`);
+    await writeFile(outbox, 'not a folder');
+    expect(await attack('192.0.2.2')).toEqual([400, 429]);
+    await until('the failure', () => log.lines.some(({ message }) => message === 'could not send a warning by mail'));
+    await rm(outbox);
+    await rename(`${outbox}-aside`, outbox);
+    expect(await told()).toBe(false);
+    expect(await attack('192.0.2.3')).toEqual([400, 429]);
+    await until('the mail', told);
     await back(name);
   });
 

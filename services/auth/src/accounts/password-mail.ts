@@ -41,27 +41,37 @@ export function makeSendPasswordMail(parts: {
   limits: MessageLimits;
   letters: Letters;
   postBox: PostBox;
-  background: Background;
+  background: Pick<Background, 'mail'>;
 }): SendPasswordMail {
-  const send = async ({ connection, email, clientId, ip, languages }: PasswordMailRequest): Promise<void> => {
-    const account = await parts.accounts.findByLogin(connection, email);
-    // Counted for unknown recipients as well, so that they cause the same work as known ones.
-    const ownNetwork = account?.lastIp ? networkOf(account.lastIp) : undefined;
-    const to = { kind: 'password' as const, recipient: email, network: networkOf(ip), ownNetwork };
-    if (!(await parts.limits.take(to)) || !account?.email || account.blocked) return;
-    const rules = await parts.letters.linkRules('reset_email', clientId);
-    const { ttlSeconds = passwordTtlSeconds, resultUrl, includeEmail } = rules;
-    const kept = { email: account.email, includeEmail, ...(clientId && { clientId }), ...(resultUrl && { resultUrl }) };
-    const ticket = await parts.passwordTickets.issue({ account, ...kept }, ttlSeconds);
-    const url = `${baseUrlOf(parts.issuer)}change-password?ticket=${ticket}`;
-    const about = { email: account.email, account, connection, clientId, languages };
-    const letter = await parts.letters.write({ name: 'reset_email', ...about, url, ttlSeconds });
-    await parts.postBox.sendMail({ to: account.email, ...letter });
+  const makeJob = ({ connection, email, clientId, ip, languages }: PasswordMailRequest) => {
+    let isCounted = false; // once, however often it is tried
+    return async (): Promise<void> => {
+      const account = await parts.accounts.findByLogin(connection, email);
+      // Counted for unknown recipients as well, so that they cause the same work as known ones.
+      const ownNetwork = account?.lastIp ? networkOf(account.lastIp) : undefined;
+      const to = { kind: 'password' as const, recipient: email, network: networkOf(ip), ownNetwork };
+      if (!isCounted && !(await parts.limits.take(to))) return;
+      isCounted = true;
+      if (!account?.email || account.blocked) return;
+      const rules = await parts.letters.linkRules('reset_email', clientId);
+      const { ttlSeconds = passwordTtlSeconds, resultUrl, includeEmail } = rules;
+      const kept = {
+        email: account.email,
+        includeEmail,
+        ...(clientId && { clientId }),
+        ...(resultUrl && { resultUrl }),
+      };
+      const ticket = await parts.passwordTickets.issue({ account, ...kept }, ttlSeconds);
+      const url = `${baseUrlOf(parts.issuer)}change-password?ticket=${ticket}`;
+      const about = { email: account.email, account, connection, clientId, languages };
+      const letter = await parts.letters.write({ name: 'reset_email', ...about, url, ttlSeconds });
+      await parts.postBox.sendMail({ to: account.email, ...letter });
+    };
   };
   return async (asked) => {
     const network = networkOf(asked.ip);
     if (!(await parts.rate.take('password-mails-by', network, perAsker.max, perAsker.windowSeconds))) return 'too_many';
-    if (!parts.background.add('a password mail', () => send(asked))) throw busy();
+    if (!parts.background.mail.add('a password mail', makeJob(asked))) throw busy();
     return 'accepted';
   };
 }

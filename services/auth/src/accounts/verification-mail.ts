@@ -45,7 +45,7 @@ type VerificationMailParts = {
   limits: MessageLimits;
   letters: Letters;
   postBox: PostBox;
-  background: Background;
+  background: Pick<Background, 'mail'>;
 };
 
 export function makeVerificationMails(parts: VerificationMailParts): VerificationMails {
@@ -96,7 +96,7 @@ async function send(
         throw error;
       },
     );
-  if (!background.add('a verification mail', job)) throw busy();
+  if (!background.mail.add('a verification mail', job)) throw busy();
   return 'accepted';
 }
 
@@ -111,7 +111,7 @@ async function welcome(
   const callback = client?.callbacks.map((uri) => URL.parse(uri)).find((uri) => uri?.protocol.startsWith('http'));
   const url = resultUrl ?? (callback ? `${callback.origin}/` : undefined);
   const about = { email, account, connection, clientId, languages, ...(url && { url }) };
-  background.add('a welcome', async () =>
+  background.mail.add('a welcome', async () =>
     postBox.sendMail({ to: email, ...(await letters.write({ name: 'welcome_email', ...about })) }),
   );
 }

@@ -33,7 +33,7 @@ const refusal = 'Sign-up is not possible.';
 export function makePeopleActions(
   parts: EventParts & {
     runner: ActionRunner;
-    background: Background;
+    background: Pick<Background, 'actions'>;
     clients: Pick<ClientStore, 'find'>;
   },
 ): PeopleActions {
@@ -55,7 +55,7 @@ export function makePeopleActions(
     makeEvent: () => Promise<object>,
   ) => {
     if (!(await runner.isBound(trigger))) return;
-    background.add(`a run of ${trigger}`, async () => {
+    background.actions.add(`a run of ${trigger}`, async () => {
       try {
         await runner.run(trigger, about, makeEvent);
       } catch (error) {

@@ -30,7 +30,7 @@ export function makeSendFactorCode(parts: {
   messageLimits: MessageLimits;
   letters: Letters;
   postBox: PostBox;
-  background: Background;
+  background: Pick<Background, 'mail' | 'text'>;
 }): SendFactorCode {
   const { factorCodes, rate, messageLimits, letters, postBox, background } = parts;
   return async ({ account, to, binding, ip, clientId, languages }) => {
@@ -54,7 +54,7 @@ export function makeSendFactorCode(parts: {
           })),
         });
     };
-    if (!background.add('a message', send)) throw busy();
+    if (!background[to.type === 'phone' ? 'text' : 'mail'].add('a message', send)) throw busy();
     return 'sent';
   };
 }

@@ -35,13 +35,13 @@ export function makeNotifyOfChange(parts: {
   rate: Rate;
   letters: Letters;
   postBox: PostBox;
-  background: Background;
+  background: Pick<Background, 'mail'>;
 }): NotifyOfChange {
   return (change, account, { ip }) => {
     const { email, connection, userId } = account;
     if (email === null) return;
     const at = new Date();
-    parts.background.add('a mail of a change', async () => {
+    parts.background.mail.add('a mail of a change', async () => {
       if (!(await parts.rate.take('change-notice', userId, perPerson.max, perPerson.windowSeconds))) return;
       // The former address can no longer sign in, so a link to the account would be useless.
       const isOpen = change.name !== 'email_changed' && isSelfService(await parts.settings.load());

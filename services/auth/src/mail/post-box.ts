@@ -21,6 +21,12 @@ export type PostBox = {
   close(): void;
 };
 
+/**
+ * How long a mail server may take for its greeting, from the first look-up of its name on, and then for each answer. Another try follows
+ * (background.ts). The URL’s own query has precedence: `?socketTimeout=60000`.
+ */
+const patience = { connectionTimeout: 10_000, socketTimeout: 30_000 };
+
 /** The interface of a text message provider: text-sender.ts, or by default the outbox. */
 export type TextProvider = (message: TextMessage) => Promise<void>;
 
@@ -41,7 +47,7 @@ export function openPostBox(options: {
   const open = async () => {
     const { createTransport } = await import('nodemailer'); // loaded with the first mail, since it would delay startup
     if (isFolder) return createTransport({ streamTransport: true, buffer: true, newline: 'unix' }, { from });
-    return createTransport(options.mailUrl, { from });
+    return createTransport({ url: options.mailUrl, ...patience }, { from });
   };
   return {
     async sendMail(mail) {

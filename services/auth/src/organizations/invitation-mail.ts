@@ -20,7 +20,7 @@ export type SendInvitation = (invitation: {
 export function makeSendInvitation(parts: {
   letters: Letters;
   postBox: PostBox;
-  background: Background;
+  background: Pick<Background, 'mail'>;
 }): SendInvitation {
   const { letters, postBox, background } = parts;
   return async ({ email, clientId, connection, organization, inviter, url, ttlSeconds }) => {
@@ -29,6 +29,6 @@ export function makeSendInvitation(parts: {
     const letter = { email, account: undefined, connection, clientId, languages: {}, url, ttlSeconds, invitation };
     const work = async () =>
       postBox.sendMail({ to: email, ...(await letters.write({ name: 'user_invitation', ...letter })) });
-    if (!background.add('an invitation', work)) throw busy();
+    if (!background.mail.add('an invitation', work)) throw busy();
   };
 }

@@ -51,7 +51,7 @@ export function makeSendMessage(parts: {
   settings: SettingsStore;
   letters: Letters;
   postBox: PostBox;
-  background: Background;
+  background: Pick<Background, 'mail' | 'text'>;
 }): SendMessage {
   return async ({ channel, connection, recipient, ip, clientId, languages, compose }) => {
     const network = networkOf(ip);
@@ -74,7 +74,7 @@ export function makeSendMessage(parts: {
       else if ('code' in composed)
         await parts.postBox.sendText({ to: recipient, text: await parts.letters.writeText({ ...composed, ...about }) });
     };
-    if (!parts.background.add('a message', send)) throw busy();
+    if (!parts.background[channel === 'sms' ? 'text' : 'mail'].add('a message', send)) throw busy();
     return 'sent';
   };
 }

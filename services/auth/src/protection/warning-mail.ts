@@ -5,13 +5,14 @@ import { passwordTtlSeconds } from '../accounts/password-mail.ts';
 import type { Rate } from '../accounts/rate.ts';
 import type { AccountStore } from '../accounts/store.ts';
 import type { Background } from '../background.ts';
+import type { AccountModel } from '../generated/models.ts';
 import type { Letters } from '../mail/letters.ts';
 import type { PostBox } from '../mail/post-box.ts';
 
 /** Auth0's names for the mails. */
 export type Warning = 'blocked_account' | 'stolen_credentials';
 
-/** Never waits and never throws: if too many mails are already queued, this one is dropped. */
+/** Never waits and never throws: if too many mails are already queued, this one is dropped. One that could not be sent does not count. */
 export type WarnByMail = (warning: Warning, userId: string, from: { clientId?: string | undefined }) => void;
 
 const daySeconds = 86_400;
@@ -23,12 +24,24 @@ export function makeWarnByMail(parts: {
   rate: Rate;
   letters: Letters;
   postBox: PostBox;
-  background: Background;
+  background: Pick<Background, 'mail'>;
 }): WarnByMail {
   const send = async (warning: Warning, userId: string, clientId: string | undefined): Promise<void> => {
     const account = await parts.accounts.find(userId);
     if (!account?.email || account.passwordHash === null || account.blocked) return;
     if (!(await parts.rate.take(warning, userId, 1, daySeconds))) return;
+    try {
+      await write(warning, { ...account, email: account.email }, clientId);
+    } catch (error) {
+      await parts.rate.giveBack(warning, userId, 1, daySeconds);
+      throw error;
+    }
+  };
+  const write = async (
+    warning: Warning,
+    account: AccountModel & { email: string },
+    clientId: string | undefined,
+  ): Promise<void> => {
     const rules = await parts.letters.linkRules(warning, clientId);
     if (!rules.isSent) return;
     const { ttlSeconds = passwordTtlSeconds, resultUrl, includeEmail } = rules;
@@ -41,5 +54,5 @@ export function makeWarnByMail(parts: {
     await parts.postBox.sendMail({ to: email, ...letter });
   };
   return (warning, userId, { clientId }) =>
-    void parts.background.add('a warning by mail', () => send(warning, userId, clientId));
+    void parts.background.mail.add('a warning by mail', () => send(warning, userId, clientId));
 }
