@@ -1,4 +1,7 @@
-/** The audit log (`api/v2/logs`), written after the work that it records. */
+/**
+ * The audit log (`api/v2/logs`), written after the work that it records. Gates write one after the other: ids are drawn under a lock that
+ * ends once they can be seen, so a collector that asks for what follows the last id it has seen misses nothing.
+ */
 import type { Log } from '@gatepost/runtime/log';
 import type { Pool } from './database.ts';
 import type { LogType } from './log-types.ts';
@@ -21,8 +24,10 @@ export function openAudit(pool: Pool, log: Log): Audit {
     write: (batch) =>
       pool.query({
         name: 'audit insert',
-        text: `INSERT INTO logs (date, type, client_id, user_id, ip, details)
-               SELECT * FROM unnest($1::timestamptz[], $2::text[], $3::text[], $4::text[], $5::text[], $6::jsonb[])`,
+        text: `WITH turn AS MATERIALIZED (SELECT pg_advisory_xact_lock(hashtext('auth.logs')))
+               INSERT INTO logs (date, type, client_id, user_id, ip, details)
+               SELECT entry.*
+                 FROM turn, unnest($1::timestamptz[], $2::text[], $3::text[], $4::text[], $5::text[], $6::jsonb[]) AS entry`,
         values: [
           batch.map((entry) => entry.date),
           batch.map((entry) => entry.type),

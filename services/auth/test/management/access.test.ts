@@ -1,7 +1,10 @@
 /** Who may do what at the management API, and what it says in its log: through the `auth0` package, unmodified, and by bare HTTP. */
+import { openLog } from '@gatepost/runtime/log';
 import { openLogLines } from '@gatepost/testkit/log-lines';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { openAudit } from '../../src/audit.ts';
 import { api } from '../seeds.ts';
 import { all, openManagement, refusal } from './target.ts';
 
@@ -195,6 +198,45 @@ test('the log lists events with who caused them, newest first, and continues fro
   const { body: after } = await ask('GET', `logs?from=${body[0].log_id}&take=1`);
   expect(after[0].log_id).toBe(body[1].log_id);
   expect(JSON.stringify(body)).not.toMatch(/manager-secret|Bearer|eyJ/);
+});
+
+test('a collector that reads on from a checkpoint misses no entry that another gate is writing meanwhile', async () => {
+  const token = `Bearer ${await tokenOf('manager')}`;
+  const newest = await ask('GET', 'logs?per_page=1', undefined, token);
+  let from = newest.body[0].log_id as string;
+  const seen: string[] = [];
+  const collect = async () => {
+    const { body } = await ask('GET', `logs?from=${from}&take=100`, undefined, token);
+    for (const { log_id, client_id, details } of body) {
+      from = log_id;
+      seen.push(client_id === 'elsewhere' ? client_id : details.operation);
+    }
+    return seen;
+  };
+  const here = 'POST api/v2/roles';
+  const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
+  const other = await db.connect();
+  try {
+    const { rows } = await other.query('SELECT pg_backend_pid() AS pid');
+    await other.query('BEGIN');
+    {
+      await using audit = openAudit(other as unknown as pg.Pool, openLog('test', 'silent'));
+      audit.add({ type: 'sapi', clientId: 'elsewhere' });
+    }
+    await ask('POST', 'roles', { name: 'Collected' }, token);
+    await until('this gate to write, or to wait', async () => {
+      const { rowCount } = await db.query('SELECT FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))', [
+        rows[0].pid,
+      ]);
+      return rowCount || (await collect()).includes(here);
+    });
+    await other.query('COMMIT');
+  } finally {
+    other.release(true);
+    await db.end();
+  }
+  await until('the entry of this gate', async () => (await collect()).includes(here));
+  expect(seen.filter((one) => one === 'elsewhere' || one === here)).toEqual(['elsewhere', here]);
 });
 
 test('sec-104-management: only pages of the token’s own client may read answers, and never with credentials', async () => {
