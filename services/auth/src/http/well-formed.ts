@@ -43,6 +43,11 @@ export function isStorable(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed();
 }
 
+/** The text with U+FFFD in place of what PostgreSQL cannot store. */
+export function toStorable(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\ufffd');
+}
+
 /** @throws ApiError 400 when JSON contains text that cannot be stored (in names, too) or is nested too deeply */
 export function checkJson(value: unknown, depthLeft = depthMax): void {
   if (typeof value === 'string' && !isStorable(value)) throw malformed();

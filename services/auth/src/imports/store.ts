@@ -4,6 +4,7 @@ import type { Seal } from '@gatepost/runtime/seal';
 import { inTransaction } from '@gatepost/runtime/transaction';
 import type { PoolClient } from 'pg';
 import type { Pool } from '../database.ts';
+import { toStorable } from '../http/well-formed.ts';
 import type { Fault, ImportedUser } from './read-user.ts';
 
 /** How many may be pending at a time, as at Auth0. */
@@ -100,8 +101,15 @@ export async function endImport(
   await client.query(
     `UPDATE user_imports SET state = $2, inserted = $3, updated = $4, failed = $5, faults = $6, users = NULL, ended_at = now()
       WHERE id = $1`,
-    [id, state, inserted, updated, refused.length, JSON.stringify(refused)],
+    [id, state, inserted, updated, refused.length, JSON.stringify(refused, storable)],
   );
+}
+
+/** For JSON.stringify: a user may have been refused because of text that cannot be stored. */
+function storable(_name: string, value: unknown): unknown {
+  if (typeof value === 'string') return toStorable(value);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [toStorable(name), inner]));
 }
 
 const columns = `user_id text, email text, email_verified boolean, username text, phone_number text, phone_verified boolean, name text,

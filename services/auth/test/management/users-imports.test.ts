@@ -124,6 +124,22 @@ test('a user that cannot be imported is reported without the hash, and the other
   ]);
 });
 
+test('a user with text that cannot be stored is reported with it replaced, and the other users are imported', async () => {
+  const job = await importUsers([
+    { email: 'storable@example.com' },
+    { email: 'nul@example.com', name: 'a\0b' },
+    { email: 'half@example.com', user_metadata: { 'high \ud800': ['low \udc00'] } },
+    { email: 'unknown@example.com', 'nul\0': 1 },
+  ]);
+  expect(job).toMatchObject({ status: 'completed', summary: { inserted: 1, failed: 3, total: 4 } });
+  const refused = JSON.parse((await errorsOf(job.id)).text) as { index: number; user: object }[];
+  expect(refused.map(({ index, user }) => [index, user])).toEqual([
+    [1, { email: 'nul@example.com', name: 'a\ufffdb' }],
+    [2, { email: 'half@example.com', user_metadata: { 'high \ufffd': ['low \ufffd'] } }],
+    [3, { email: 'unknown@example.com', 'nul\ufffd': 1 }],
+  ]);
+});
+
 test('a date that cannot be stored fails only its own user, and a date with any time zone is accepted', async () => {
   const given = (email: string, password_set_date: string) => ({ email: `${email}@example.com`, password_set_date });
   const job = await importUsers([
