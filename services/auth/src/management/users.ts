@@ -115,9 +115,11 @@ export const updateUser = operation({
     checkKeepsIdentifier(account, body, connection);
     // Blocking or a new password signs the person out everywhere.
     const ends = body.blocked === true || body.password !== undefined;
+    const update = await updateOf(account, withoutDefaults(account, body));
+    // Taken after the wait for the hash, so that no session begun meanwhile outlives the old password.
     const mark = sessionsEnd();
     const change = {
-      ...(await updateOf(account, withoutDefaults(account, body))),
+      ...update,
       // A username older than the rules may stay as it is.
       ...(body.username !== account.username && usernameOf(body.username, connection)),
       ...(ends && { sessionsNotBefore: mark }),
