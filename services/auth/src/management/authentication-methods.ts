@@ -41,7 +41,11 @@ const createBody = z.strictObject({
   phone_number: z.string().max(64).optional(),
   email: z.email().max(320).optional(),
   preferred_authentication_method: z.enum(['sms', 'voice']).optional(),
-  key_id: z.string().max(1_400).optional(),
+  key_id: z
+    .string()
+    .max(1_400)
+    .regex(/^[\w-]+$/, 'Not base64url')
+    .optional(),
   public_key: z
     .string()
     .max(4_000)

@@ -99,6 +99,7 @@ describe('authentication methods of a user', () => {
   test.each([
     [{ type: 'totp' }, 'Missing required property: totp_secret'],
     [{ type: 'phone', phone_number: 'none' }, 'phone_number must be a number with its country code'],
+    [{ type: 'webauthn-roaming', key_id: 'ab+/cd==', public_key: 'AAAA' }, 'Not base64url on property key_id'],
     [{ type: 'push-notification' }, 'type'],
   ])('that cannot be added are refused with the reason: %j', async (body, reason) => {
     expect(await ask('POST', 'users/auth0%7Ccarol/authentication-methods', body)).toMatchObject({
