@@ -1,6 +1,7 @@
 /** SECRETS_KEY is changed while the gate goes on: both keys are read, and what is stored is sealed under the new one. */
 import { randomBytes } from 'node:crypto';
 import { makeSeal } from '@gatepost/runtime/seal';
+import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { openGate, type TestGate } from './gate.ts';
@@ -88,4 +89,62 @@ test('a secret sealed under the old key stays readable, until `keys/encryption/r
   await expect(openGate(seed, { DATABASE_URL: databaseUrl, SECRETS_KEY: written(before) })).rejects.toThrow(
     'SECRETS_KEY is not the key',
   );
+});
+
+test('secrets whose rows change during the rekey are sealed under the new key too, and a newer one is not overwritten', async () => {
+  const [old, current] = [randomBytes(32), randomBytes(32)];
+  const written = (key: Buffer) => key.toString('base64');
+  const first = stack.use(await openGate(seed, { SECRETS_KEY: written(old) }));
+  const { databaseUrl } = first;
+  const { json: made } = await manage(first, 'POST', 'resource-servers', {
+    identifier: 'https://changing.example/',
+    signing_secret: 'a secret of sixteen and more',
+  });
+  const { id } = made as { id: string };
+  const second = stack.use(
+    await openGate(seed, {
+      DATABASE_URL: databaseUrl,
+      SECRETS_KEY: written(current),
+      SECRETS_KEY_OTHER: written(old),
+    }),
+  );
+  const connect = async () => {
+    const options = { connectionString: databaseUrl, options: '-c search_path=auth' };
+    const client = stack.adopt(new pg.Client(options), (open) => open.end());
+    await client.connect();
+    return client;
+  };
+  const [sql, ...writers] = [await connect(), await connect(), await connect()];
+  const seals = { old: makeSeal(old), current: makeSeal(current) };
+  await sql.query("INSERT INTO accounts (user_id, connection, email) VALUES ('auth0|zoe', 'db', 'zoe@example.com')");
+  await sql.query(
+    "INSERT INTO authentication_methods (id, user_id, type, sealed) VALUES ('totp|one', 'auth0|zoe', 'totp', $1)",
+    [seals.old.seal('first', 'totp totp|one')],
+  );
+  // More digits than a number in JavaScript has.
+  await sql.query(`UPDATE resource_servers SET inert = inert || '{"authorization_details":[12345678901234567890]}'`);
+
+  const changes: [string, unknown[]][] = [
+    ['UPDATE resource_servers SET token_lifetime = 4000 WHERE id = $1', [id]],
+    ['UPDATE authentication_methods SET sealed = $1', [seals.current.seal('second', 'totp totp|one')]],
+  ];
+  for (const [index, [text, values]] of changes.entries()) {
+    await writers[index]!.query('BEGIN');
+    await writers[index]!.query(text, values);
+  }
+  const rekeyed = manage(second, 'POST', 'keys/encryption/rekey');
+  for (const writer of writers) {
+    const { rows } = await writer.query('SELECT pg_backend_pid() AS pid');
+    await until('the rekey to wait', async () => {
+      const waiting = 'SELECT FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))';
+      return (await sql.query(waiting, [rows[0].pid])).rowCount;
+    });
+    await writer.query('COMMIT');
+  }
+  expect((await rekeyed).status).toBe(204);
+  const { rows: apis } = await sql.query('SELECT inert FROM resource_servers WHERE id = $1', [id]);
+  const sealed = Buffer.from(apis[0].inert.signing_secret.$sealed, 'base64');
+  expect(seals.current.open(sealed, 'inert field')).toBe('"a secret of sixteen and more"');
+  const { rows: methods } = await sql.query('SELECT sealed FROM authentication_methods');
+  expect(seals.current.open(methods[0].sealed, 'totp totp|one')).toBe('second');
 });

@@ -11,8 +11,11 @@ export async function resealFactors(pool: Pool, seal: Seal): Promise<number> {
   for (const { id, sealed } of rows) {
     const bytes = seal.reseal(sealed, totpPurpose(id));
     if (!bytes) continue;
-    await pool.query('UPDATE authentication_methods SET sealed = $2 WHERE id = $1', [id, bytes]);
-    resealed += 1;
+    const { rowCount } = await pool.query(
+      'UPDATE authentication_methods SET sealed = $2 WHERE id = $1 AND sealed = $3',
+      [id, bytes, sealed],
+    );
+    resealed += rowCount ?? 0;
   }
   return resealed;
 }

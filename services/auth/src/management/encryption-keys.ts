@@ -2,10 +2,9 @@
  * `keys/encryption/rekey`: reseals what is stored under `SECRETS_KEY_OTHER` with `SECRETS_KEY` (docs/operations.md). Auth0 has the route for
  * the keys that it manages itself; ours are the operator's.
  */
-import { isDeepStrictEqual } from 'node:util';
 import type { Seal } from '@gatepost/runtime/seal';
 import { resealActionSecrets } from '../actions/secrets.ts';
-import type { Pool, Prisma } from '../database.ts';
+import type { Pool } from '../database.ts';
 import { resealFactors } from '../factors/reseal.ts';
 import { resealSigningKeys } from '../keys/signing-keys.ts';
 import { resealUpstreamTokens } from '../upstream/tokens.ts';
@@ -46,20 +45,28 @@ export const rekey = operation({
   },
 });
 
-/** A row changed meanwhile stays as it was written, since that is under the current key. @returns how many rows changed */
+/**
+ * Reads again until nothing is left: a row that changed meanwhile is skipped, but may still hold a secret under the other key. @returns how
+ * many rows changed
+ */
 async function resealColumn(pool: Pool, seal: Seal, table: string, column: string): Promise<number> {
-  const { rows } = await pool.query<{ place: string; before: Prisma.JsonValue }>(
-    `SELECT ctid::text AS place, ${column} AS before FROM ${table} WHERE ${column}::text LIKE '%$sealed%'`,
-  );
   let changed = 0;
-  for (const { place, before } of rows) {
-    const after = resealSecrets(before, seal);
-    if (isDeepStrictEqual(after, before)) continue;
-    const { rowCount } = await pool.query(
-      `UPDATE ${table} SET ${column} = $2 WHERE ctid = $1::tid AND ${column} = $3::jsonb`,
-      [place, JSON.stringify(after), JSON.stringify(before)],
+  for (;;) {
+    const { rows } = await pool.query<{ place: string; before: string }>(
+      `SELECT ctid::text AS place, ${column}::text AS before FROM ${table} WHERE ${column}::text LIKE '%$sealed%'`,
     );
-    changed += rowCount ?? 0;
+    let isLeft = false;
+    for (const { place, before } of rows) {
+      const after = JSON.stringify(resealSecrets(JSON.parse(before), seal));
+      if (after === JSON.stringify(JSON.parse(before))) continue;
+      isLeft = true;
+      // Compared as text: not every number that PostgreSQL keeps is one in JavaScript.
+      const { rowCount } = await pool.query(
+        `UPDATE ${table} SET ${column} = $2 WHERE ctid = $1::tid AND ${column}::text = $3`,
+        [place, after, before],
+      );
+      changed += rowCount ?? 0;
+    }
+    if (!isLeft) return changed;
   }
-  return changed;
 }
