@@ -4,7 +4,6 @@ import { makeCache } from '../cache.ts';
 import type { Changes } from '../changes.ts';
 import { type Database, Prisma } from '../database.ts';
 import type { ClientCredentialModel, ClientGrantModel, ClientModel } from '../generated/models.ts';
-import { parted } from '../management/merge.ts';
 
 /** With the credentials it authenticates by. */
 export type RegisteredClient = ClientModel & { grants: ClientGrantModel[]; credentials: ClientCredentialModel[] };
@@ -18,11 +17,12 @@ export type ClientStore = {
   /** Cached; changes by any process are noticed. */
   find(clientId: string): Promise<RegisteredClient | undefined>;
   create(client: Prisma.ClientCreateInput): Promise<RegisteredClient>;
-  /** @param metadata merged into the client's metadata in the database, so that concurrent changes do not overwrite each other; null removes a key */
+  /**
+   * @param change what to write, from the current row; undefined: nothing. Concurrent changes wait for each other, and none is lost
+   */
   update(
     clientId: string,
-    change: Prisma.ClientUpdateInput,
-    metadata?: Record<string, unknown>,
+    change: (before: RegisteredClient) => Prisma.ClientUpdateInput | undefined,
   ): Promise<RegisteredClient>;
   /** With all that it was issued: if the id is ever assigned again, the old client's tokens must not come back with it. */
   remove(clientId: string): Promise<void>;
@@ -53,16 +53,15 @@ export function makeClientStore(db: Database, changes: Changes): ClientStore {
   return {
     find: (clientId) => cache.get(clientId),
     create: async (data) => written(await db.client.create({ data, include: withRelations })),
-    async update(clientId, data, metadata = {}) {
-      const update = db.client.update({ where: { clientId }, data, include: withRelations });
-      if (Object.keys(metadata).length === 0) return written(await update);
-      const { set, removed } = parted(metadata);
-      // `updated_at` too: if nothing else changes, the second statement only reads.
-      const merge = db.$executeRaw`
-        UPDATE clients SET client_metadata = (client_metadata - ${removed}::text[]) || ${set}::jsonb, updated_at = now()
-         WHERE client_id = ${clientId}`;
-      return written((await db.$transaction([merge, update]))[1]);
-    },
+    update: async (clientId, change) =>
+      written(
+        await db.$transaction(async (transaction) => {
+          await transaction.$queryRaw`SELECT FROM clients WHERE client_id = ${clientId} FOR UPDATE`;
+          const before = await transaction.client.findUniqueOrThrow({ where: { clientId }, include: withRelations });
+          const data = change(before);
+          return data ? transaction.client.update({ where: { clientId }, data, include: withRelations }) : before;
+        }),
+      ),
     remove: async (clientId) => {
       await db.$transaction([
         db.client.deleteMany({ where: { clientId } }),

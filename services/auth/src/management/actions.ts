@@ -7,7 +7,7 @@ import { syntaxProblem } from '../actions/syntax.ts';
 import { defaultRuntime, handlerOf, isTriggerId } from '../actions/triggers.ts';
 import { withoutSecretsWithin } from '../actions/worker/mask.ts';
 import { Prisma } from '../database.ts';
-import type { ActionVersionModel } from '../generated/models.ts';
+import type { ActionModel, ActionVersionModel } from '../generated/models.ts';
 import {
   type ActionWithDeployed,
   createBody,
@@ -92,22 +92,26 @@ export const updateAction = operation({
   body: updateBody,
   async run({ parts, params, body }) {
     const { seal } = parts;
-    const action = await loadAction(parts, params.id);
-    const triggerId = body.supported_triggers?.[0]?.id;
-    if (triggerId !== undefined && triggerId !== action.triggerId)
-      throw badBody('the trigger of an action cannot be changed');
+    const { id, triggerId } = await loadAction(parts, params.id);
+    const [trigger] = body.supported_triggers ?? [];
+    if (trigger && trigger.id !== triggerId) throw badBody('the trigger of an action cannot be changed');
     await checkDependencies(parts, body.dependencies);
-    const secrets = body.secrets && secretsAfter(openActionSecrets(action.secrets, seal), body.secrets);
-    const data = {
+    const dataAfter = (before: ActionModel) => ({
       ...(body.name !== undefined && { name: body.name }),
       ...(body.code !== undefined && { code: body.code }),
       ...(body.runtime !== undefined && { runtime: body.runtime }),
       ...(body.dependencies && columnOf(body.dependencies)),
-      ...(secrets && { secrets: sealActionSecrets(secrets, seal) }),
-    };
-    const { id } = action;
-    const changed = await parts.db.action
-      .update({ where: { id }, data, include: withDeployedVersion })
+      ...(body.secrets && {
+        secrets: sealActionSecrets(secretsAfter(openActionSecrets(before.secrets, seal), body.secrets), seal),
+      }),
+    });
+    // Concurrent changes wait for each other: a secret without a value keeps the one that it has by then.
+    const changed = await parts.db
+      .$transaction(async (writer) => {
+        await writer.$queryRaw`SELECT FROM actions WHERE id = ${id} FOR UPDATE`;
+        const data = dataAfter(await writer.action.findUniqueOrThrow({ where: { id } }));
+        return writer.action.update({ where: { id }, data, include: withDeployedVersion });
+      })
       .catch(refuseName);
     return ok(presentAction(changed, seal));
   },

@@ -7,12 +7,14 @@ import { clientMetadata, type RefreshTokenPolicy } from '../clients/metadata.ts'
 import { hashSecret, makeSecret } from '../clients/secret.ts';
 import { type RegisteredClient, withRelations } from '../clients/store.ts';
 import { type Database, Prisma } from '../database.ts';
+import type { ClientCredentialModel } from '../generated/models.ts';
 import { isInTheClear } from '../http/loopback.ts';
 import { attachCredentials, checkMayChange, secretFor } from './client-authentication.ts';
 import {
   type AppType,
   type AuthMethod,
   type ClientBody,
+  type ClientUpdate,
   columns,
   createBody,
   ourGrantTypes,
@@ -90,40 +92,56 @@ export const updateClient = operation({
   body: updateBody,
   async run({ parts, params, body, scopes }) {
     const client = await load(parts, params.id);
-    checkMayChange(client, body, scopes);
     await checkPolicies(parts, body.refresh_token, client.refreshToken, scopes);
     const methods = body.client_authentication_methods;
     const keys = methods ? await findCredentials(parts, client.clientId, methods) : methods === null ? [] : undefined;
-    if (
-      keys === undefined &&
-      client.credentials.length > 0 &&
-      (body.token_endpoint_auth_method ?? 'private_key_jwt') !== 'private_key_jwt'
-    )
-      throw badBody('another token_endpoint_auth_method requires client_authentication_methods: null');
-    const given = keys?.length ? 'private_key_jwt' : body.token_endpoint_auth_method;
-    const method = given ?? client.tokenEndpointAuthMethod;
-    const { secretHashes, secret } = scopes.has('update:client_keys')
-      ? secretFor(method, body.client_secret, client.secretHashes)
-      : { secretHashes: client.secretHashes };
-    const data = {
-      ...columns(body, parts.seal, client),
-      ...(given !== undefined && { tokenEndpointAuthMethod: given }),
-      // Written only when it changes: a secret revoked meanwhile must not come back.
-      ...(secretHashes !== client.secretHashes && { secretHashes }),
-    };
-    if (body.grant_types || body.callbacks)
-      checkFrontChannel(ourGrantTypes(body.grant_types) ?? client.grantTypes, body.callbacks ?? client.callbacks);
-    const clientMetadata = merge(client.clientMetadata as object, body.client_metadata);
-    check(parts, { ...client, ...data, clientMetadata, ...(keys && { credentials: keys }) });
-    const changed = { ...changedColumns(client, data), ...attachCredentials(client, keys) };
-    const metadata = isDeepStrictEqual(clientMetadata, client.clientMetadata) ? {} : body.client_metadata;
-    // When a tool writes back what it read, nothing changes, not even `updated_at`.
-    const isChanged = Object.keys({ ...changed, ...metadata }).length > 0;
-    const updated = isChanged ? await parts.clients.update(client.clientId, changed, metadata) : client;
-    if (updated !== client) parts.report.clientUpdated(client.clientId);
+    const made: Partial<ReturnType<typeof changeOf>> = {};
+    const updated = await parts.clients.update(client.clientId, (before) => {
+      Object.assign(made, changeOf(parts, before, { body, keys, scopes }));
+      return made.data;
+    });
+    if (made.data) parts.report.clientUpdated(client.clientId);
+    const { secret } = made;
     return ok({ ...presenter(parts, scopes)(updated), ...(secret !== undefined && { client_secret: secret }) });
   },
 });
+
+/**
+ * What a request changes of an application, and the new secret to show, if there is one. Without data when a tool writes back what it
+ * read: then not even `updated_at` changes.
+ */
+function changeOf(
+  parts: Parts,
+  client: RegisteredClient,
+  {
+    body,
+    keys,
+    scopes,
+  }: { body: ClientUpdate; keys: ClientCredentialModel[] | undefined; scopes: ReadonlySet<string> },
+): { data?: Prisma.ClientUpdateInput; secret?: string } {
+  checkMayChange(client, body, scopes);
+  if (
+    keys === undefined &&
+    client.credentials.length > 0 &&
+    (body.token_endpoint_auth_method ?? 'private_key_jwt') !== 'private_key_jwt'
+  )
+    throw badBody('another token_endpoint_auth_method requires client_authentication_methods: null');
+  const given = keys?.length ? 'private_key_jwt' : body.token_endpoint_auth_method;
+  const { secretHashes, ...made } = scopes.has('update:client_keys')
+    ? secretFor(given ?? client.tokenEndpointAuthMethod, body.client_secret, client.secretHashes)
+    : { secretHashes: client.secretHashes };
+  const data = {
+    ...columns(body, parts.seal, client),
+    ...(given !== undefined && { tokenEndpointAuthMethod: given }),
+    secretHashes,
+    clientMetadata: merge(client.clientMetadata as object, body.client_metadata),
+  };
+  if (body.grant_types || body.callbacks)
+    checkFrontChannel(ourGrantTypes(body.grant_types) ?? client.grantTypes, body.callbacks ?? client.callbacks);
+  check(parts, { ...client, ...data, ...(keys && { credentials: keys }) });
+  const changed = { ...changedColumns(client, data), ...attachCredentials(client, keys) };
+  return { ...made, ...(Object.keys(changed).length > 0 && { data: changed }) };
+}
 
 export const deleteClient = operation({
   async run({ parts, params }) {
@@ -137,10 +155,11 @@ export const rotateSecret = operation({
   body: z.strictObject({ revoke_previous: z.boolean().default(false) }),
   async run({ parts, params, body }) {
     const client = await load(parts, params.id);
-    if (client.secretHashes.length === 0) throw badBody('the client has no secret');
     const secret = makeSecret();
-    const kept = body.revoke_previous ? [] : client.secretHashes.slice(0, 1);
-    const updated = await parts.clients.update(client.clientId, { secretHashes: [hashSecret(secret), ...kept] });
+    const updated = await parts.clients.update(client.clientId, ({ secretHashes }) => {
+      if (secretHashes.length === 0) throw badBody('the client has no secret');
+      return { secretHashes: [hashSecret(secret), ...(body.revoke_previous ? [] : secretHashes.slice(0, 1))] };
+    });
     parts.report.clientUpdated(client.clientId);
     return ok({ ...present(parts, updated, true), client_secret: secret });
   },

@@ -88,14 +88,15 @@ export const getConnection = operation({
 export const updateConnection = operation({
   body: updateBody,
   async run({ parts, params, body, scopes }) {
-    const before = await load(parts, params.id);
-    const options = body.options && { ...unchangedSecret(parts, before, body.options), ...body.options };
-    if (options) checkOptions(before.strategy, options);
-    await checkMayChangeIdentities(parts, before, { options, held: scopes });
+    const { id, name, strategy } = await load(parts, params.id);
     await checkClients(parts.db, body.enabled_clients ?? []);
-    const data = columns(parts, { ...body, options }, before);
-    const connection = await parts.db.connection.update({ where: { id: before.id }, data });
-    parts.connections.clear();
+    const isAbove = body.options && isUpstream(strategy) && (await parts.permissions.aboveIn(name, scopes));
+    const connection = await parts.connections.update(id, (before) => {
+      const options = body.options && { ...unchangedSecret(parts, before, body.options), ...body.options };
+      if (options) checkOptions(strategy, options);
+      if (isAbove) checkSameIdentities(parts, before, options);
+      return columns(parts, { ...body, options }, before);
+    });
     return ok((await presenter(parts, scopes))(connection));
   },
 });
@@ -126,21 +127,20 @@ export const deleteConnection = operation({
 
 /**
  * Choosing the provider, or the claim that identifies a person, allows signing in as anybody of this connection. So it takes a token that
- * holds everything that any of these people may do here.
+ * holds everything that any of these people may do here; any other may only write back what it read.
  * @throws ManagementProblem 403
  */
-async function checkMayChangeIdentities(
-  { permissions, seal }: Parts,
-  { name, strategy, options: before }: ConnectionModel,
-  { options, held }: { options: Record<string, unknown> | undefined; held: ReadonlySet<string> },
-): Promise<void> {
-  if (!options || !isUpstream(strategy) || isDeepStrictEqual(options, showInert(before, seal, true))) return;
-  if (await permissions.aboveIn(name, held))
-    throw new ManagementProblem(
-      403,
-      'insufficient_scope',
-      'Somebody who signs in with this connection may do more here than this token may',
-    );
+function checkSameIdentities(
+  { seal }: Parts,
+  { options: before }: ConnectionModel,
+  options: Record<string, unknown> | undefined,
+): void {
+  if (isDeepStrictEqual(options, showInert(before, seal, true))) return;
+  throw new ManagementProblem(
+    403,
+    'insufficient_scope',
+    'Somebody who signs in with this connection may do more here than this token may',
+  );
 }
 
 /**

@@ -81,13 +81,13 @@ export const getResourceServer = operation({
 export const updateResourceServer = operation({
   body: updateBody,
   async run({ parts, params, body, scopes: held }) {
-    const { identifier, inert } = await loadOwn(parts, params.id);
-    const change = {
+    const { identifier } = await loadOwn(parts, params.id);
+    const api = await parts.resources.update(identifier, ({ inert }) => ({
       ...columns(body),
       ...(body.scopes && { scopes: scopesOf(body.scopes) }),
       inert: changeInert(inertOfResourceServer, body, { seal: parts.seal, before: inert }),
-    };
-    return ok(presenter(parts, held)(await parts.resources.update(identifier, change)));
+    }));
+    return ok(presenter(parts, held)(api));
   },
 });
 

@@ -14,12 +14,12 @@ export type ResourceStore = {
   /** All APIs, the management API first; cached. */
   list(): Promise<Api[]>;
   create(api: Omit<Prisma.ResourceServerCreateInput, 'id' | 'scopes'> & { scopes: Scope[] }): Promise<Api>;
-  update(
-    identifier: string,
-    change: Omit<Prisma.ResourceServerUpdateInput, 'scopes'> & { scopes?: Scope[] },
-  ): Promise<Api>;
+  /** @param change what to write, from the current row. Concurrent changes wait for each other, and none is lost */
+  update(identifier: string, change: (before: Api) => ApiChange): Promise<Api>;
   remove(identifier: string): Promise<void>;
 };
+
+type ApiChange = Omit<Prisma.ResourceServerUpdateInput, 'scopes'> & { scopes?: Scope[] };
 
 /** One of the gate's own APIs, with its names at our issuers. */
 export type BuiltInApi = { api: Api; names: ReadonlySet<string> };
@@ -52,7 +52,14 @@ export function makeResourceStore(
     list: async () => [...(await cache.get('all')).values()],
     create: async (data) =>
       written(await db.resourceServer.create({ data: { ...data, id: randomBytes(12).toString('hex') } })),
-    update: async (identifier, data) => written(await db.resourceServer.update({ where: { identifier }, data })),
+    update: async (identifier, change) =>
+      written(
+        await db.$transaction(async (transaction) => {
+          await transaction.$queryRaw`SELECT FROM resource_servers WHERE identifier = ${identifier} FOR UPDATE`;
+          const before = await transaction.resourceServer.findUniqueOrThrow({ where: { identifier } });
+          return transaction.resourceServer.update({ where: { identifier }, data: change(toApi(before)) });
+        }),
+      ),
     remove: async (identifier) => {
       await db.resourceServer.deleteMany({ where: { identifier } });
       cache.clear();

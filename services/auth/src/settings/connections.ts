@@ -2,7 +2,7 @@
 import { makeCache } from '../cache.ts';
 import type { Changes } from '../changes.ts';
 import { accountClientId } from '../clients/account-client-id.ts';
-import type { Database } from '../database.ts';
+import type { Database, Prisma } from '../database.ts';
 import type { ConnectionModel } from '../generated/models.ts';
 
 /** If a client is given, only connections whose accounts may sign in to it count. */
@@ -15,6 +15,9 @@ export type ConnectionStore = {
   database(clientId?: string): Promise<ConnectionModel | undefined>;
   /** Whether accounts of the connection of that name may sign in to the client. */
   opens(name: string, clientId: string): Promise<boolean>;
+  /** @param change what to write, from the current row. Concurrent changes wait for each other, and none is lost */
+  update(id: string, change: (before: ConnectionModel) => Prisma.ConnectionUpdateInput): Promise<ConnectionModel>;
+  /** Call it when a connection was changed by other means than `update`. */
   clear(): void;
 };
 
@@ -37,6 +40,15 @@ export function makeConnectionStore(db: Database, changes: Changes): ConnectionS
     async opens(name, clientId) {
       const connection = await find(name);
       return connection === undefined || isEnabled(connection, clientId);
+    },
+    async update(id, change) {
+      const connection = await db.$transaction(async (transaction) => {
+        await transaction.$queryRaw`SELECT FROM connections WHERE id = ${id} FOR UPDATE`;
+        const before = await transaction.connection.findUniqueOrThrow({ where: { id } });
+        return transaction.connection.update({ where: { id }, data: change(before) });
+      });
+      cache.clear();
+      return connection;
     },
     clear: cache.clear,
   };

@@ -1,7 +1,8 @@
-/** Two administrators at once: one deletes what the other changes or adds to. */
+/** Two administrators at once: one deletes what the other changes or adds to, or both change it. */
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import pg from 'pg';
+import { hashSecret } from '../../src/clients/secret.ts';
 import { api } from '../seeds.ts';
 import { openManagement } from './target.ts';
 
@@ -148,6 +149,83 @@ test('a client grant that is deleted during a request does not come back', async
     body: { errorCode: 'inexistent_client_grant' },
   });
   expect((await db.query('SELECT FROM client_grants WHERE client_id = $1', [client_id])).rowCount).toBe(0);
+});
+
+/** Sends requests that wait for a row, one after the other, and lets them go on when all wait. */
+async function askInTurn(table: string, column: string, id: string, asks: [string, string, object][]) {
+  const other = await db.connect();
+  try {
+    await other.query('BEGIN');
+    await other.query(`SELECT FROM ${table} WHERE ${column} = $1 FOR UPDATE`, [id]);
+    const { rows } = await other.query('SELECT pg_backend_pid() AS pid');
+    const asked: ReturnType<typeof ask>[] = [];
+    for (const [method, path, body] of asks) {
+      asked.push(ask(method, path.replace(':id', id), body, token));
+      await until('the change to wait', async () => {
+        const { rowCount } = await db.query(
+          `WITH RECURSIVE waiting (pid) AS (
+             SELECT $1::int
+             UNION SELECT activity.pid FROM pg_stat_activity activity, waiting WHERE waiting.pid = ANY (pg_blocking_pids(activity.pid)))
+           SELECT FROM waiting WHERE pid <> $1`,
+          [rows[0].pid],
+        );
+        return rowCount === asked.length;
+      });
+    }
+    await other.query('COMMIT');
+    return await Promise.all(asked);
+  } finally {
+    other.release(true);
+  }
+}
+
+test.each<[kind: keyof typeof makers, table: string, column: string, path: string, first: object, second: object]>([
+  [
+    'client',
+    'clients',
+    'client_id',
+    'clients/:id',
+    { mfa_policy: 'always', allowed_clients: ['web'], client_metadata: { a: 'b' } },
+    { organization_usage: 'require', cross_origin_auth: true, client_metadata: { c: 'd' } },
+  ],
+  [
+    'resource_server',
+    'resource_servers',
+    'id',
+    'resource-servers/:id',
+    { consent_policy: 'standard' },
+    { token_lifetime_for_web: 600 },
+  ],
+  ['connection', 'connections', 'id', 'connections/:id', { display_name: 'Changed' }, { show_as_button: true }],
+])('of two simultaneous changes of one %s both are kept', async (kind, table, column, path, first, second) => {
+  const id = await makers[kind]();
+  const answers = await askInTurn(table, column, id, [
+    ['PATCH', path, first],
+    ['PATCH', path, second],
+  ]);
+  expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+  const metadata = kind === 'client' && { client_metadata: { a: 'b', c: 'd' } };
+  const { body } = await ask('GET', path.replace(':id', id), undefined, token);
+  expect(body).toMatchObject({ ...first, ...second, ...metadata });
+});
+
+test('of two simultaneous rotations of a client’s secret both secrets are live', async () => {
+  const id = await makers.client();
+  const rotate: [string, string, object] = ['POST', 'clients/:id/rotate-secret', {}];
+  const rotated = await askInTurn('clients', 'client_id', id, [rotate, rotate]);
+  const { rows } = await db.query('SELECT secret_hashes FROM clients WHERE client_id = $1', [id]);
+  expect(rows[0].secret_hashes).toEqual(rotated.map(({ body }) => hashSecret(body.client_secret)).reverse());
+});
+
+test('a secret that a change of an action does not name by value keeps the value of a simultaneous change', async () => {
+  const id = await makers.action();
+  const path = 'actions/actions/:id';
+  await ask('PATCH', path.replace(':id', id), { secrets: [{ name: 'KEY', value: 'old' }] }, token);
+  const [changed, kept] = await askInTurn('actions', 'id', id, [
+    ['PATCH', path, { secrets: [{ name: 'KEY', value: 'new' }] }],
+    ['PATCH', path, { secrets: [{ name: 'KEY' }, { name: 'MORE', value: 'more' }] }],
+  ]);
+  expect(kept!.body.secrets).toEqual([changed!.body.secrets[0], expect.objectContaining({ name: 'MORE' })]);
 });
 
 // Prisma gives up on a connection for a transaction after two seconds, unless it is told what else holds here.
