@@ -225,7 +225,7 @@ const gateCommands: readonly Omit<Command, 'needs'>[] = [
       { name: 'upsert', summary: 'update those who exist already' },
     ],
     about:
-      '`FILE.imported` records how far it is; an interrupted import goes on from there. Whoever is refused is named with the line. [From Auth0](migrating-from-auth0.md#people) says where such a file comes from.',
+      '`FILE.imported` records how far it is; an interrupted import goes on from there, at the same gate, with the same file and options. Whoever is refused is named with the line. [From Auth0](migrating-from-auth0.md#people) says where such a file comes from.',
     example: 'users import auth0-export.ndjson',
     load: async () => (await import('./commands/import-users.ts')).importUsers,
   },

@@ -1,6 +1,6 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, globSync, mkdtempSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, globSync, mkdtempSync, openSync, readFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -196,53 +196,6 @@ test('`deliveries tail` shows a slow delivery that ends after a later, faster on
   expect(await gatepost('deliveries tail 1 --repo a/b --interval 1 --count 3 --json', there)).toBe(0);
   const shown = out.trim().split('\n');
   expect(shown.map((line) => JSON.parse(line).id)).toEqual([22, 21, 23]);
-  server.close();
-});
-
-test.each([
-  ['failed', 200, { id: 'job_1', status: 'failed' }, 'gatepost: the gate could not import the lines up to 2\n'],
-  ['is gone', 404, { message: 'Not Found' }, 'gatepost: the gate no longer knows its import of the lines up to 2\n'],
-])('`users import` sends a part again whose job %s', async (_, status, answer, message) => {
-  let jobs = 0;
-  const server = createHttpServer((request, response) => {
-    const issuer = `http://127.0.0.1:${port}/`;
-    const endpoint = `${issuer}oauth/token`;
-    const job = jobs > 1 ? { status: 'completed', summary: { inserted: 2, updated: 0, failed: 0 } } : answer;
-    const answers: Record<string, () => object> = {
-      '/.well-known/oauth-protected-resource': () => ({ resource: issuer, authorization_servers: [issuer] }),
-      '/.well-known/openid-configuration': () => ({
-        issuer,
-        token_endpoint: endpoint,
-        device_authorization_endpoint: endpoint,
-        revocation_endpoint: endpoint,
-      }),
-      '/oauth/token': () => ({ access_token: 't', expires_in: 3600, token_type: 'Bearer' }),
-      '/api/v2/connections': () => [{ id: 'con_1', name: 'people' }],
-      '/api/v2/jobs/users-imports': () => {
-        jobs += 1;
-        return { id: `job_${jobs}`, status: 'pending' };
-      },
-    };
-    request.resume().on('end', () => {
-      const { pathname } = new URL(request.url!, issuer);
-      if (pathname === '/api/v2/jobs/job_1') response.statusCode = status;
-      response.end(JSON.stringify(answers[pathname]?.() ?? job));
-    });
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const there = {
-    GATEPOST_CLIENT_ID: 'ci',
-    GATEPOST_CLIENT_SECRET: 's',
-    GATEPOST_API: `http://127.0.0.1:${port}`,
-  };
-  const file = path.join(mkdtempSync(path.join(tmpdir(), 'cli-')), 'people.jsonl');
-  writeFileSync(file, '{"email":"a@b.example"}\n{"email":"c@b.example"}\n');
-  expect(await gatepost(`users import ${file}`, there)).toBe(1);
-  expect(err).toContain(message);
-  expect(await gatepost(`users import ${file}`, there)).toBe(0);
-  expect([jobs, out]).toEqual([2, expect.stringMatching(/^2 imported, 0 updated, 0 refused/)]);
-  expect(existsSync(`${file}.imported`)).toBe(false);
   server.close();
 });
 

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context, Run } from '../command.ts';
 import { parseUser } from '../import/parse-user.ts';
-import { readState, type State, writeState } from '../import/state.ts';
+import { hashOf, readState, type State, writeState } from '../import/state.ts';
 import { Problem } from '../problem.ts';
 import type { Api, Json } from '../session/api.ts';
 import { clean } from '../terminal.ts';
@@ -22,16 +22,22 @@ export const importUsers: Run = async (context) => {
   const file = args.FILE!;
   const found = statSync(file, { throwIfNoEntry: false });
   if (!found?.isFile()) throw new Problem('usage', `there is no file ${clean(file)}`);
-  const api = await (await session()).management();
+  const { profile, management } = await session();
+  const api = management();
   const connection = await findConnection(api, flags.text('connection'));
   const stateFile = `${file}.imported`;
-  const state = readState(stateFile, found.size);
+  const state = readState(stateFile, {
+    file: await hashOf(file),
+    issuer: profile.issuer,
+    connection: connection.id,
+    upsert: flags.is('upsert'),
+  });
   if ((state.line > 0 || state.job) && !json)
     out.note(`Continuing where it was interrupted, as recorded in ${clean(stateFile)}.`);
   const from = performance.now();
   const progress = out.progress('importing', found.size);
   const parts = sendParts(context, api, state, {
-    options: { connection_id: connection.id, upsert: String(flags.is('upsert')) },
+    options: { connection_id: state.connection, upsert: String(state.upsert) },
     save: () => writeState(stateFile, state),
     // Progress within the part that the gate is importing.
     told: (percent) => progress.at(Math.floor(begun + ((read - begun) * percent) / 100)),

@@ -1,11 +1,21 @@
 /** The progress of an import, in a file next to the one being imported. */
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { createReadStream, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
 import { Problem } from '../problem.ts';
 import { clean } from '../terminal.ts';
 
+/** What is imported, and where: the progress of one import says nothing about another. */
+export type Import = {
+  /** The file's SHA-256. */
+  file: string;
+  issuer: string;
+  connection: string;
+  upsert: boolean;
+};
+
 /** All lines up to `line` are done, or belong to `job`, which has those up to `jobLine`. */
-export type State = {
-  bytes: number;
+export type State = Import & {
   line: number;
   inserted: number;
   updated: number;
@@ -14,23 +24,37 @@ export type State = {
   jobLines?: number[];
 };
 
-/** @throws Problem when the file has changed since. */
-export function readState(stateFile: string, bytes: number): State {
+export async function hashOf(file: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(file), hash);
+  return hash.digest('hex');
+}
+
+/** @throws Problem when the recorded progress is that of another import. */
+export function readState(stateFile: string, wanted: Import): State {
   let text: string;
   try {
     text = readFileSync(stateFile, 'utf8');
   } catch {
-    return { bytes, line: 0, inserted: 0, updated: 0, failed: 0 };
+    return { ...wanted, line: 0, inserted: 0, updated: 0, failed: 0 };
   }
   const state = JSON.parse(text) as State;
-  if (state.bytes !== bytes)
+  const differing = (Object.keys(names) as (keyof Import)[]).find((each) => state[each] !== wanted[each]);
+  if (differing)
     throw new Problem(
       'usage',
-      'the file is another one than when its import began',
+      `${names[differing]} is another one than when the import of this file began`,
       `To begin anew: rm ${clean(stateFile)}`,
     );
   return state;
 }
+
+const names: Record<keyof Import, string> = {
+  file: 'the file',
+  issuer: 'the gate',
+  connection: 'the connection',
+  upsert: 'the choice of --upsert',
+};
 
 /** Written whole or not at all, since the program may be interrupted at any time. */
 export function writeState(stateFile: string, state: State): void {

@@ -1,0 +1,61 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, test } from '@jest/globals';
+import { gatepost, newFolder, openGate, Reply } from './gate.ts';
+
+/** A file of people, and what a gate answers about the imports that it has begun: the first ends as `first` says. */
+function begin(first: () => unknown) {
+  let jobs = 0;
+  const file = path.join(newFolder(), 'people.jsonl');
+  writeFileSync(file, '{"email":"a@b.example"}\n{"email":"c@b.example"}\n');
+  const done = () => ({ status: 'completed', summary: { inserted: 2, updated: 0, failed: 0 } });
+  const answers = {
+    '/api/v2/connections': () => [
+      { id: 'con_1', name: 'people' },
+      { id: 'con_2', name: 'others' },
+    ],
+    '/api/v2/jobs/users-imports': () => {
+      jobs += 1;
+      return { id: `job_${jobs}`, status: 'pending' };
+    },
+    '/api/v2/jobs/job_1': first,
+    '/api/v2/jobs/job_2': done,
+  };
+  return { file, answers, jobs: () => jobs };
+}
+
+test.each([
+  ['failed', { id: 'job_1', status: 'failed' }, 'gatepost: the gate could not import the lines up to 2\n'],
+  ['is gone', undefined, 'gatepost: the gate no longer knows its import of the lines up to 2\n'],
+])('`users import` sends a part again whose job %s', async (_, answer, message) => {
+  const { file, answers, jobs } = begin(() => answer);
+  await using gate = await openGate(answers);
+  expect(await gatepost(['users', 'import', file], gate.machine)).toMatchObject({
+    code: 1,
+    err: expect.stringContaining(message),
+  });
+  const again = await gatepost(['users', 'import', file], gate.machine);
+  expect(again).toMatchObject({ code: 0, out: expect.stringMatching(/^2 imported, 0 updated, 0 refused/) });
+  expect(jobs()).toBe(2);
+  expect(existsSync(`${file}.imported`)).toBe(false);
+});
+
+test('an interrupted `users import` goes on only at its own gate, into its own connection, with the same file and --upsert', async () => {
+  const { file, answers, jobs } = begin(() => new Reply(503));
+  const [first, second] = [await openGate(answers), await openGate(answers)];
+  await using _first = first;
+  await using _second = second;
+  const run = (env: Record<string, string>, ...more: string[]) => gatepost(['users', 'import', file, ...more], env);
+  expect(await run(first.machine)).toMatchObject({ code: 6 });
+  expect(jobs()).toBe(1);
+  const refused = (what: string) => ({
+    code: 2,
+    err: `gatepost: ${what} is another one than when the import of this file began\n  To begin anew: rm ${file}.imported\n`,
+  });
+  expect(await run(second.machine)).toMatchObject(refused('the gate'));
+  expect(await run(first.machine, '--connection', 'others')).toMatchObject(refused('the connection'));
+  expect(await run(first.machine, '--upsert')).toMatchObject(refused('the choice of --upsert'));
+  writeFileSync(file, '{"email":"x@b.example"}\n{"email":"y@b.example"}\n'); // as long as before
+  expect(await run(first.machine)).toMatchObject(refused('the file'));
+  expect(jobs()).toBe(1);
+});
