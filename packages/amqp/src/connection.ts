@@ -4,6 +4,7 @@ import type { Binding, Topology } from '@gatepost/contracts/topology';
 import { tlsFilesOf } from '@gatepost/runtime/tls-files';
 import { type Channel, type ChannelModel, connect, type RecoveringChannelModel } from 'amqplib';
 import { brokersOf } from './brokers.ts';
+import { leave } from './cut-off.ts';
 import { readFrames } from './read-frames.ts';
 import { takeUnreadable } from './unreadable.ts';
 import { writeTogether } from './write-together.ts';
@@ -40,6 +41,7 @@ export async function openConnection(
 ): Promise<Connection> {
   const { log, waitForConnect = true } = options;
   let connected = false;
+  let latest: ChannelModel | undefined;
   const recovering = await connect(brokersOf(options.url), {
     ...tlsFilesOf(options.url),
     clientProperties: { connection_name: options.name },
@@ -53,6 +55,7 @@ export async function openConnection(
       initialMaxRetries: waitForConnect ? (options.initialRetries ?? 5) : Number.POSITIVE_INFINITY,
       waitForConnect: false,
       async setup(model: ChannelModel) {
+        latest = model;
         // Until the setup is complete, amqplib does not listen for the connection’s 'error' event, so a connection that breaks meanwhile would
         // end the process.
         model.on('error', () => {});
@@ -88,7 +91,7 @@ export async function openConnection(
   const first = recovering.waitForConnect();
   if (waitForConnect) await first;
   else first.catch(() => {}); // closed before it ever connected
-  return { isConnected: () => connected, close: () => close(recovering) };
+  return { isConnected: () => connected, close: () => close(recovering, () => latest) };
 }
 
 function report(recovering: RecoveringChannelModel, { name, log, reconnects }: ConnectionOptions): void {
@@ -110,12 +113,14 @@ function report(recovering: RecoveringChannelModel, { name, log, reconnects }: C
   recovering.on('error', () => {});
 }
 
-/** A broker that dies at that moment never answers. */
-async function close(recovering: RecoveringChannelModel): Promise<void> {
+/** A broker that dies at that moment, or reads nothing, never answers; the open socket would keep the process alive. */
+async function close(recovering: RecoveringChannelModel, latest: () => ChannelModel | undefined): Promise<void> {
   const closed = new AbortController();
-  const late = wait(closeTimeoutMs, undefined, { signal: closed.signal }).catch(() => {});
-  await Promise.race([recovering.close(), late]);
+  const late = wait(closeTimeoutMs, true, { signal: closed.signal }).catch(() => {});
+  const isLate = await Promise.race([recovering.close().then(() => false), late]);
   closed.abort();
+  const model = latest();
+  if (isLate && model) leave(model, 'the broker does not answer the close');
 }
 
 const notFound = 404;

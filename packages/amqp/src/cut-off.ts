@@ -41,8 +41,8 @@ export function watchSilence(urls: string) {
   };
 }
 
-/** Closes a connection at once, whatever its node does; the next try goes to another node. */
-function leave(model: ChannelModel, why: string): void {
+/** Ends a connection at once, whatever its node does; if it is made again, then at another node. */
+export function leave(model: ChannelModel, why: string): void {
   const { stream } = model.connection as unknown as { stream: Duplex }; // the typings leave it out
   stream.destroy(new Error(why));
 }

@@ -59,12 +59,20 @@ export async function openPublisher(
     confirmTimeoutMs?: number;
     /** The `user_id` of every message; RabbitMQ closes the channel if it differs from the connection’s user. */
     userId?: string;
+    /**
+     * The most that may be written without a confirm: beyond it a publish fails with `timeout` without being written. What is written stays in
+     * memory, whoever still waits for it, while the broker reads nothing. Default: no limit.
+     */
+    unconfirmedMax?: { messages: number; bytes: number };
   },
 ): Promise<Publisher> {
   const confirmTimeoutMs = options.confirmTimeoutMs ?? 10_000;
   let channel: ConfirmChannel | undefined;
   let connected: ChannelModel | undefined;
   const waiting = new Map<string, Waiting>();
+  /** What is written on the current connection; what an earlier one had ended with it. */
+  let unconfirmed = { messages: 0, bytes: 0 };
+  const { unconfirmedMax: most = { messages: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY } } = options;
   let sequence = 0;
   const silence = watchSilence(options.url);
 
@@ -79,6 +87,7 @@ export async function openPublisher(
     channel = opened;
   };
   const connection = await openConnection(options, async (model: ChannelModel) => {
+    unconfirmed = { messages: 0, bytes: 0 };
     await open(model);
     connected = model;
     silence.begin(model);
@@ -98,12 +107,18 @@ export async function openPublisher(
     publish(message) {
       const current = channel;
       if (!current) return Promise.reject(new NotPublished('not_connected', 'no connection to RabbitMQ'));
+      const written = unconfirmed;
+      const { length } = message.body;
+      if (written.messages >= most.messages || (written.messages > 0 && written.bytes + length > most.bytes))
+        return Promise.reject(new NotPublished('timeout', 'earlier messages are still unconfirmed'));
       const tag = String(++sequence);
       const publishedAt = performance.now();
       const onLate = () => silence.noConfirmSince(publishedAt);
       const { entry, promise } = waitFor(tag, waiting, { timeoutMs: confirmTimeoutMs, onLate });
       const answered = (error: unknown) => {
         silence.confirmed();
+        written.messages -= 1;
+        written.bytes -= length;
         if (error) {
           if (channel === current) renewChannel();
           return entry.settle(new NotPublished('refused', 'the broker refused the message', { cause: error }));
@@ -117,6 +132,8 @@ export async function openPublisher(
       const { exchange, routingKey, body, userId = options.userId } = message;
       try {
         current.publish(exchange, routingKey, body, propertiesOf(message, tag, userId), answered);
+        written.messages += 1;
+        written.bytes += length;
       } catch (error) {
         entry.settle(notWritten(error));
       }

@@ -45,6 +45,17 @@ test('a broker that falls silent after a failed setup does not stop the reconnec
   await (await opening).close();
 });
 
+test('closing a connection whose broker has fallen silent ends its socket, which would keep the process alive', async () => {
+  await using relay = await openFreezable(vhost.url);
+  let socket: Socket | undefined;
+  const connection = await openConnection({ url: relay.url, name: 'test', log, topology }, async (model) => {
+    socket = (model.connection as unknown as { stream: Socket }).stream; // the typings leave it out
+  });
+  relay.freeze();
+  await connection.close();
+  expect(socket!.destroyed).toBe(true);
+});
+
 // Not every call of a connection that breaks settles in amqplib: who was cut at some of these never came back, or never closed.
 test.each(['asks', 'is answered'])(
   'a connection that is cut as it %s, at any point, is made again and can be closed',

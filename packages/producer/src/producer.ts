@@ -29,7 +29,8 @@ export type ProducerOptions = {
   timeoutMs?: number;
   /**
    * The most that may be in flight; beyond that, `publish` fails with `busy`. Default 1000 events and 64 MB of payload; a single event is
-   * always allowed.
+   * always allowed. The same limits apply to what is written and not confirmed, also after its `publish` has failed: tries beyond them fail
+   * with `timeout`.
    */
   maxInFlight?: number;
   maxInFlightBytes?: number;
@@ -79,6 +80,8 @@ export async function openProducer(options: ProducerOptions): Promise<Producer> 
     // The dispatcher declares the exchange that events are published to.
     topology: { exchanges: [], queues: [], bindings: [] },
     confirmTimeoutMs: Math.min(confirmTimeoutMs, timeoutMs),
+    // Each try leaves a copy in memory while the broker reads nothing.
+    unconfirmedMax: { messages: maxInFlight, bytes: maxInFlightBytes },
     ...(userId === null ? {} : { userId }),
   });
   const inFlight = new Set<Promise<unknown>>();

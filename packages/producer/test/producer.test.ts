@@ -3,6 +3,7 @@ import { eventGuid, parseEvent } from '@gatepost/contracts/event';
 import { eventsExchange, eventsQueue, producerPermissions, topology } from '@gatepost/contracts/topology';
 import { openLog } from '@gatepost/runtime/log';
 import { openCuttable } from '@gatepost/testkit/cut';
+import { openRelay } from '@gatepost/testkit/relay';
 import { freshUser, freshVhost } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
@@ -164,6 +165,36 @@ describe('a producer', () => {
     await until('it is taken', published);
     await until('the event', () => takenWith('late').length > 0);
   });
+
+  test.each([{ maxInFlight: 1 }, { maxInFlightBytes: 100_000 }])(
+    'writes no more than may be in flight while the broker reads nothing, and publishes again when it does: %j',
+    async (limit) => {
+      const kept: Buffer[] = [];
+      let isReading = true;
+      let readAgain = () => {};
+      await using broker = await openRelay(vhost.url, (client, server) => {
+        client.on('data', (chunk) => (isReading ? server.write(chunk) : kept.push(chunk)));
+        server.pipe(client);
+        readAgain = () => {
+          isReading = true;
+          for (const chunk of kept) server.write(chunk);
+        };
+      });
+      await using producer = await openProducer({ url: broker.url, source: 'urn:ci', timeoutMs: 300, ...limit });
+      isReading = false;
+      const large = { ...push, data: { text: 'x'.repeat(60_000) } };
+      for (let times = 0; times < 4; times += 1) expect(await codeOf(producer.publish(large))).toBe('timeout');
+      const bytes = kept.reduce((sum, { length }) => sum + length, 0);
+      expect([bytes > 60_000, bytes < 100_000]).toEqual([true, true]);
+      readAgain();
+      const published = () =>
+        producer.publish({ ...large, id: `after ${Object.keys(limit)}` }).then(
+          () => true,
+          () => false,
+        );
+      await until('it is taken', published);
+    },
+  );
 
   test('cannot be opened without a broker', async () => {
     const broker = await openCuttable(vhost.url);
