@@ -1,6 +1,7 @@
 /** Input from files and standard input, above all secrets: arguments are visible to everybody on the machine. */
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
+import type { Context } from './command.ts';
 import { Problem, usage } from './problem.ts';
 
 /** A file's text; `-` is standard input. */
@@ -20,13 +21,17 @@ export async function readSecret(file: string, what: string): Promise<string> {
   return secret;
 }
 
-/** Answers yes at once with `--yes`; otherwise asks the user. */
-export async function confirm(question: string, yes: boolean): Promise<void> {
-  if (yes) return;
+/** Answers yes at once with `--yes`; otherwise asks the user. Ctrl-C and Ctrl-D are a no. */
+export async function confirm({ flags, signal }: Pick<Context, 'flags' | 'signal'>, question: string): Promise<void> {
+  if (flags.is('yes')) return;
   if (!process.stdin.isTTY) throw usage(`${question} There is nobody to ask`, '--yes answers beforehand.');
-  const { createInterface } = await import('node:readline/promises');
+  const { createInterface } = await import('node:readline');
   const lines = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await lines.question(`${question} [y/N] `);
+  const answer = await new Promise<string>((resolve) => {
+    lines.once('close', () => resolve(''));
+    signal.addEventListener('abort', () => lines.close());
+    lines.question(`${question} [y/N] `, resolve);
+  });
   lines.close();
   if (!/^y(es)?$/i.test(answer.trim())) throw new Problem('interrupted', 'left as it was');
 }

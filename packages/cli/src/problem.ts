@@ -21,7 +21,7 @@ export const exitMeanings: Record<Exit, string> = {
   notFound: 'it does not exist, or this token may not see or do it',
   refused: 'the API understood and refused: a limit, a wrong value',
   unreachable: 'the API or the gate does not answer, or asks to come back later',
-  interrupted: 'ended by Ctrl-C',
+  interrupted: 'ended by Ctrl-C, or the answer was no; 143: ended by SIGTERM',
 };
 
 export class Problem extends Error {

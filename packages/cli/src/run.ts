@@ -1,4 +1,5 @@
 /** Takes one command from its arguments to its exit code: the spine. */
+import { constants } from 'node:os';
 import { parseArgs } from 'node:util';
 import type { Command, Context, Flags } from './command.ts';
 import { exits, Problem, usage } from './problem.ts';
@@ -8,9 +9,12 @@ import { clean, openOutput } from './terminal.ts';
 export async function run(argv: string[], env: NodeJS.ProcessEnv): Promise<number> {
   const abort = new AbortController();
   const out = openOutput(env, process.stdout, process.stderr);
-  const interrupt = () => {
-    if (abort.signal.aborted) process.exit(exits.interrupted);
+  let code: number = exits.interrupted;
+  const interrupt = (by: NodeJS.Signals) => {
+    if (abort.signal.aborted) process.exit(code);
+    code = 128 + constants.signals[by];
     abort.abort(new Problem('interrupted', 'interrupted'));
+    process.stdin.destroy(); // whoever waits for its end
   };
   process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
   process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
@@ -35,7 +39,7 @@ export async function run(argv: string[], env: NodeJS.ProcessEnv): Promise<numbe
       out.note(`${paint('red', 'gatepost:')} ${clean(ended.message)}`);
       for (const line of ended.next) out.note(`  ${clean(line)}`);
     }
-    return exits[ended.exit];
+    return ended.exit === 'interrupted' ? code : exits[ended.exit];
   } finally {
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
   }
@@ -92,7 +96,7 @@ function contextOf(command: Command, rest: string[], base: Pick<Context, 'env' |
     json: flags.is('json'),
     async session() {
       const { openSession } = await import('./session/session.ts');
-      return openSession(flags, base.env);
+      return openSession(flags, base.env, base.signal);
     },
   };
 }

@@ -8,14 +8,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { inherited } from '@gatepost/testkit/system';
 
-export type Asked = { method: string; query: URLSearchParams; form: URLSearchParams };
+export type Asked = { method: string; query: URLSearchParams; body: string; form: URLSearchParams };
 /** The answer's JSON, or a `Reply`; undefined: 404; a promise is waited for. */
 type Answer = (asked: Asked) => unknown;
 
 export class Reply {
   readonly status: number;
-  readonly body: object;
-  constructor(status: number, body: object = {}) {
+  readonly body: unknown;
+  constructor(status: number, body: unknown = {}) {
     this.status = status;
     this.body = body;
   }
@@ -28,21 +28,17 @@ export type Gate = AsyncDisposable & {
   machine: Record<string, string>;
 };
 
-/** @param answers by path, beside those that tell where the gate is; they may be changed */
+/** @param answers by path, beside those that every sign-in needs */
 export async function openGate(answers: Record<string, Answer>): Promise<Gate> {
   const server = createServer(async (request, response) => {
     const { pathname, searchParams: query } = new URL(request.url!, url);
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
-    const form = new URLSearchParams(Buffer.concat(chunks).toString());
-    const answered = (await (answers[pathname] ?? known[pathname])?.({
-      method: request.method!,
-      query,
-      form,
-    })) as object;
-    const { status, body } =
-      answered instanceof Reply ? answered : new Reply(answered ? 200 : 404, answered ?? { message: 'Not Found' });
-    response.writeHead(status).end(JSON.stringify(body));
+    const body = Buffer.concat(chunks).toString();
+    const asked = { method: request.method!, query, body, form: new URLSearchParams(body) };
+    const answer = await (answers[pathname] ?? known[pathname])?.(asked);
+    const reply = answer instanceof Reply ? answer : new Reply(answer ? 200 : 404, answer ?? { message: 'Not Found' });
+    response.writeHead(reply.status).end(JSON.stringify(reply.body));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

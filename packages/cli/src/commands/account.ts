@@ -16,7 +16,8 @@ import {
   revoke,
   type Tokens,
 } from '../session/gate.ts';
-import { type Profile, readProfiles, writeProfiles } from '../session/profiles.ts';
+import { withLock } from '../session/lock.ts';
+import { lockFile, type Profile, readProfiles, writeProfiles } from '../session/profiles.ts';
 import { forgetSecrets, keepSecrets, readSecrets, type Secrets } from '../session/secrets.ts';
 import { chooseProfile } from '../session/session.ts';
 import { clean } from '../terminal.ts';
@@ -27,27 +28,32 @@ const ownClient = 'gatepost-cli';
 const defaultApi = 'http://localhost:4500';
 
 export const login: Run = async (context) => {
-  const { flags, env, out, json } = context;
+  const { flags, env, out, json, signal } = context;
   const api = flags.text('api') ?? env.GATEPOST_API ?? defaultApi;
   const given = {
     issuer: flags.text('issuer') ?? env.GATEPOST_ISSUER,
     audience: flags.text('audience') ?? env.GATEPOST_AUDIENCE,
   };
-  const place = await findPlace(api, given, env);
+  const place = await findPlace(api, given, env, signal);
   const { kind, clientId, secrets } = await signIn(context, place);
   const token = secrets.tokens?.[place.audience]?.value ?? '';
-  const { login: subject } = (await openApi(place.api, async () => token).call('GET', '/user')) as { login: string };
+  const { login: subject } = (await openApi(place.api, async () => token, signal).call('GET', '/user')) as {
+    login: string;
+  };
   const name = flags.text('profile') ?? new URL(place.api).host;
-  const before = readProfiles(env);
-  await endSignIn(name, before.profiles[name], env).catch(() => {}); // it is replaced in any case
-  const store = await keepSecrets(env, name, secrets);
-  const profile: Profile = { ...place, clientId, kind, subject, store };
-  // Read again: another process may have signed in somewhere else meanwhile.
-  writeProfiles(env, { current: name, profiles: { ...readProfiles(env).profiles, [name]: profile } });
+  const profile = await withLock(lockFile(env, name), signal, async (): Promise<Profile> => {
+    await endSignIn(name, readProfiles(env).profiles[name], context).catch(() => {}); // it is replaced in any case
+    signal.throwIfAborted();
+    const store = await keepSecrets(env, name, secrets);
+    const made: Profile = { ...place, clientId, kind, subject, store };
+    // Read again: another process may have signed in somewhere else meanwhile.
+    writeProfiles(env, { current: name, profiles: { ...readProfiles(env).profiles, [name]: made } });
+    return made;
+  });
   if (json) out.json({ profile: name, ...profile });
   else
     out.line(
-      `${out.paint('green', 'Signed in')} to ${clean(place.api)} as ${clean(subject)}; tokens are in ${storeNames[store]}`,
+      `${out.paint('green', 'Signed in')} to ${clean(place.api)} as ${clean(subject)}; tokens are in ${storeNames[profile.store]}`,
     );
 };
 
@@ -56,14 +62,18 @@ const storeNames = { keyring: 'the system’s keyring', file: 'a file that only 
 type SignedIn = { kind: Profile['kind']; clientId: string; secrets: Secrets };
 
 async function signIn(context: Context, place: Place): Promise<SignedIn> {
-  const { flags, env } = context;
-  const hold = ({ value, expiresAt }: Tokens) => ({ tokens: { [place.audience]: { value, expiresAt } } });
+  const { flags, env, signal } = context;
   const clientId = flags.text('client-id') ?? env.GATEPOST_CLIENT_ID;
+  const hold = (clientId: string, { value, expiresAt }: Tokens): Secrets => ({
+    issuer: place.issuer,
+    clientId,
+    tokens: { [place.audience]: { value, expiresAt } },
+  });
   if (flags.is('with-token')) {
     const value = (await readSecret('-', 'the token on standard input')).trim();
-    return { kind: 'token', clientId: '', secrets: hold({ value, expiresAt: 0 }) };
+    return { kind: 'token', clientId: '', secrets: hold('', { value, expiresAt: 0 }) };
   }
-  const endpoints = await findEndpoints(place.issuer, env);
+  const endpoints = await findEndpoints(place.issuer, env, signal);
   if (flags.is('machine')) {
     if (!clientId)
       throw usage('which machine?', '--client-id ID; its secret comes from GATEPOST_CLIENT_SECRET or standard input');
@@ -75,17 +85,18 @@ async function signIn(context: Context, place: Place): Promise<SignedIn> {
       client_secret: clientSecret,
       audience: place.audience,
     };
-    const tokens = await askToken(endpoints.token, form).catch(
+    const tokens = await askToken(endpoints.token, form, signal).catch(
       refused('Is that its secret, and was it granted this API?'),
     );
-    return { kind: 'machine', clientId, secrets: { ...hold(tokens), clientSecret } };
+    return { kind: 'machine', clientId, secrets: { ...hold(clientId, tokens), clientSecret } };
   }
-  const tokens = await byDevice(context, place, endpoints, clientId ?? ownClient);
+  const application = clientId ?? ownClient;
+  const tokens = await byDevice(context, place, endpoints, application);
   const { refreshToken } = tokens;
   return {
     kind: 'person',
-    clientId: clientId ?? ownClient,
-    secrets: { ...hold(tokens), ...(refreshToken && { refreshToken }) },
+    clientId: application,
+    secrets: { ...hold(application, tokens), ...(refreshToken && { refreshToken }) },
   };
 }
 
@@ -98,7 +109,7 @@ async function byDevice(
   const wanted = flags.list('scopes');
   const scope = wanted.length > 0 ? ['openid', 'offline_access', ...wanted].join(' ') : scopes;
   const form = { client_id: clientId, scope, audience: place.audience };
-  const device = await askDevice(endpoints.device, form).catch(
+  const device = await askDevice(endpoints.device, form, signal).catch(
     refused(
       `Does the gate know the application ${clientId}? Another one: --client-id ID (public, with the device grant).`,
     ),
@@ -116,31 +127,52 @@ const refused = (next: string) => (error: unknown) => {
   throw new Problem('notSignedIn', `the gate refused: ${error.message}`, next);
 };
 
-export const logout: Run = async ({ flags, env, out, json }) => {
+export const logout: Run = async (context) => {
+  const { flags, env, out, json, signal } = context;
   const { name, profile } = chooseProfile(flags, env);
-  const isRevoked = await endSignIn(name, profile, env);
-  const { current, profiles } = readProfiles(env);
-  const { [name]: _, ...others } = profiles;
-  const next = current === name ? Object.keys(others)[0] : current;
-  writeProfiles(env, { ...(next !== undefined && { current: next }), profiles: others });
+  const isRevoked = await withLock(lockFile(env, name), signal, async () => {
+    const isTold = await endSignIn(name, readProfiles(env).profiles[name], context);
+    const { current, profiles } = readProfiles(env);
+    const { [name]: _, ...others } = profiles;
+    const next = current === name ? Object.keys(others)[0] : current;
+    writeProfiles(env, { ...(next !== undefined && { current: next }), profiles: others });
+    return isTold;
+  });
   if (json) return out.json({ profile: name, revoked: isRevoked });
   out.line(`Signed out of ${clean(profile.api)}`);
   if (!isRevoked) out.note('The gate could not be told: the tokens are forgotten here and will expire.');
 };
 
-/** Revokes and forgets. @returns whether the gate was told, where there is something to revoke */
-async function endSignIn(name: string, profile: Profile | undefined, env: NodeJS.ProcessEnv): Promise<boolean> {
+/**
+ * Revokes and forgets. @returns whether the gate was told, where there is something to revoke
+ * @throws Problem when the secrets are in a keyring that cannot be read or cleared
+ */
+async function endSignIn(
+  name: string,
+  profile: Profile | undefined,
+  { env, signal }: Pick<Context, 'env' | 'signal'>,
+): Promise<boolean> {
   if (!profile) return true;
+  const secrets = await readSecrets(env, name, profile);
+  const isTold = secrets !== undefined && (await revokeAt(profile, secrets, { env, signal }));
+  await forgetSecrets(env, name, profile.store);
+  return isTold;
+}
+
+async function revokeAt(
+  { issuer, clientId }: Profile,
+  { refreshToken }: Secrets,
+  { env, signal }: Pick<Context, 'env' | 'signal'>,
+): Promise<boolean> {
+  if (!refreshToken) return true;
   try {
-    const { refreshToken } = await readSecrets(env, name, profile.store);
-    if (!refreshToken) return true;
-    const { revocation } = await findEndpoints(profile.issuer, env);
-    await revoke(revocation, { token: refreshToken, token_type_hint: 'refresh_token', client_id: profile.clientId });
+    const { revocation } = await findEndpoints(issuer, env, signal);
+    const form = { token: refreshToken, token_type_hint: 'refresh_token', client_id: clientId };
+    await revoke(revocation, form, signal);
     return true;
   } catch {
+    signal.throwIfAborted();
     return false; // an unreachable gate must not keep anybody signed in here
-  } finally {
-    await forgetSecrets(env, name);
   }
 }
 

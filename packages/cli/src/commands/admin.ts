@@ -167,14 +167,15 @@ export const createOrganization: Run = async ({ args, flags, session, out, json 
   else out.line(`${clean(made.login)} is created${admin === undefined ? '' : `; ${clean(admin)} administers it`}.`);
 };
 
-export const deleteOrganization: Run = async ({ args, flags, session, out, json }) => {
+export const deleteOrganization: Run = async (context) => {
+  const { args, flags, session, out, json } = context;
   const { api } = await session();
   const path = organization(args.LOGIN);
   const would = await api.call('DELETE', `${path}?dry_run=true`);
   if (flags.is('dry-run')) return out.json(would);
   await confirm(
+    context,
     `Delete ${args.LOGIN} with ${would.repositories} repositories, ${would.hooks} hooks and all that waits?`,
-    flags.is('yes'),
   );
   const gone = await api.call('DELETE', path);
   if (json) out.json(gone);
@@ -201,10 +202,10 @@ export const reseal: Run = async ({ session, out, json }) => {
 };
 
 /** Talks to a process's port, which may have a token of its own. */
-export const logLevel: Run = async ({ args, rest, env, out }) => {
+export const logLevel: Run = async ({ args, rest, env, out, signal }) => {
   const url = args['OPS-URL']!;
   checkTransport(url, env);
-  const api = openApi(url.replace(/\/+$/, ''), async () => env.GATEPOST_OPS_TOKEN ?? 'none');
+  const api = openApi(url.replace(/\/+$/, ''), async () => env.GATEPOST_OPS_TOKEN ?? 'none', signal);
   const [level, module] = rest.toReversed();
   if (rest.length > 2) throw usage(`\`log-level\` does not take ${rest.slice(2).join(' ')}`);
   const body = { ...(module !== undefined && { module }), level };

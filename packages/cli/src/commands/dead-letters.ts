@@ -58,7 +58,7 @@ export const publishLetters: Run = async (context) => {
 };
 
 export const dropLetters: Run = async (context) => {
-  const { args, flags, session, out, json } = context;
+  const { args, session, out, json } = context;
   const wanted = chosen(context);
   const { api } = await session();
   if (wanted === undefined) {
@@ -67,10 +67,7 @@ export const dropLetters: Run = async (context) => {
     else out.line('It is dropped.');
     return;
   }
-  await confirm(
-    `Drop ${wanted.reason ? `those with the reason ${wanted.reason}` : 'all dead letters'}?`,
-    flags.is('yes'),
-  );
+  await confirm(context, `Drop ${wanted.reason ? `those with the reason ${wanted.reason}` : 'all dead letters'}?`);
   const query = wanted.reason === undefined ? 'all=true' : `reason=${encodeURIComponent(wanted.reason)}`;
   const answer = await api.call('DELETE', `${letters}?${query}`);
   if (json) out.json(answer);

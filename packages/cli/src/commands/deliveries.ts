@@ -134,7 +134,7 @@ function openTail(api: Api, path: string): { next(): Promise<Json[]> } {
         'GET',
         first,
         undefined,
-        etag === undefined ? {} : { 'if-none-match': etag },
+        etag === undefined ? {} : { headers: { 'if-none-match': etag } },
       );
       if (status === 304) return [];
       let items = body as Json[];

@@ -50,8 +50,7 @@ export const listKeys: Run = async (context) => {
 };
 
 export const rotateKeys: Run = async (context) => {
-  const { flags } = context;
-  await confirm('Have new keys sign?', flags.is('yes'));
+  await confirm(context, 'Have new keys sign?');
   const answer = await (await manage(context)).call('POST', '/keys/signing/rotate');
   report(
     context,
@@ -61,8 +60,8 @@ export const rotateKeys: Run = async (context) => {
 };
 
 export const revokeKey: Run = async (context) => {
-  const { args, flags } = context;
-  await confirm(`Revoke ${args.KID}? All tokens that it has signed end.`, flags.is('yes'));
+  const { args } = context;
+  await confirm(context, `Revoke ${args.KID}? All tokens that it has signed end.`);
   const answer = await (await manage(context)).call('PUT', `${at('keys/signing', args.KID)}/revoke`);
   report(context, answer, 'It is revoked: what it has signed is good no longer.');
 };
@@ -116,17 +115,17 @@ function appChanges({ flags }: Context): Record<string, unknown> {
 }
 
 export const deleteApp: Run = async (context) => {
-  const { args, flags } = context;
+  const { args } = context;
   const id = args['CLIENT-ID']!;
-  await confirm(`Delete the application ${id}? Nobody can sign in through it any more.`, flags.is('yes'));
+  await confirm(context, `Delete the application ${id}? Nobody can sign in through it any more.`);
   await (await manage(context)).call('DELETE', at('clients', id));
   report(context, { deleted: id }, `${clean(id)} is deleted.`);
 };
 
 export const rotateAppSecret: Run = async (context) => {
-  const { args, flags, out } = context;
+  const { args, out } = context;
   const id = args['CLIENT-ID']!;
-  await confirm(`Give ${id} a new secret?`, flags.is('yes'));
+  await confirm(context, `Give ${id} a new secret?`);
   const { client_id, client_secret } = await (await manage(context)).call('POST', `${at('clients', id)}/rotate-secret`);
   show(context, { client_id, client_secret });
   out.note('It is shown only once. The previous one stays valid for a while.');
@@ -217,9 +216,9 @@ export const signOutUser: Run = async (context) => {
 };
 
 export const deleteUser: Run = async (context) => {
-  const { args, flags } = context;
+  const { args } = context;
   const id = args['USER-ID']!;
-  await confirm(`Delete the account ${id}?`, flags.is('yes'));
+  await confirm(context, `Delete the account ${id}?`);
   await (await manage(context)).call('DELETE', at('users', id));
   report(context, { deleted: id }, `${clean(id)} is deleted.`);
 };

@@ -133,9 +133,9 @@ async function readHeaders(file: string | undefined): Promise<Record<string, str
 }
 
 export const deleteHook: Run = async (context) => {
-  const { args, flags, out, json, session } = context;
+  const { args, out, json, session } = context;
   const path = hookPath(context);
-  await confirm(`Delete the hook ${args.HOOK} of ${placeOf(context).name}?`, flags.is('yes'));
+  await confirm(context, `Delete the hook ${args.HOOK} of ${placeOf(context).name}?`);
   const { api } = await session();
   await api.call('DELETE', path);
   if (json) out.json({ deleted: Number(args.HOOK) });

@@ -169,7 +169,8 @@ async function findConnection(api: Api, name: string | undefined): Promise<{ id:
 async function begin(api: Api, form: FormData, signal: AbortSignal): Promise<string> {
   for (;;)
     try {
-      return (await api.call('POST', '/jobs/users-imports', form)).id;
+      // Interrupted before the answer, nobody would know which job has these people.
+      return (await api.ask('POST', '/jobs/users-imports', form, { uninterrupted: true })).body.id;
     } catch (error) {
       if (!(error instanceof Problem) || error.exit !== 'unreachable' || !error.message.includes('active import'))
         throw error;

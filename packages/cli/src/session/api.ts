@@ -14,19 +14,21 @@ export type Api = {
     method: string,
     path: string,
     body?: unknown,
-    headers?: Record<string, string>,
+    /** `uninterrupted`: Ctrl-C waits for the answer. */
+    more?: { headers?: Record<string, string>; uninterrupted?: true },
   ): Promise<Answered & { body: Json }>;
   /** Items of a list, page by page, up to `most`. */
   list(path: string, most: number): Promise<{ items: Json[]; isMore: boolean }>;
 };
 
-/** `again`: what to do about a refused token. */
+/** `signal` ends requests; `again`: what to do about a refused token. */
 export function openApi(
   base: string,
   token: () => Promise<string>,
+  signal: AbortSignal,
   again = 'The token is no longer valid: gatepost login',
 ): Api {
-  const ask: Api['ask'] = async (method, path, body, headers = {}) => {
+  const ask: Api['ask'] = async (method, path, body, { headers, uninterrupted } = {}) => {
     const answered = await request(base + path, {
       method,
       headers: {
@@ -36,6 +38,7 @@ export function openApi(
         ...(body === undefined || body instanceof FormData ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
+      ...(uninterrupted ? {} : { signal }),
       ...(body === undefined ? {} : { body: body instanceof FormData ? body : JSON.stringify(body) }),
     });
     const { status } = answered;

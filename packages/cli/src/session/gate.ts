@@ -15,6 +15,7 @@ export async function findPlace(
   api: string,
   given: { issuer?: string | undefined; audience?: string | undefined },
   env: NodeJS.ProcessEnv,
+  signal: AbortSignal,
 ): Promise<Place> {
   checkTransport(api, env);
   const base = api.replace(/\/+$/, '');
@@ -24,7 +25,7 @@ export async function findPlace(
 
   async function ask(): Promise<{ issuer: string; audience: string }> {
     const url = `${base}/.well-known/oauth-protected-resource`;
-    const { status, text } = await request(url);
+    const { status, text } = await request(url, { signal });
     const hint = 'Name the gate and the API’s identifier: --issuer URL --audience IDENTIFIER';
     if (status !== 200) throw new Problem('failed', `${base} does not say which gate it trusts (${status})`, hint);
     const said = parseJson(text, url) as { resource?: string; authorization_servers?: string[] };
@@ -42,10 +43,10 @@ export async function findPlace(
 }
 
 /** @throws Problem when the metadata names another issuer, or an endpoint elsewhere. */
-export async function findEndpoints(issuer: string, env: NodeJS.ProcessEnv): Promise<Endpoints> {
+export async function findEndpoints(issuer: string, env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<Endpoints> {
   checkTransport(issuer, env);
   const url = `${issuer}.well-known/openid-configuration`;
-  const { status, text } = await request(url);
+  const { status, text } = await request(url, { signal });
   if (status !== 200) throw new Problem('failed', `${url} answers ${status}`, 'Is it the gate’s issuer?');
   const said = parseJson(text, url) as Record<string, string | undefined>;
   const at = (name: string) => {
@@ -62,6 +63,8 @@ export async function findEndpoints(issuer: string, env: NodeJS.ProcessEnv): Pro
   };
 }
 
+type Form = Record<string, string>;
+
 /** The answer to a refused token request. */
 export class Refused extends Error {
   readonly code: string;
@@ -71,8 +74,8 @@ export class Refused extends Error {
   }
 }
 
-export async function askToken(endpoint: string, form: Record<string, string>): Promise<Tokens> {
-  const answer = await post(endpoint, form);
+export async function askToken(endpoint: string, form: Form, signal?: AbortSignal): Promise<Tokens> {
+  const answer = await post(endpoint, form, signal);
   const seconds = Number(answer.expires_in ?? 0);
   return {
     value: String(answer.access_token),
@@ -91,8 +94,8 @@ export type Device = {
   interval?: number;
 };
 
-export const askDevice = async (endpoint: string, form: Record<string, string>): Promise<Device> =>
-  (await post(endpoint, form)) as Device;
+export const askDevice = async (endpoint: string, form: Form, signal: AbortSignal): Promise<Device> =>
+  (await post(endpoint, form, signal)) as Device;
 
 /** Polls until the person has decided (RFC 8628 section 3.5). */
 export async function pollDevice(
@@ -110,7 +113,7 @@ export async function pollDevice(
   for (const until = Date.now() + device.expires_in * 1000; Date.now() < until; ) {
     await sleep(seconds * 1000, undefined, { signal });
     try {
-      return await askToken(endpoint, form);
+      return await askToken(endpoint, form, signal);
     } catch (error) {
       const code = error instanceof Refused ? error.code : undefined;
       if (code === 'slow_down') seconds += 5;
@@ -124,12 +127,13 @@ export async function pollDevice(
   throw new Problem('notSignedIn', 'the code expired before it was entered', '`gatepost login` gives a new one.');
 }
 
-export async function revoke(endpoint: string, form: Record<string, string>): Promise<void> {
-  await post(endpoint, form);
+export async function revoke(endpoint: string, form: Form, signal: AbortSignal): Promise<void> {
+  await post(endpoint, form, signal);
 }
 
-async function post(endpoint: string, form: Record<string, string>): Promise<Record<string, unknown>> {
-  const { status, text } = await request(endpoint, { method: 'POST', body: new URLSearchParams(form) });
+async function post(endpoint: string, form: Form, signal?: AbortSignal): Promise<Record<string, unknown>> {
+  const body = new URLSearchParams(form);
+  const { status, text } = await request(endpoint, { method: 'POST', body, ...(signal && { signal }) });
   const answer = (text === '' ? {} : parseJson(text, endpoint)) as Record<string, unknown>;
   if (status === 200) return answer;
   if (status >= 500 || status === 429)

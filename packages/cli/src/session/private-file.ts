@@ -9,7 +9,7 @@ import {
   renameSync,
   rmSync,
   statSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
@@ -38,12 +38,17 @@ export function writePrivate(file: string, text: string): void {
   const draft = `${file}.${randomBytes(6).toString('hex')}`;
   const opened = openSync(draft, 'wx', 0o600);
   try {
-    writeSync(opened, text);
-    fsyncSync(opened);
-  } finally {
-    closeSync(opened);
+    try {
+      writeFileSync(opened, text);
+      fsyncSync(opened);
+    } finally {
+      closeSync(opened);
+    }
+    renameSync(draft, file);
+  } catch (error) {
+    removePrivate(draft);
+    throw error;
   }
-  renameSync(draft, file);
 }
 
 export const removePrivate = (file: string): void => rmSync(file, { force: true });

@@ -1,4 +1,5 @@
 /** Where the user is signed in, and as whom: `profiles.json`, which contains no secret. */
+import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { Problem } from '../problem.ts';
 import { configFolder, readPrivate, writePrivate } from './private-file.ts';
@@ -32,6 +33,11 @@ export function readProfiles(env: NodeJS.ProcessEnv): Profiles {
 
 export function writeProfiles(env: NodeJS.ProcessEnv, profiles: Profiles): void {
   writePrivate(profilesFile(env), `${JSON.stringify(profiles, null, 2)}\n`);
+}
+
+/** Of a profile: whoever signs in or out, or renews its tokens, holds it. */
+export function lockFile(env: NodeJS.ProcessEnv, name: string): string {
+  return path.join(configFolder(env), `lock-${createHash('sha256').update(name).digest('hex').slice(0, 16)}`);
 }
 
 const profilesFile = (env: NodeJS.ProcessEnv) => path.join(configFolder(env), 'profiles.json');

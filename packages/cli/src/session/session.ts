@@ -1,13 +1,11 @@
 /** The signed-in user, with a currently valid token. */
-import { createHash } from 'node:crypto';
-import path from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { Flags } from '../command.ts';
 import { Problem, usage } from '../problem.ts';
 import { type Api, openApi } from './api.ts';
 import { askToken, findEndpoints, findPlace, Refused, type Tokens } from './gate.ts';
 import { withLock } from './lock.ts';
-import { configFolder } from './private-file.ts';
-import { type Profile, readProfiles, writeProfiles } from './profiles.ts';
+import { lockFile, type Profile, readProfiles, writeProfiles } from './profiles.ts';
 import { checkTransport } from './request.ts';
 import { keepSecrets, readSecrets, type Secrets } from './secrets.ts';
 
@@ -29,18 +27,19 @@ const marginMs = 30_000;
  * In this order: `GATEPOST_TOKEN`, or `GATEPOST_CLIENT_ID` and `GATEPOST_CLIENT_SECRET`, with `GATEPOST_API`; else the profile named by
  * `--profile` or `--api`; else the one that signed in last.
  */
-export async function openSession(flags: Flags, env: NodeJS.ProcessEnv): Promise<Session> {
-  const given = await fromEnvironment(flags, env);
+export async function openSession(flags: Flags, env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<Session> {
+  const given = await fromEnvironment(flags, env, signal);
   if (given) return given;
   const { name, profile } = chooseProfile(flags, env);
   checkTransport(profile.api, env);
-  return makeSession(name, profile, (audience) => storedToken(name, profile, audience, env));
+  return makeSession(name, profile, (audience) => storedToken(name, profile, audience, env, signal), signal);
 }
 
 function makeSession(
   name: string,
   profile: Profile,
   tokenFor: (audience: string) => Promise<string>,
+  signal: AbortSignal,
   again?: string,
 ): Session {
   const management = `${profile.issuer}api/v2/`;
@@ -49,7 +48,7 @@ function makeSession(
     name,
     profile,
     token,
-    api: openApi(profile.api, token, again),
+    api: openApi(profile.api, token, signal, again),
     management() {
       if (profile.kind !== 'machine')
         throw new Problem(
@@ -57,12 +56,16 @@ function makeSession(
           'the gate’s management API is for machines',
           'Sign in as one that was granted it: gatepost login --machine --client-id ID',
         );
-      return openApi(management.slice(0, -1), () => tokenFor(management));
+      return openApi(management.slice(0, -1), () => tokenFor(management), signal);
     },
   };
 }
 
-async function fromEnvironment(flags: Flags, env: NodeJS.ProcessEnv): Promise<Session | undefined> {
+async function fromEnvironment(
+  flags: Flags,
+  env: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+): Promise<Session | undefined> {
   const { GATEPOST_TOKEN: token, GATEPOST_CLIENT_ID: clientId, GATEPOST_CLIENT_SECRET: clientSecret } = env;
   if (flags.text('profile') || !(token || (clientId && clientSecret))) return undefined;
   const api = flags.text('api') ?? env.GATEPOST_API;
@@ -74,17 +77,21 @@ async function fromEnvironment(flags: Flags, env: NodeJS.ProcessEnv): Promise<Se
   if (token) {
     const profile: Profile = { ...base, api: api.replace(/\/+$/, ''), issuer: '', audience: '', kind: 'token' };
     const again = 'GATEPOST_TOKEN is not good, or not any more: give a new one, or unset it and gatepost login';
-    return makeSession(which, profile, async () => token, again);
+    return makeSession(which, profile, async () => token, signal, again);
   }
-  const place = await findPlace(api, { issuer: env.GATEPOST_ISSUER, audience: env.GATEPOST_AUDIENCE }, env);
+  const place = await findPlace(api, { issuer: env.GATEPOST_ISSUER, audience: env.GATEPOST_AUDIENCE }, env, signal);
   const profile: Profile = { ...base, ...place, kind: 'machine' };
   const held = new Map<string, Promise<Tokens>>();
-  return makeSession(which, profile, async (audience) => {
+  const tokenFor = async (audience: string) => {
     const known = await held.get(audience);
-    if (!known || known.expiresAt - Date.now() < marginMs)
-      held.set(audience, renew(profile, { clientSecret: clientSecret! }, audience, env));
+    if (!known || known.expiresAt - Date.now() < marginMs) {
+      const renewal = renew(profile, { clientSecret: clientSecret! }, audience, env, signal);
+      renewal.catch(() => held.delete(audience)); // the next request tries again
+      held.set(audience, renewal);
+    }
     return (await held.get(audience)!).value;
-  });
+  };
+  return makeSession(which, profile, tokenFor, signal);
 }
 
 export function chooseProfile(flags: Flags, env: NodeJS.ProcessEnv): { name: string; profile: Profile } {
@@ -107,41 +114,68 @@ export function chooseProfile(flags: Flags, env: NodeJS.ProcessEnv): { name: str
   );
 }
 
-async function storedToken(name: string, profile: Profile, audience: string, env: NodeJS.ProcessEnv): Promise<string> {
+async function storedToken(
+  name: string,
+  profile: Profile,
+  audience: string,
+  env: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+): Promise<string> {
   const good = (secrets: Secrets) => {
     const token = secrets.tokens?.[audience];
     return token && (token.expiresAt - Date.now() > marginMs || profile.kind === 'token') ? token.value : undefined;
   };
-  const now = good(await readSecrets(env, name, profile.store));
+  const now = good((await signedIn(name, profile, env)).secrets);
   if (now) return now;
-  const lock = path.join(configFolder(env), `lock-${createHash('sha256').update(name).digest('hex').slice(0, 16)}`);
-  // A refresh token works only once: the second of two processes waits, and finds the token that the first one got.
-  return withLock(lock, async () => {
-    const secrets = await readSecrets(env, name, profile.store);
+  // A refresh token works only once: the second of two processes waits, and finds the token that the first one got. Whoever signs in or out
+  // waits too, so that this brings back nothing that they have ended.
+  return withLock(lockFile(env, name), signal, async () => {
+    const { secrets, store } = await signedIn(name, profile, env);
     const meanwhile = good(secrets);
     if (meanwhile) return meanwhile;
-    const { value, expiresAt, refreshToken } = await renew(profile, secrets, audience, env);
+    const { value, expiresAt, refreshToken } = await renew(profile, secrets, audience, env, signal);
     const tokens = { ...secrets.tokens, [audience]: { value, expiresAt } };
     const kept = { ...secrets, tokens, ...(refreshToken && { refreshToken }) };
-    const store = await keepSecrets(env, name, kept, profile.store);
+    const storedIn = await keepSecrets(env, name, kept, store);
     // The keyring may have been locked meanwhile: the refresh token still in it is spent.
-    if (store !== profile.store) {
+    if (storedIn !== store) {
       const { profiles, ...rest } = readProfiles(env);
-      writeProfiles(env, { ...rest, profiles: { ...profiles, [name]: { ...profile, store } } });
+      writeProfiles(env, { ...rest, profiles: { ...profiles, [name]: { ...profile, store: storedIn } } });
     }
     return value;
   });
 }
 
-async function renew(profile: Profile, secrets: Secrets, audience: string, env: NodeJS.ProcessEnv): Promise<Tokens> {
-  const { clientSecret: client_secret, refreshToken: refresh_token } = secrets;
-  const again = new Problem(
-    'notSignedIn',
-    `the sign-in at ${profile.api} has ended`,
-    `gatepost login --api ${profile.api}`,
-  );
+/**
+ * The profile's secrets, and where they are now. @throws Problem when nobody is signed in there any more, or somebody else, or elsewhere: a
+ * command that still runs must not use what belongs to another sign-in
+ */
+async function signedIn(
+  name: string,
+  profile: Profile,
+  env: NodeJS.ProcessEnv,
+): Promise<{ secrets: Secrets; store: Profile['store'] }> {
+  const current = readProfiles(env).profiles[name];
+  if (!current || !isDeepStrictEqual({ ...current, store: profile.store }, profile)) throw ended(profile);
+  const secrets = await readSecrets(env, name, current);
+  if (!secrets) throw ended(profile);
+  return { secrets, store: current.store };
+}
+
+const ended = ({ api }: Profile) =>
+  new Problem('notSignedIn', `the sign-in at ${api} has ended`, `gatepost login --api ${api}`);
+
+async function renew(
+  profile: Profile,
+  { clientSecret: client_secret, refreshToken: refresh_token }: Pick<Secrets, 'clientSecret' | 'refreshToken'>,
+  audience: string,
+  env: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+): Promise<Tokens> {
+  const again = ended(profile);
   const client_id = profile.clientId;
-  const { token } = await findEndpoints(profile.issuer, env);
+  const { token } = await findEndpoints(profile.issuer, env, signal);
+  // Not interrupted: a refresh token is spent once it is sent.
   try {
     if (client_secret)
       return await askToken(token, { grant_type: 'client_credentials', client_id, client_secret, audience });

@@ -28,13 +28,14 @@ export type Send = (delivery: Delivery) => Promise<Answer>;
 const recordedSeconds = 3600;
 
 /** Sends to one receiver. Never rejects: no answer is a result too. */
-export function openSend(url: URL, hookSecret: string, timeoutMs: number): Send {
+export function openSend(url: URL, hookSecret: string, timeoutMs: number, interrupted?: AbortSignal): Send {
   return (delivery) =>
     new Promise((resolve) => {
       const { method = 'POST', body } = delivery;
       const hasBody = method === 'POST';
       const headers = hasBody ? { ...headersOf(delivery, hookSecret), 'Content-Length': body.length } : {};
-      const signal = AbortSignal.timeout(timeoutMs);
+      const late = AbortSignal.timeout(timeoutMs);
+      const signal = interrupted ? AbortSignal.any([interrupted, late]) : late;
       const send = url.protocol === 'https:' ? requestHttps : requestHttp;
       const request = send(url, { method, headers, signal, agent: false }, (response) => {
         response.resume();

@@ -16,10 +16,10 @@ export type VerifyOptions = Hook & { url: URL; timeoutMs: number; signal?: Abort
 
 /** Yields each result as it becomes known. Stops if the first check fails, since the others would then mean nothing. */
 export async function* verify({ url, timeoutMs, signal, ...hook }: VerifyOptions): AsyncGenerator<Result> {
-  const send = openSend(url, hook.secret, timeoutMs);
+  const send = openSend(url, hook.secret, timeoutMs, signal);
   for (const [index, check] of checks.filter(({ asked }) => asked?.(hook) ?? true).entries()) {
-    signal?.throwIfAborted();
     const result = await runCheck(check, () => check.run(send, hook));
+    signal?.throwIfAborted();
     yield result;
     if (index === 0 && result.result === 'failed') return;
   }

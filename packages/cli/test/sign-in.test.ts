@@ -1,0 +1,133 @@
+import { readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '@gatepost/testkit/until';
+import { expect, test } from '@jest/globals';
+import { type Asked, gatepost, newFolder, openGate, Reply, start } from './gate.ts';
+
+/** A folder of profiles. */
+const newConfig = () => ({ GATEPOST_CONFIG_DIR: path.join(newFolder(), 'config'), GATEPOST_NO_KEYRING: '1' });
+
+/** A gate that lets everybody in at once, with tokens that are to be renewed at each use; `renewing` may keep a renewal waiting. */
+async function openOpenGate(name: string, renewing: () => Promise<unknown> = async () => {}) {
+  const sent: string[] = [];
+  const revoked: string[] = [];
+  const tokens = () => ({ access_token: 't', expires_in: 1, refresh_token: `${name}-${sent.length}` });
+  const gate = await openGate({
+    '/oauth/device/code': () => ({
+      device_code: 'd',
+      user_code: 'u',
+      verification_uri: 'v',
+      expires_in: 60,
+      interval: 0,
+    }),
+    '/oauth/token': async ({ form }: Asked) => {
+      if (form.get('grant_type') !== 'refresh_token') return tokens();
+      sent.push(form.get('refresh_token')!);
+      await renewing();
+      return tokens();
+    },
+    '/oauth/revoke': ({ form }: Asked) => {
+      revoked.push(form.get('token')!);
+      return {};
+    },
+    '/repos/a/b/hooks/1/deliveries': () => [],
+  });
+  const login = (env: Record<string, string>) => gatepost(['login', '--profile', 'work', '--api', gate.url], env);
+  return Object.assign(gate, { sent, revoked, login });
+}
+
+/** Something that others wait for until it is let go. */
+function newHold() {
+  let release!: () => void;
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  return { released, release };
+}
+
+test('a command that still runs sends nothing of a later sign-in to the gate of the earlier one', async () => {
+  await using first = await openOpenGate('first');
+  await using second = await openOpenGate('second');
+  const env = newConfig();
+  expect(await first.login(env)).toMatchObject({ code: 0 });
+  const tail = start(['deliveries', 'tail', '1', '--repo', 'a/b', '--interval', '1'], env);
+  await until('the tail', () => tail.err().includes('Waiting for deliveries'));
+  expect(await second.login(env)).toMatchObject({ code: 0 });
+  expect(await tail.ended).toMatchObject({
+    code: 3,
+    err: expect.stringContaining(`gatepost login --api ${first.url}`),
+  });
+  expect(first.sent.filter((token) => !token.startsWith('first'))).toEqual([]);
+});
+
+test('signing out waits for a renewal in flight, and leaves nothing of it', async () => {
+  const hold = newHold();
+  await using gate = await openOpenGate('gate', () => hold.released);
+  const env = newConfig();
+  await gate.login(env);
+  const renewing = start(['whoami'], env);
+  await until('the renewal', () => gate.sent.length === 1);
+  const leaving = gatepost(['logout'], env);
+  await Promise.race([leaving, sleep(2_000)]); // it does not end by itself
+  hold.release();
+  expect(await leaving).toMatchObject({ code: 0, err: '' });
+  await renewing.ended;
+  expect(gate.revoked).toEqual(['gate-1']);
+  expect(readdirSync(env.GATEPOST_CONFIG_DIR)).toEqual(['profiles.json']);
+  expect(await gatepost(['whoami'], env)).toMatchObject({ code: 3 });
+});
+
+test('a renewal that takes long is waited for: the refresh token is sent once', async () => {
+  const hold = newHold();
+  await using gate = await openOpenGate('gate', () => hold.released);
+  const env = newConfig();
+  await gate.login(env);
+  const first = start(['whoami'], env);
+  await until('the renewal', () => gate.sent.length === 1);
+  const lock = readdirSync(env.GATEPOST_CONFIG_DIR).find((name) => name.startsWith('lock-'))!;
+  const long = new Date(Date.now() - 3_600_000);
+  utimesSync(path.join(env.GATEPOST_CONFIG_DIR, lock), long, long);
+  const second = gatepost(['whoami'], env);
+  await Promise.race([second, sleep(2_000)]);
+  hold.release();
+  expect(await first.ended).toMatchObject({ code: 0 });
+  expect(await second).toMatchObject({ code: 0 });
+  expect(new Set(gate.sent).size).toBe(gate.sent.length);
+});
+
+test('signing out while the keyring cannot be read is a failure, and keeps the profile', async () => {
+  const env = newConfig();
+  await using gate = await openOpenGate('gate');
+  await gate.login(env);
+  const file = path.join(env.GATEPOST_CONFIG_DIR, 'profiles.json');
+  const kept = JSON.parse(readFileSync(file, 'utf8'));
+  kept.profiles.work.store = 'keyring';
+  writeFileSync(file, JSON.stringify(kept));
+  expect(await gatepost(['logout', '--json'], env)).toMatchObject({
+    code: 1,
+    out: '',
+    err: expect.stringContaining('which cannot be used: GATEPOST_NO_KEYRING is set'),
+  });
+  expect((await gatepost(['profiles', 'list'], env)).out).toContain('work');
+});
+
+test('a machine whose token could not be renewed once goes on when the gate is back', async () => {
+  let asked = 0;
+  let looks = 0;
+  await using gate = await openGate({
+    '/oauth/token': () => {
+      asked += 1;
+      return asked === 3 ? new Reply(503) : { access_token: 't', expires_in: 1 };
+    },
+    '/repos/a/b/hooks/1/deliveries': () => {
+      looks += 1;
+      const old = { id: 1, guid: 'g', event: 'push', action: null, status: 'OK', status_code: 200, duration: 0.1 };
+      return looks < 3 ? [] : [{ ...old, delivered_at: new Date().toISOString() }];
+    },
+  });
+  const tail = ['deliveries', 'tail', '1', '--repo', 'a/b', '--interval', '1', '--count', '1', '--json'];
+  const { code, out, err } = await gatepost(tail, gate.machine);
+  expect([code, JSON.parse(out).id]).toEqual([0, 1]);
+  expect(err).toContain('answers 503; trying again');
+});
