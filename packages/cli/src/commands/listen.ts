@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context, Run } from '../command.ts';
 import { readSecret } from '../input.ts';
-import { type Delivery, eventOf, guidOf, payloadOf, readRecorded, record } from '../listen/delivery.ts';
+import { type Delivery, eventOf, guidOf, openRecordings, payloadOf, readRecorded, record } from '../listen/delivery.ts';
 import { makeFilter } from '../listen/filter.ts';
 import { forward, type Outcome } from '../listen/forward.ts';
 import { type End, holdSocket } from '../listen/socket.ts';
@@ -27,11 +27,16 @@ function makeTake(context: Context): Take {
   if (url && !['http:', 'https:'].includes(url.protocol)) throw usage('--forward-to is an http or https URL');
   const isWanted = makeFilter(flags.all('filter'));
   const folder = flags.text('record');
+  if (folder !== undefined) openRecordings(folder);
   return async (delivery) => {
     const at = new Date();
     if (folder !== undefined && delivery.id !== '') {
-      const file = record(folder, delivery, at);
-      if (flags.is('verbose')) out.note(`recorded ${file}`);
+      try {
+        const file = record(folder, delivery, at);
+        if (flags.is('verbose')) out.note(`recorded ${file}`);
+      } catch (error) {
+        out.note(`not recorded: ${clean((error as Error).message)}`);
+      }
     }
     const isMeant = isWanted(delivery);
     const outcome = url && isMeant ? await forward(url, delivery) : taken;

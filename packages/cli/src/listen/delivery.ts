@@ -1,5 +1,5 @@
 /** A delivery as received from the socket, and as stored by `--record`. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { readInput } from '../input.ts';
 import { usage } from '../problem.ts';
@@ -33,9 +33,18 @@ export function payloadOf({ body, ...delivery }: Delivery): Json | undefined {
   }
 }
 
+/** Creates the folder of recordings. @throws Problem when nothing can be written there */
+export function openRecordings(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    accessSync(folder, constants.W_OK);
+  } catch (error) {
+    throw usage(`${folder} cannot be written: ${(error as NodeJS.ErrnoException).code}`);
+  }
+}
+
 /** Writes one file per delivery: its name sorts by time, and nothing received can influence its path. @returns its path */
 export function record(folder: string, delivery: Delivery, at: Date): string {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
   const word = (text: string) => text.replaceAll(/[^\w-]/g, '_').slice(0, 64);
   const time = at.toISOString().replaceAll(/[^\dTZ]/g, '');
   const file = path.join(folder, `${time}-${word(eventOf(delivery))}-${word(guidOf(delivery))}.json`);

@@ -2,7 +2,7 @@ import { mkdtempSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, test } from '@jest/globals';
-import { type Delivery, readRecorded, record } from './delivery.ts';
+import { type Delivery, openRecordings, readRecorded, record } from './delivery.ts';
 import { makeFilter } from './filter.ts';
 
 const payload = { action: 'opened', number: 7, issue: { user: { login: 'bot-1' }, labels: [{ name: 'a.b' }] } };
@@ -44,6 +44,7 @@ test.each([
   ['bytes that are no text', Buffer.from([0xff, 0, 0xfe])],
 ])('a recorded delivery with %s is read back unchanged, from a file with a safe name', async (_, body) => {
   const folder = path.join(mkdtempSync(path.join(tmpdir(), 'cli-')), 'kept');
+  openRecordings(folder);
   const file = record(folder, { ...delivery, body }, new Date('2026-11-22T10:30:00.123Z'));
   expect(file).toBe(path.join(folder, '20261122T103000123Z-issues-______etc_passwd.json'));
   expect([statSync(folder).mode & 0o777, statSync(file).mode & 0o777]).toEqual([0o700, 0o600]);

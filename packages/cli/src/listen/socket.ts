@@ -27,10 +27,17 @@ export async function holdSocket(
 ): Promise<End> {
   const { WebSocket } = await import('ws');
   const url = `${profile.api.replace(/^http/, 'ws')}${path}/socket`;
-  const headers = { authorization: await token() };
+  let authorization: string;
+  try {
+    authorization = await token();
+  } catch (error) {
+    // The token is renewed while the gate is away.
+    if (error instanceof Problem && error.exit === 'unreachable') return { kind: 'again', why: error.message };
+    throw error;
+  }
   signal.throwIfAborted();
   const socket = new WebSocket(url, ['gatepost.v1'], {
-    headers,
+    headers: { authorization },
     handshakeTimeout: 15_000,
     maxPayload: frameMaxBytes,
     perMessageDeflate: false,

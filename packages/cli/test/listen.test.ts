@@ -1,0 +1,67 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { openReceiver } from '@gatepost/testkit/receiver';
+import { until } from '@gatepost/testkit/until';
+import { expect, test } from '@jest/globals';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { type Asked, newFolder, openGate, Reply, start } from './gate.ts';
+
+/** A gate and an API with hooks of listeners; `token` answers for the gate. */
+async function openApi(token: () => unknown = () => ({ access_token: 't', expires_in: 3600 })) {
+  const made: string[] = [];
+  const sockets: WebSocket[] = [];
+  const gate = await openGate({
+    '/oauth/token': token,
+    '/repos/a/b/hooks': ({ body }: Asked) => {
+      made.push(body);
+      return { id: 1 };
+    },
+  });
+  const upgrades = new WebSocketServer({ server: gate.server, path: '/repos/a/b/hooks/1/socket' });
+  upgrades.on('connection', (socket) => sockets.push(socket));
+  return Object.assign(gate, { made, sockets });
+}
+
+test('a listener whose gate is away when its token is to be renewed connects again later', async () => {
+  let asked = 0;
+  await using api = await openApi(() => {
+    asked += 1;
+    return asked === 3 ? new Reply(503) : { access_token: 't', expires_in: 1 };
+  });
+  const { child, ended, err } = start(['listen', '--repo', 'a/b'], api.machine);
+  (await until('the first socket', () => api.sockets[0])).close(1012, 'restarting');
+  await until('the second socket or its end', () => api.sockets[1] ?? (child.exitCode !== null && 'ended'));
+  child.kill('SIGINT');
+  expect(await ended).toMatchObject({ code: 130 });
+  expect(err()).toContain('answers 503; connecting again');
+});
+
+test('a folder of recordings that cannot be made is refused before there is a hook', async () => {
+  await using api = await openApi();
+  const file = path.join(newFolder(), 'file');
+  writeFileSync(file, '');
+  const { child, ended } = start(['listen', '--repo', 'a/b', '--record', path.join(file, 'folder')], api.machine);
+  api.server.once('upgrade', () => child.kill('SIGINT')); // it would listen for ever
+  expect(await ended).toMatchObject({ code: 2, err: `gatepost: ${file}/folder cannot be written: ENOTDIR\n` });
+  expect(api.made).toEqual([]);
+});
+
+test('a delivery that cannot be recorded is forwarded all the same', async () => {
+  await using api = await openApi();
+  await using receiver = await openReceiver({ host: '127.0.0.1', behave: { status: 201 } });
+  const folder = path.join(newFolder(), 'recordings');
+  const options = ['--repo', 'a/b', '--record', folder, '--forward-to', receiver.url];
+  const { child, ended } = start(['listen', ...options], api.machine);
+  const socket = await until('the socket', () => api.sockets[0]);
+  rmSync(folder, { recursive: true, force: true });
+  writeFileSync(folder, 'in its place');
+  const answered = new Promise<string>((resolve) => {
+    socket.once('message', (data) => resolve(String(data)));
+    socket.once('close', () => resolve('{"Closed":true}'));
+  });
+  const headers = { 'X-Github-Event': ['push'], 'X-Github-Delivery': ['guid'] };
+  socket.send(JSON.stringify({ Id: '1', Header: headers, Body: Buffer.from('{}').toString('base64') }));
+  expect(JSON.parse(await answered)).toMatchObject({ Id: '1', Status: 201 });
+  child.kill('SIGINT');
+  expect(await ended).toMatchObject({ code: 130, err: expect.stringContaining('not recorded: ENOTDIR') });
+});
