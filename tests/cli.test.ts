@@ -346,6 +346,12 @@ test('people are imported from a file; those refused are named with their line, 
   expect(err).toMatch(/line 1502: not JSON\nline 1503: email: .*\nline 1504: email: The connection has a user/);
   const { out: shown } = await gatepost(['users', 'show', 'auth0|60425dc4', '--json'], { env });
   expect(JSON.parse(shown)).toMatchObject({ email: 'hashed@example.com' });
+
+  const list = await gatepost(['users', 'list', '--json'], { env });
+  expect([list.code, JSON.parse(list.out).length]).toEqual([0, 1_000]);
+  expect(list.err).toMatch(/^These are 1000 of 15\d\d: --search QUERY finds others.\n$/);
+  const found = await gatepost(['users', 'list', '--search', 'email:old-77*', '--json'], { env });
+  expect([JSON.parse(found.out).length, found.err]).toEqual([11, '']);
 });
 
 test('signing out ends the sign-in at the gate', async () => {

@@ -8,16 +8,8 @@ import { clean } from '../terminal.ts';
 const manage = async ({ session }: Context): Promise<Api> => (await session()).management();
 const at = (base: string, id: string | undefined) => `/${base}/${encodeURIComponent(id ?? '')}`;
 
-/** All pages of a list, up to the first one that is not full. */
-async function listAll(api: Api, path: string): Promise<Json[]> {
-  const all: Json[] = [];
-  for (let page = 0; page < 100; page += 1) {
-    const items: Json[] = await api.call('GET', `${path}${path.includes('?') ? '&' : '?'}per_page=100&page=${page}`);
-    all.push(...items);
-    if (items.length < 100) break;
-  }
-  return all;
-}
+/** How far the gate pages through people. */
+const reachable = 1_000;
 
 /** Shows an object as lines of name and value. */
 function show({ out, json }: Context, object: Json): void {
@@ -67,7 +59,13 @@ export const revokeKey: Run = async (context) => {
 };
 
 export const listApps: Run = async (context) => {
-  const apps = await listAll(await manage(context), '/clients');
+  const api = await manage(context);
+  const apps: Json[] = [];
+  for (let from: string | undefined = ''; from !== undefined; ) {
+    const page: Json = await api.call('GET', `/clients?take=100${from && `&from=${encodeURIComponent(from)}`}`);
+    apps.push(...page.clients);
+    from = page.next;
+  }
   if (context.json) return context.out.json(apps);
   context.out.table(
     ['CLIENT ID', 'NAME', 'TYPE', 'FIRST PARTY', 'GRANTS'],
@@ -137,10 +135,10 @@ export const grantApp: Run = async (context) => {
   if (scope.length === 0) throw usage('which scopes?', '--scopes SCOPE,…');
   const api = await manage(context);
   const grant = { client_id: args['CLIENT-ID'], audience: args.AUDIENCE };
-  const [known] = (await listAll(
-    api,
+  const [known]: Json[] = await api.call(
+    'GET',
     `/client-grants?client_id=${encodeURIComponent(grant.client_id!)}&audience=${encodeURIComponent(grant.audience!)}`,
-  )) as Json[];
+  );
   const answer = known
     ? await api.call('PATCH', at('client-grants', known.id), { scope })
     : await api.call('POST', '/client-grants', { ...grant, scope });
@@ -154,10 +152,11 @@ export const grantApp: Run = async (context) => {
 export const listUsers: Run = async (context) => {
   const { flags, out, json } = context;
   const api = await manage(context);
-  const [email, search] = [flags.text('email'), flags.text('search')];
-  const users = email
-    ? await api.call('GET', `/users-by-email?email=${encodeURIComponent(email)}`)
-    : await listAll(api, `/users${search ? `?search_engine=v3&q=${encodeURIComponent(search)}` : ''}`);
+  const email = flags.text('email');
+  const { users, total } = email
+    ? { users: await api.call('GET', `/users-by-email?email=${encodeURIComponent(email)}`), total: 0 }
+    : await searchUsers(api, flags.text('search'));
+  if (total > users.length) out.note(`These are ${users.length} of ${total}: --search QUERY finds others.`);
   if (json) return out.json(users);
   out.table(
     ['USER ID', 'EMAIL', 'NAME', 'LAST LOGIN', 'BLOCKED'],
@@ -170,6 +169,18 @@ export const listUsers: Run = async (context) => {
     ]),
   );
 };
+
+/** As many as the gate pages through, and how many there are. */
+async function searchUsers(api: Api, search: string | undefined): Promise<{ users: Json[]; total: number }> {
+  const query = search ? `&search_engine=v3&q=${encodeURIComponent(search)}` : '';
+  const users: Json[] = [];
+  for (let page = 0; ; page += 1) {
+    const found = await api.call('GET', `/users?include_totals=true&per_page=100&page=${page}${query}`);
+    users.push(...found.users);
+    if (users.length >= Math.min(found.total, reachable) || found.users.length === 0)
+      return { users, total: found.total };
+  }
+}
 
 export const showUser: Run = async (context) =>
   show(context, await (await manage(context)).call('GET', at('users', context.args['USER-ID'])));
