@@ -56,7 +56,7 @@ function show({ out, json }: Context, hook: Json): void {
 }
 
 export const createHook: Run = async (context) => {
-  const { args, flags, session } = context;
+  const { args, env, flags, session } = context;
   const place = placeOf(context);
   const headers = await readHeaders(flags.text('headers-file'));
   const body = {
@@ -65,7 +65,7 @@ export const createHook: Run = async (context) => {
     ...(flags.text('events') !== undefined && { events: flags.list('events') }),
     ...(flags.text('retry') && { retry: flags.text('retry') }),
     ...(headers && { request_headers: headers }),
-    config: { url: args.URL, content_type: 'json', ...(await configOf(context)) },
+    config: { url: args.URL, content_type: 'json', ...(await configOf(context, env.GATEPOST_WEBHOOK_SECRET)) },
   };
   const { api } = await session();
   show(context, await api.call('POST', `${place.path}/hooks`, body).catch(adviseListen));
@@ -82,7 +82,7 @@ export const editHook: Run = async (context) => {
   const { flags, session } = context;
   const path = hookPath(context);
   if (flags.is('active') && flags.is('inactive')) throw usage('--active or --inactive, not both');
-  const config = await configOf(context);
+  const config = await configOf(context, undefined);
   if (flags.text('url') !== undefined) config.url = flags.text('url');
   if (flags.text('overlap') !== undefined) config.previous_secret_until = overlapEnd(context);
   const headers = await readHeaders(flags.text('headers-file'));
@@ -109,9 +109,10 @@ function overlapEnd({ flags }: Context): string {
   return new Date(Date.now() + hours * 3_600_000).toISOString();
 }
 
-async function configOf({ flags, env }: Context): Promise<Record<string, unknown>> {
+/** `fallback`: the secret without --secret-file. */
+async function configOf({ flags }: Context, fallback: string | undefined): Promise<Record<string, unknown>> {
   const file = flags.text('secret-file');
-  const secret = file === undefined ? env.GATEPOST_WEBHOOK_SECRET : await readSecret(file, 'the hook’s secret');
+  const secret = file === undefined ? fallback : await readSecret(file, 'the hook’s secret');
   return {
     ...(flags.text('content-type') && { content_type: flags.text('content-type') }),
     ...(flags.is('insecure-ssl') && { insecure_ssl: '1' }),
