@@ -153,6 +153,11 @@ test('a command whose API cannot be reached names the address and ends with 6', 
   expect(err).toContain(`http://127.0.0.1:${port} does not answer: ECONNREFUSED`);
 });
 
+test('`verify` takes any fraction of a second as its limit', async () => {
+  expect(await gatepost('verify http://127.0.0.1:9/ --secret s --timeout 2.01')).toBe(1);
+  expect(err).toContain('gatepost: 0 passed, 0 could be better, 1 failed');
+});
+
 const main = ['--conditions=source', path.join(import.meta.dirname, 'main.ts')];
 
 test('output that cannot be written is an error, unless nobody reads any further', async () => {

@@ -24,7 +24,7 @@ export const trigger: Run = async (context) => {
   const file = flags.text('secret-file');
   const secret = file === undefined ? env.GATEPOST_WEBHOOK_SECRET : await readSecret(file, 'the hook’s secret');
   const sent: { hook: number; delivery: number; guid: string }[] = [];
-  const refused: Problem[] = [];
+  const refused: { hook: number; problem: Problem }[] = [];
   for (const hook of hooks) {
     // One hook's secret must not be sent in a request for another.
     const body = { event, payload, ...(hook.config.secret && secret !== undefined && { secret }) };
@@ -32,16 +32,19 @@ export const trigger: Run = async (context) => {
       const { id, guid } = await api.call('POST', `${place.path}/hooks/${hook.id}/triggers`, body);
       sent.push({ hook: hook.id, delivery: id, guid });
     } catch (error) {
-      refused.push(nameHook(hook, error));
+      refused.push({ hook: hook.id, problem: nameHook(hook, error) });
     }
   }
-  if (refused[0] && sent.length === 0) throw refused[0];
-  for (const { message } of refused) out.note(clean(message));
-  if (json) return out.json(sent);
-  out.table(
-    ['HOOK', 'DELIVERY', 'GUID'],
-    sent.map((each) => [each.hook, each.delivery, each.guid].map(String)),
-  );
+  if (refused[0] && sent.length === 0) throw refused[0].problem;
+  if (json) out.json([...sent, ...refused.map(({ hook, problem }) => ({ hook, error: problem.message }))]);
+  else
+    out.table(
+      ['HOOK', 'DELIVERY', 'GUID'],
+      sent.map((each) => [each.hook, each.delivery, each.guid].map(String)),
+    );
+  for (const { problem } of refused) out.note(clean(problem.message));
+  if (refused[0])
+    throw new Problem('failed', `${refused.length} of ${hooks.length} hooks refused`, ...refused[0].problem.next);
 };
 
 async function readPayload({ args, flags }: Context): Promise<Json | undefined> {

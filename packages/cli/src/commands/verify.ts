@@ -10,7 +10,7 @@ export const verifyReceiver: Run = async (context) => {
   const url = urlOf(args.URL!);
   const secret = await secretOf(context);
   const contentType = (flags.text('content-type') ?? 'both') as 'json' | 'form' | 'both';
-  const timeoutMs = secondsOf(flags.text('timeout') ?? '10') * 1000;
+  const timeoutMs = Math.ceil(secondsOf(flags.text('timeout') ?? '10') * 1000);
   const results: Result[] = [];
   for await (const result of verify({ url, secret, contentType, timeoutMs, signal })) {
     results.push(result);

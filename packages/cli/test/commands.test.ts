@@ -1,0 +1,93 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { until } from '@gatepost/testkit/until';
+import { expect, test } from '@jest/globals';
+import { type Asked, gatepost, newFolder, openGate, Reply, start } from './gate.ts';
+
+test('`apps list` shows all applications, however many', async () => {
+  const all = Array.from({ length: 1_150 }, (_, n) => ({ client_id: `app-${n}` }));
+  await using gate = await openGate({
+    '/api/v2/clients': ({ query }: Asked) => {
+      if (query.has('page') && Number(query.get('page')) >= 10) return new Reply(400, { message: 'too far' });
+      const from = Number(query.get('from') ?? 0) || 100 * Number(query.get('page') ?? 0);
+      const clients = all.slice(from, from + 100);
+      return query.has('take') ? { clients, ...(from + 100 < all.length && { next: String(from + 100) }) } : clients;
+    },
+  });
+  const { code, out } = await gatepost(['apps', 'list', '--json'], gate.machine);
+  expect([code, JSON.parse(out || '[]')]).toEqual([0, all]);
+});
+
+test('`hooks edit` leaves the secret alone unless it is given a file with another', async () => {
+  const changes: [string, unknown][] = [];
+  const hook = { id: 1, active: true, events: ['push'], retry: 'on', config: { url: 'u', content_type: 'json' } };
+  const taking =
+    (what: string) =>
+    ({ method, body }: Asked) => {
+      if (method === 'PATCH') changes.push([what, JSON.parse(body)]);
+      return hook;
+    };
+  await using gate = await openGate({
+    '/repos/a/b/hooks/1': taking('hook'),
+    '/repos/a/b/hooks/1/config': taking('config'),
+  });
+  const env = { ...gate.machine, GATEPOST_WEBHOOK_SECRET: 'of another hook' };
+  const edit = ['hooks', 'edit', '1', '--repo', 'a/b'];
+  expect(await gatepost([...edit, '--events', 'push'], env)).toMatchObject({ code: 0 });
+  expect(await gatepost([...edit, '--secret-file', '-'], env, 'another\n')).toMatchObject({ code: 0 });
+  expect(changes).toEqual([
+    ['hook', { events: ['push'] }],
+    ['config', { secret: 'another' }],
+  ]);
+});
+
+test('`trigger` fails when a hook refuses, and says which', async () => {
+  const hook = { active: true, events: ['push'], config: {} };
+  await using gate = await openGate({
+    '/repos/a/b/hooks': () => [
+      { ...hook, id: 1 },
+      { ...hook, id: 2, config: { secret: '********' } },
+    ],
+    '/repos/a/b/hooks/1/triggers': () => ({ id: 7, guid: 'g' }),
+    '/repos/a/b/hooks/2/triggers': () => new Reply(422, { message: 'The secret is missing' }),
+  });
+  const payload = path.join(newFolder(), 'payload.json');
+  writeFileSync(payload, '{}');
+  const trigger = ['trigger', 'push', '--repo', 'a/b', '--payload', payload, '--json'];
+  const { code, out, err } = await gatepost(trigger, gate.machine);
+  expect([code, JSON.parse(out)]).toEqual([
+    1,
+    [
+      { hook: 1, delivery: 7, guid: 'g' },
+      { hook: 2, error: expect.stringContaining('hook 2: The secret is missing') },
+    ],
+  ]);
+  expect(err).toContain('gatepost: 1 of 2 hooks refused\n  Give its secret: --secret-file FILE');
+});
+
+test.each([
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const)('%s ends a command that waits for an answer, or for its input, with %i', async (signal, code) => {
+  const asked: string[] = [];
+  await using gate = await openGate({
+    '/.well-known/oauth-protected-resource': () => {
+      asked.push('place');
+      return { resource: `${gate.url}/`, authorization_servers: [`${gate.url}/`] };
+    },
+    '/user': () => {
+      asked.push('user');
+      return new Promise(() => {});
+    },
+  });
+  const waiting = start(['whoami'], gate.machine);
+  await until('the request', () => asked.includes('user'));
+  waiting.child.kill(signal);
+  expect(await waiting.ended).toEqual({ code, out: '', err: '' });
+
+  asked.length = 0;
+  const reading = start(['login', '--with-token', '--api', gate.url], {});
+  await until('it reads', () => asked.includes('place'));
+  reading.child.kill(signal);
+  expect(await reading.ended).toEqual({ code, out: '', err: '' });
+});
