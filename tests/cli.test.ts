@@ -298,6 +298,8 @@ test('a machine manages limits, waiting deliveries, keys, applications and peopl
   expect((await json('keys', 'list')).filter((key: { next: boolean }) => key.next).length).toBeGreaterThan(0);
   const app = await json('apps', 'create', 'Status page', '--callbacks', 'https://status.example/callback');
   expect(app.client_secret).toEqual(expect.any(String));
+  const apps = (await json('apps', 'list')) as { client_id: string }[];
+  expect(apps.map(({ client_id }) => client_id)).toContain(app.client_id);
   expect(await json('apps', 'grant', app.client_id, system.audience, '--scopes', 'repo')).toMatchObject({
     scope: ['repo'],
   });
