@@ -397,3 +397,19 @@ test('an administrator sees for each hook what it got, or why it got nothing', a
   const lonely = await storeEvent();
   expect(causes((await explainEvent(lonely.guid)).body)).toEqual(['no_hook?']);
 });
+
+test('an event that a replay delivered to a hook it was not for is explained by that delivery', async () => {
+  await api.sql.query('DELETE FROM hooks');
+  const newer = await addHook({ createdAt: ago(0), updatedAt: ago(0) });
+  const event = await storeEvent();
+  await log(event, newer, { redelivery: true });
+  expect(await explainEvent(event.guid)).toMatchObject({
+    status: 200,
+    body: { state: 'delivered', causes: [], events: [{ deliveries: [{ hook_id: newer, state: 'delivered' }] }] },
+  });
+  const off = await addHook({ active: false });
+  expect((await explainEvent(event.guid)).body).toMatchObject({
+    state: 'delivered',
+    events: [{ deliveries: [{ state: 'delivered' }, { hook_id: off, state: 'never_made' }] }],
+  });
+});

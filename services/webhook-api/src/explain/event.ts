@@ -104,7 +104,8 @@ async function explainRow(
 }
 
 function summarizeEvent(event: EventRow, deliveries: Explanation[]): Summary {
-  const made = deliveries.filter(({ hook_id }) => event.hook_ids.includes(hook_id));
+  // A replay delivers it to hooks that it was not for.
+  const made = deliveries.filter(({ hook_id, state }) => event.hook_ids.includes(hook_id) || state !== 'never_made');
   if (made.length > 0) return summarizeDeliveries(made);
   const none = cause(
     'no_hook',
