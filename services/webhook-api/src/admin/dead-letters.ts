@@ -61,10 +61,13 @@ export const listDeadLetters = tokenOperation({
   },
 });
 
-/** The index after the previous page's last letter; if that letter is gone, the place it had. */
+/**
+ * The index after the previous page's last letter, which has only moved towards the head since; of equal letters, which share an id, the
+ * nearest counts. If it is gone, the place it had.
+ */
 function afterCursor(letters: { id: string }[], cursor: string): number {
   const [, place, id] = cursor.split('_');
-  const found = letters.findIndex((letter) => letter.id === id);
+  const found = letters.findLastIndex((letter, index) => index < Number(place) && letter.id === id);
   return found < 0 ? Number(place) - 1 : found + 1;
 }
 
@@ -162,42 +165,46 @@ function checkWanted({ ids, reason, all }: z.infer<typeof wantedSchema>): void {
 }
 
 async function publishAgain(parts: Parts, wanted: Wanted): Promise<{ published: number; left: number }> {
-  const done = new Set<string>();
+  let most = lookedMax;
   for (let published = 0; ; ) {
-    const part = await publishPart(parts, wanted, done);
+    const part = await publishPart(parts, wanted, most);
     published += part.published;
     if (!part.isMore) return { published, left: part.left };
+    most = part.seen - part.published;
   }
 }
 
-/** Publishes as many letters as may be held at once, except those that are `done`: they have come back, and would do so for ever. */
-async function publishPart(parts: Parts, wanted: Wanted, done: Set<string>) {
+/**
+ * Publishes as many letters as may be held at once, out of the first `most`. Behind the letters of the first look are those that have come
+ * back: they would do so for ever.
+ */
+async function publishPart(parts: Parts, wanted: Wanted, most: number) {
+  let seen = 0;
   let bytes = 0;
   let left = 0;
   let isMore = false;
   return look(
     parts,
     (message) => {
+      if (seen === most) return undefined;
+      seen += 1;
       if (!isWanted(message, wanted)) return undefined;
-      const id = idOf(message);
-      if (done.has(id)) return undefined;
       const outgoing = isNamed(message, wanted) ? outgoingOf(message, parts) : undefined;
       if (!outgoing) left += 1;
       else if (bytes > heldMaxBytes) isMore = wanted.ids?.length !== 1;
       else {
         bytes += message.body.length;
-        return { id, outgoing };
+        return outgoing;
       }
       return undefined;
     },
     async (picked) => {
       const chosen = firstIfSingleId(picked, wanted);
       for (const { item, take } of chosen) {
-        await parts.publisher.publish(item.outgoing);
+        await parts.publisher.publish(item);
         take();
-        done.add(item.id);
       }
-      return { published: chosen.length, left, isMore };
+      return { published: chosen.length, seen, left, isMore };
     },
   );
 }
