@@ -8,9 +8,16 @@ import type { Page } from 'playwright-core';
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 
-// A machine adds people's second factors, in place of the people themselves.
+// A machine adds people's second factors, in place of the people themselves, and changes what another administrator would.
+const machineScopes = [
+  ...['create:authentication_methods', 'create:resource_servers', 'create:roles', 'update:roles'],
+  ...['read:branding', 'update:branding', 'delete:branding', 'read:actions', 'create:actions', 'update:actions'],
+];
 const adaptSeed = (yaml: string) =>
-  yaml.replace('- "update:encryption_keys"', '- "create:authentication_methods"\n          - "update:encryption_keys"');
+  yaml.replace(
+    /(\s+- )"update:encryption_keys"/,
+    (one, dash) => one + machineScopes.map((each) => `${dash}"${each}"`).join(''),
+  );
 const { system, url: console, openPage } = stack.use(await openConsole({ adaptSeed }));
 const { issuer } = system;
 const admin = await openPage({ viewport: { width: 1440, height: 900 } });
@@ -30,7 +37,8 @@ const panel = (name: string, page = admin) => page.getByRole('region', { name, e
 const confirm = (name: string) => admin.getByRole('alertdialog').getByRole('button', { name, exact: true }).click();
 const look = async (page: Page): Promise<void> => expect(await faultsInAllLooks(page)).toEqual([]);
 
-async function giveFactor(userId: string, body: object): Promise<void> {
+/** Asks the management API, as somebody else would meanwhile. */
+async function manage<T>(method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE', path: string, body?: object): Promise<T> {
   const granted = await fetch(`${issuer}oauth/token`, {
     method: 'POST',
     body: new URLSearchParams({
@@ -41,17 +49,20 @@ async function giveFactor(userId: string, body: object): Promise<void> {
     }),
   });
   const { access_token: token } = (await granted.json()) as { access_token: string };
-  const made = await fetch(`${issuer}api/v2/users/${encodeURIComponent(userId)}/authentication-methods`, {
-    method: 'POST',
+  const answer = await fetch(`${issuer}api/v2/${path}`, {
+    method,
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
+    body: body ? JSON.stringify(body) : null,
   });
-  expect(made.status).toBe(201);
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+  return text === '' ? (undefined as T) : JSON.parse(text);
 }
 
 // Before she has permissions: nobody can decide how somebody with more permissions signs in.
-await giveFactor('auth0|alice', { type: 'phone', phone_number: '+15555550100', name: 'Her telephone' });
-await giveFactor('auth0|alice', { type: 'email', email: 'alice@example.com' });
+const factorsOfAlice = `users/${encodeURIComponent('auth0|alice')}/authentication-methods`;
+await manage('POST', factorsOfAlice, { type: 'phone', phone_number: '+15555550100', name: 'Her telephone' });
+await manage('POST', factorsOfAlice, { type: 'email', email: 'alice@example.com' });
 
 test('a role gets permissions and is given to a person', async () => {
   await go('Roles');
@@ -324,6 +335,83 @@ test('an email is written in one’s own words, and previewed before people get 
   await mail.getByText('314159').waitFor();
   await admin.getByLabel('Template', { exact: true }).selectOption('Verification Email (using Link)');
   await until('it is kept', async () => (await admin.getByLabel('Message').inputValue()).includes('Dear'));
+});
+
+test('saving permissions gives none back that somebody else took meanwhile, even if they could not be read for a moment', async () => {
+  const identifier = 'https://pears.example/';
+  const scopes = ['pick:pears', 'sell:pears', 'eat:pears'].map((value) => ({ value }));
+  await manage('POST', 'resource-servers', { name: 'Pears', identifier, scopes });
+  const { id } = await manage<{ id: string }>('POST', 'roles', { name: 'Gardener' });
+  const change = (method: 'POST' | 'DELETE', names: string[]) =>
+    manage(method, `roles/${id}/permissions`, {
+      permissions: names.map((permission_name) => ({ resource_server_identifier: identifier, permission_name })),
+    });
+  await change('POST', ['pick:pears', 'sell:pears']);
+  await admin.goto(`${console}gate/roles/${id}`);
+  const pears = panel('Pears');
+  await pears.getByRole('button', { name: 'Change' }).click();
+  await change('DELETE', ['sell:pears']);
+  const comeBack = () => admin.evaluate("window.dispatchEvent(new Event('visibilitychange'))");
+  await until('it is read again', async () => {
+    await comeBack();
+    return pears.getByText('1 permission', { exact: true }).isVisible();
+  });
+
+  const list = (url: URL) => url.pathname.endsWith(`${id}/permissions`);
+  let failures = 0;
+  await admin.route(list, (route) => {
+    failures += 1;
+    return route.abort();
+  });
+  await until('it is given up', async () => {
+    await comeBack();
+    return failures >= 3;
+  });
+  const away = admin.locator('.note', { hasText: 'What you see may be out of date' });
+  await away.waitFor();
+  await admin.unroute(list);
+  await away.getByRole('button', { name: 'Try again' }).click();
+  await away.waitFor({ state: 'detached' });
+
+  await pears.getByText('eat:pears').click();
+  await admin.getByRole('button', { name: 'Save permissions' }).click();
+  await pears.getByText('2 permissions').waitFor();
+  expect((await pears.getByRole('code').allTextContents()).sort()).toEqual(['eat:pears', 'pick:pears']);
+});
+
+test('saving the sign-in page keeps a template that somebody else saved meanwhile', async () => {
+  const path = 'branding/templates/universal-login';
+  const template = '<!DOCTYPE html><html><head>{%- auth0:head -%}</head><body>{%- auth0:widget -%}</body></html>';
+  await go('Sign-in page');
+  const colour = admin.getByLabel('Primary colour', { exact: true });
+  await colour.waitFor();
+  await manage('PUT', path, { template });
+  for (const one of ['#7a1fa2', '#0d5f50']) {
+    await colour.fill(one);
+    await admin.getByRole('button', { name: 'Save', exact: true }).click();
+    await admin.getByText('Saved. Users see it now.').waitFor(); // and everything is read again
+  }
+  expect(await manage('GET', path)).toEqual({ body: template });
+  await manage('DELETE', path);
+});
+
+test('saving secrets of an action keeps code that somebody else saved meanwhile', async () => {
+  const [first, second] = ['first', 'second'].map((text) => `exports.onExecutePostLogin = async () => {}; // ${text}`);
+  const supported_triggers = [{ id: 'post-login', version: 'v3' }];
+  const made = { name: 'Together', code: first, supported_triggers };
+  const { id } = await manage<{ id: string }>('POST', 'actions/actions', made);
+  await admin.goto(`${console}gate/actions/${id}`);
+  const code = admin.getByLabel('Code');
+  await until('its code', async () => (await code.inputValue()) === first);
+  await manage('PATCH', `actions/actions/${id}`, { code: second! });
+  await admin.getByRole('button', { name: 'Add a secret' }).click();
+  await admin.getByLabel('Secret name').fill('where');
+  await admin.getByLabel('Value').fill('in the console');
+  await admin.getByRole('button', { name: 'Save draft' }).click();
+  await admin.getByText('Saved.').waitFor();
+  expect(await code.inputValue()).toBe(second);
+  const saved = { code: second, secrets: [{ name: 'where' }] };
+  expect(await manage('GET', `actions/actions/${id}`)).toMatchObject(saved);
 });
 
 test('a person with read access is offered nothing that the API would refuse', async () => {

@@ -54,29 +54,31 @@ const secretsOf = ({ secrets }: Action): Secret[] => secrets.map(({ name }) => (
 function Draft({ action, path }: { action: Action; path: string }) {
   const { api, may } = useGate();
   const queries = useQueryClient();
-  const [code, setCode] = useState(action.code);
-  const [secrets, setSecrets] = useState(() => secretsOf(action));
+  /** What was changed here. Somebody else may change the rest meanwhile. */
+  const [edited, setEdited] = useState<{ code?: string; secrets?: Secret[] }>({});
+  const { code = action.code, secrets = secretsOf(action) } = edited;
   const isSame = code === action.code && JSON.stringify(secrets) === JSON.stringify(secretsOf(action));
   const refresh = async () => {
     await queries.invalidateQueries({ queryKey: actionKey(action.id) });
     await queries.invalidateQueries({ queryKey: actionsKey });
   };
   const save = useMutation({
-    mutationFn: () =>
+    mutationFn: (sent: typeof edited) =>
       api.send<Action>('PATCH', path, {
-        code,
-        secrets: secrets.map(({ name, value }) => ({ name, ...(value !== '' && { value }) })),
+        code: sent.code,
+        secrets: sent.secrets?.map(({ name, value }) => ({ name, ...(value !== '' && { value }) })),
       }),
-    onSuccess: async (saved) => {
-      setSecrets(secretsOf(saved));
-      await refresh();
+    onSuccess: (saved, sent) => {
+      queries.setQueryData(actionKey(action.id), saved);
+      setEdited((now) => (now === sent ? {} : now)); // it may have been edited again meanwhile
+      return refresh();
     },
   });
   const deploy = useMutation({ mutationFn: () => api.send('POST', `${path}/deploy`), onSuccess: refresh });
   const mayChange = may('update:actions');
-  const change = (some: Secret[]) => {
+  const change = (some: typeof edited) => {
     save.reset();
-    setSecrets(some);
+    setEdited({ ...edited, ...some });
   };
   return (
     <Form
@@ -84,7 +86,7 @@ function Draft({ action, path }: { action: Action; path: string }) {
       aria-label="Draft"
       onSubmit={(event) => {
         event.preventDefault();
-        save.mutate();
+        save.mutate(edited);
       }}
     >
       <fieldset className="bare form" disabled={!mayChange}>
@@ -94,10 +96,7 @@ function Draft({ action, path }: { action: Action; path: string }) {
           label="Code"
           rows={20}
           value={code}
-          onChange={(text) => {
-            save.reset();
-            setCode(text);
-          }}
+          onChange={(text) => change({ code: text })}
           hint={
             <>
               JavaScript, as in Auth0: <code>{`exports.${triggerOf(action).handler} = async (event, api) => …`}</code>
@@ -105,7 +104,7 @@ function Draft({ action, path }: { action: Action; path: string }) {
           }
         />
         <Packages action={action} />
-        <Secrets secrets={secrets} onChange={change} mayChange={mayChange} />
+        <Secrets secrets={secrets} onChange={(some) => change({ secrets: some })} mayChange={mayChange} />
       </fieldset>
       {(save.error ?? deploy.error) && <Problem error={save.error ?? deploy.error} />}
       <div className="actions">

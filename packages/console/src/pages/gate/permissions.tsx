@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { Button } from 'react-aria-components';
 import type { HeldPermission, ResourceServer } from '../../api/management-types.ts';
 import { Select, TextField } from '../../ui/fields.tsx';
-import { Loading, Problem } from '../../ui/states.tsx';
+import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { apisKey, nameOfApi } from './application-apis.tsx';
 import { Catalogue, CheckboxList } from './fields.tsx';
 import { useGate } from './gate-page.tsx';
@@ -35,15 +35,14 @@ export function Permissions({
     queryFn: ({ signal }) => api.all<ResourceServer>('/resource-servers', signal),
     enabled: may('read:resource_servers'),
   });
-  const error = held.error ?? apis.error;
   const servers = serversOf(held.data ?? [], apis.data ?? []);
   const shown = servers.filter(({ identifier }) => identifier === added || held.data?.some(isOf(identifier)));
   const others = servers.filter((server) => !shown.includes(server));
   return (
     <section className="panel" aria-label="Permissions">
       <h2>Permissions</h2>
-      {error ? (
-        <Problem error={error} onRetry={() => Promise.all([held.refetch(), apis.refetch()])} />
+      {isInTheWay(held.error, held.data) || isInTheWay(apis.error, apis.data) ? (
+        <Problem error={held.error ?? apis.error} onRetry={() => Promise.all([held.refetch(), apis.refetch()])} />
       ) : !held.data || apis.isLoading ? (
         <Loading what="permissions" />
       ) : (
@@ -107,6 +106,8 @@ function OfApi({
   const queries = useQueryClient();
   const own = held.filter(isDirect).map(({ permission_name: name }) => name);
   const [isOpen, setOpen] = useState(isNew);
+  /** Those held when the form was opened, and what was given here since: somebody else may change them meanwhile. */
+  const [before, setBefore] = useState(own);
   const [chosen, setChosen] = useState(own);
   const [search, setSearch] = useState('');
   const save = useMutation({
@@ -117,9 +118,10 @@ function OfApi({
           permission_name,
         })),
       });
-      const given = chosen.filter((name) => !own.includes(name));
-      const taken = own.filter((name) => !chosen.includes(name));
+      const given = chosen.filter((name) => !before.includes(name));
+      const taken = before.filter((name) => !chosen.includes(name));
       if (given.length > 0) await api.send('POST', `${path}/permissions`, body(given));
+      setBefore([...before, ...given]);
       if (taken.length > 0) await api.send('DELETE', `${path}/permissions`, body(taken));
     },
     onSuccess: () => setOpen(false),
@@ -128,8 +130,8 @@ function OfApi({
   });
   const offered = [
     // Nobody can grant what they may not do here themselves.
-    ...server.scopes.filter(({ value }) => !server.is_system || may(value) || own.includes(value)),
-    ...own.filter((name) => !server.scopes.some(({ value }) => value === name)).map((value) => ({ value })),
+    ...server.scopes.filter(({ value }) => !server.is_system || may(value) || before.includes(value)),
+    ...before.filter((name) => !server.scopes.some(({ value }) => value === name)).map((value) => ({ value })),
   ] as Server['scopes'];
   const wanted = search.toLowerCase();
   const found = offered.filter(({ value, description = '' }) =>
@@ -150,6 +152,7 @@ function OfApi({
             className="button small"
             aria-expanded={isOpen}
             onPress={() => {
+              setBefore(own);
               setChosen(own);
               setOpen(!isOpen);
             }}

@@ -77,14 +77,16 @@ function Editor({ branding, template }: { branding: Branding; template: string |
   const { api, may } = useGate();
   const queries = useQueryClient();
   const [look, setLook] = useState<Look>(() => lookOf(branding, template));
-  const before = lookOf(branding, template);
+  /** As shown at first, or saved here last: somebody else may have saved another meanwhile. */
+  const [before, setBefore] = useState(template);
   const mayChange = may('update:branding');
   const save = useMutation({
     mutationFn: async () => {
       await api.send('PATCH', '/branding', brandingOf(look, branding));
-      if (look.template === before.template) return;
+      if (look.template === before) return;
       if (look.template === null) await api.send('DELETE', templateAt);
       else await api.send('PUT', templateAt, { template: look.template });
+      setBefore(look.template);
     },
     // Also after a refused template: the rest may have been saved.
     onSettled: () => queries.invalidateQueries({ queryKey: brandingKey }),
@@ -137,7 +139,7 @@ function Editor({ branding, template }: { branding: Branding; template: string |
           onChange={(font) => change({ font })}
           placeholder="https://example.com/font.woff2"
         />
-        <PageTemplate now={look.template} before={before.template} onChange={(template) => change({ template })} />
+        <PageTemplate now={look.template} before={before} onChange={(template) => change({ template })} />
       </SettingsForm>
       {mayChange && <Preview look={look} branding={branding} />}
     </div>
