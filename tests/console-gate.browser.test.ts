@@ -72,6 +72,7 @@ test('an administrator makes an application, sees code for it, and signs in with
   await admin.getByRole('button', { name: 'Allow this callback URL' }).waitFor();
 
   await admin.getByRole('link', { name: 'Settings', exact: true }).click();
+  expect(await admin.getByLabel('Allowed Web Origins').inputValue()).toBe('http://localhost:5173');
   await admin.getByLabel('Allowed Logout URLs').fill('http://localhost:5173\nno address');
   await admin.getByRole('button', { name: 'Save' }).click();
   await admin.getByText('on property allowed_logout_urls.1').waitFor(); // the API's own words
@@ -88,6 +89,17 @@ test('an administrator makes an application, sees code for it, and signs in with
   await heading('Applications');
   // The list of before is shown until it has been read again.
   await until('it is gone', async () => (await admin.getByText('Orchard').count()) === 0);
+});
+
+test('after trying the sign-in of the console itself, people still get into it', async () => {
+  await admin.goto(`${console}gate/applications/gatepost-console?tab=try`);
+  await admin.getByRole('button', { name: 'Allow this callback URL' }).click();
+  await admin.getByRole('button', { name: 'Remove this callback URL' }).click();
+  await admin.getByRole('button', { name: 'Allow this callback URL' }).waitFor();
+  await admin.reload();
+  await admin.getByRole('link', { name: 'Settings', exact: true }).click();
+  const origins = (await admin.getByLabel('Allowed Web Origins').inputValue()).split('\n');
+  expect(origins).toContain(new URL(console).origin);
 });
 
 /** Runs the code shown on the page; resolves to its output. */

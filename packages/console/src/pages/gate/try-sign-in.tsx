@@ -9,6 +9,7 @@ import { Checkbox, TextField } from '../../ui/fields.tsx';
 import { Problem } from '../../ui/states.tsx';
 import { applicationKey } from './application.tsx';
 import { useGate } from './gate-page.tsx';
+import { originOf } from './new-application.tsx';
 import { secretOf } from './secrets.ts';
 import { answers, answerUrl } from './try-answer.ts';
 
@@ -27,12 +28,24 @@ export function TrySignIn({ application }: { application: Application }) {
   const [asksAgain, setAsksAgain] = useState(true);
   const [secret, setSecret] = useState(secretOf(application.client_id) ?? '');
   const isConfidential = application.token_endpoint_auth_method !== 'none';
-  const origin = location.origin;
   const isAllowed = application.callbacks.includes(answerUrl);
   const path = `/clients/${encodeURIComponent(application.client_id)}`;
+  const keep = (changed: Application) => queries.setQueryData(applicationKey(application.client_id), changed);
   const allow = useMutation({
-    mutationFn: (is: boolean) => api.send<Application>('PATCH', path, withAnswer(application, origin, is)),
-    onSuccess: (changed) => queries.setQueryData(applicationKey(application.client_id), changed),
+    mutationFn: async () => {
+      const changed = await api.send<Application>('PATCH', path, withAnswer(application));
+      sessionStorage.setItem(addedKey(application), String(!application.web_origins.includes(origin)));
+      return changed;
+    },
+    onSuccess: keep,
+  });
+  const remove = useMutation({
+    mutationFn: async () => {
+      const changed = await api.send<Application>('PATCH', path, withoutAnswer(application));
+      sessionStorage.removeItem(addedKey(application));
+      return changed;
+    },
+    onSuccess: keep,
   });
   const redeem = useMutation({
     mutationFn: ({ search, verifier }: { search: string; verifier: string }) =>
@@ -73,7 +86,7 @@ export function TrySignIn({ application }: { application: Application }) {
         </p>
         {!isAllowed ? (
           may('update:clients') ? (
-            <Button className="button" isDisabled={allow.isPending} onPress={() => allow.mutate(true)}>
+            <Button className="button" isDisabled={allow.isPending} onPress={() => allow.mutate()}>
               Allow this callback URL
             </Button>
           ) : (
@@ -99,14 +112,14 @@ export function TrySignIn({ application }: { application: Application }) {
                 Try sign-in
               </Button>
               {may('update:clients') && (
-                <Button className="button" isDisabled={allow.isPending} onPress={() => allow.mutate(false)}>
+                <Button className="button" isDisabled={remove.isPending} onPress={() => remove.mutate()}>
                   Remove this callback URL
                 </Button>
               )}
             </div>
           </>
         )}
-        {allow.error && <Problem error={allow.error} />}
+        {(allow.error ?? remove.error) && <Problem error={allow.error ?? remove.error} />}
         {isBlocked && <p className="note">Your browser blocked the window. Allow pop-ups for this page.</p>}
       </section>
       <div role="status">
@@ -164,13 +177,22 @@ function Json({ value }: { value: unknown }) {
   return <pre tabIndex={0}>{typeof value === 'string' ? value : JSON.stringify(value, null, 2)}</pre>;
 }
 
-/** Both lists with or without the console's address. */
-function withAnswer({ callbacks, web_origins }: Application, origin: string, is: boolean) {
-  const without = (list: string[], each: string) => list.filter((other) => other !== each);
-  return {
-    callbacks: is ? [...callbacks, answerUrl] : without(callbacks, answerUrl),
-    web_origins: is ? [...without(web_origins, origin), origin] : without(web_origins, origin),
-  };
+const { origin } = location;
+/** Whether the origin is in the application's list only for the trial. The page may be loaded again meanwhile. */
+const addedKey = ({ client_id }: Application) => `gatepost tried ${client_id}`;
+
+const withAnswer = ({ callbacks, web_origins }: Application) => ({
+  callbacks: [...callbacks, answerUrl],
+  web_origins: [...new Set([...web_origins, origin])],
+});
+
+/** Takes the origin back only if it was added for the trial, and nothing else needs it: the console itself is an application, too. */
+function withoutAnswer(application: Application) {
+  const callbacks = application.callbacks.filter((url) => url !== answerUrl);
+  const isAdded = sessionStorage.getItem(addedKey(application)) === 'true';
+  const isNeeded = callbacks.some((url) => originOf(url) === origin);
+  const web_origins = application.web_origins.filter((other) => other !== origin);
+  return { callbacks, ...(isAdded && !isNeeded && { web_origins }) };
 }
 
 async function readAnswer(
