@@ -345,6 +345,41 @@ test('a person who administers nothing sees nothing of the gate', async () => {
   await look(alice);
 });
 
+test('a gate that refuses requests for a moment ends no session', async () => {
+  const tokens = `${issuer}oauth/token`;
+  const headers = { 'access-control-allow-origin': '*' };
+  const refusals = [
+    { status: 503, contentType: 'application/json', body: '{"error":"temporarily_unavailable"}', headers },
+    { status: 429, contentType: 'text/html', body: '<h1>Too many requests</h1>', headers },
+  ];
+  for (const [email, path] of [
+    ['alice@example.com', 'accounts/acme'],
+    ['admin@example.com', 'gate/applications'],
+  ] as const) {
+    const page = await openPage();
+    await page.clock.install();
+    await signIn(page, console + path, email);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await until('all is read', async () => (await page.getByText(/^Loading /).count()) === 0);
+    for (const refusal of refusals) {
+      await page.route(tokens, (route) => route.fulfill(refusal));
+      await page.clock.fastForward('30:00:00'); // longer than any access token lives
+      await page.evaluate("window.dispatchEvent(new Event('visibilitychange'))"); // somebody comes back to it
+      const away = page.getByText('The gate is not responding').first();
+      await away.waitFor().catch(async ({ message }) => {
+        throw new Error(`${message}\n${page.url()}:\n${await page.locator('body').ariaSnapshot()}`);
+      });
+      await page.unroute(tokens);
+      await until('it answers', async () => {
+        const pressed = page.getByRole('button', { name: 'Try again' }).click({ timeout: 1_000 });
+        await pressed.catch(() => {});
+        return !(await away.isVisible());
+      });
+    }
+    await page.context().close();
+  }
+});
+
 test('a gate that is away is reported in words, and is asked again', async () => {
   await go('Applications');
   await heading('Applications');

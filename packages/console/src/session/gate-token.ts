@@ -1,7 +1,7 @@
 /** The second audience: the refresh token of the single sign-in also gives a token for the gate's management API (RFC 8707). */
 import type { UserManager } from 'oidc-client-ts';
 import { Unreachable } from '../api/client.ts';
-import { SignedOut } from './session.ts';
+import { endOf, SignedOut } from './session.ts';
 
 export type GateToken = { token: string; scopes: ReadonlySet<string> };
 
@@ -33,8 +33,8 @@ export function openGateTokens(
         throw new Unreachable('The gate is not responding.');
       },
     );
-    const answer = await response.json();
-    if (response.ok) {
+    const answer = await response.json().catch(() => ({}));
+    if (response.ok && answer.access_token) {
       user.refresh_token = answer.refresh_token ?? user.refresh_token;
       await manager.storeUser(user);
       const given = { token: answer.access_token, scopes: new Set<string>((answer.scope ?? '').split(' ')) };
@@ -42,10 +42,8 @@ export function openGateTokens(
     } else if (answer.error === 'invalid_target' || answer.error === 'access_denied') {
       // The application may not ask for one, or only machines administer this gate.
       known = { given: undefined, until: Date.now() + refusedMs };
-    } else if (response.status >= 500) {
-      throw new Unreachable('The gate is not responding.');
     } else {
-      throw new SignedOut();
+      throw endOf(answer.error);
     }
     return known.given;
   }

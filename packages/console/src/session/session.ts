@@ -9,6 +9,7 @@ import {
   type UserManagerSettings,
   WebStorageStateStore,
 } from 'oidc-client-ts';
+import { Unreachable } from '../api/client.ts';
 import type { Config } from './config.ts';
 import { type GateToken, openGateTokens } from './gate-token.ts';
 import { openRenewal, type Renewal } from './renewal.ts';
@@ -148,11 +149,21 @@ function inTurn<T>(work: () => Promise<T>): Promise<T> {
 async function renew(manager: UserManager): Promise<string> {
   const user = await manager.getUser();
   if (!user?.refresh_token) throw new SignedOut();
-  try {
-    const renewed = await manager.signinSilent();
-    if (!renewed) throw new SignedOut();
-    return renewed.access_token;
-  } catch (error) {
-    throw error instanceof ErrorResponse ? new SignedOut() : error;
-  }
+  const renewed = await manager.signinSilent().catch((error) => {
+    throw endOf(error instanceof ErrorResponse ? error.error : undefined);
+  });
+  if (!renewed) throw new SignedOut();
+  return renewed.access_token;
 }
+
+const endings = new Set<unknown>([
+  'invalid_grant',
+  'invalid_client',
+  'unauthorized_client',
+  'access_denied',
+  'login_required',
+]);
+
+/** What a failed use of the refresh token means: only these refusals end the session; anything else may be over in a moment. */
+export const endOf = (error: unknown): Error =>
+  endings.has(error) ? new SignedOut() : new Unreachable('The gate is not responding.');
