@@ -13,6 +13,7 @@ import Provider, {
 import type { AccountStore } from './accounts/store.ts';
 import type { PostLogin } from './actions/post-login.ts';
 import { type KnownGrants, presetAccount } from './adapter/known-grants.ts';
+import type { Sessions } from './adapter/sessions.ts';
 import type { Audit } from './audit.ts';
 import type { ConsentStore } from './authorization/consents.ts';
 import { makeLoadExistingGrant } from './authorization/existing-grant.ts';
@@ -80,6 +81,7 @@ export type ProviderParts = {
   cookieKeys: Buffer[];
   dpopNonceSecret: Buffer;
   accounts: AccountStore;
+  sessions: Pick<Sessions, 'end'>;
   consents: ConsentStore;
   connections: ConnectionStore;
   resources: ResourceStore;
@@ -108,7 +110,7 @@ export function makeProvider(parts: ProviderParts): Provider {
   checkResponseModes(provider, refuseForeignWebMessage);
   registerResponseModes(provider);
   redirectGetsWith302(provider);
-  bindSessions(provider);
+  bindSessions(provider, parts.sessions);
   keepProperty(provider.Grant, 'organization');
   keepActionOutcomes(provider);
   rememberClients(provider);

@@ -179,4 +179,35 @@ describe('a session', () => {
       Date.now = now;
     }
   });
+
+  test('that was logged out of stays ended, even if a silent renewal was in progress', async () => {
+    await set('post-login', {
+      before: 'let release;',
+      body: `const { login_hint: hint } = event.request.query;
+             if (hint === 'hold') await new Promise((resolve) => { release = resolve; });
+             if (hint === 'is it held') api.access.deny(release ? 'held' : 'not yet');
+             if (hint === 'release') { release(); release = undefined; }`,
+    });
+    const silent = { ...request, prompt: 'none' };
+    const other = new Browser(gate);
+    await other.logIn(await other.authorize(request));
+    for (const path of ['v2/logout?client_id=web', 'oidc/logout?client_id=web']) {
+      const browser = new Browser(gate);
+      await browser.logIn(await browser.authorize(request));
+      const copy = new Browser(gate);
+      for (const [name, value] of browser.cookies) copy.cookies.set(name, value);
+      const held = browser.authorize({ ...silent, login_hint: 'hold' });
+      await until('the renewal to be held', async () => {
+        const { location } = await other.authorize({ ...silent, login_hint: 'is it held' });
+        return location?.searchParams.get('error_description') === 'held';
+      });
+      const page = await browser.get(path);
+      if (page.forms.length > 0) await browser.submit(page, { logout: 'yes' });
+      await other.authorize({ ...silent, login_hint: 'release' });
+      await held;
+      for (const each of [browser, copy])
+        expect((await each.authorize(silent)).location?.searchParams.get('error')).toBe('login_required');
+    }
+    await set('post-login');
+  });
 });

@@ -95,7 +95,7 @@ test('the library’s prototypes have the methods that we override', () => {
   expect(revoke).toHaveLength(2);
   const session = provider.Session as unknown as { IN_PAYLOAD: string[]; prototype: Record<string, unknown> };
   expect(session.IN_PAYLOAD).toEqual(expect.arrayContaining(['accountId', 'loginTs']));
-  expect(session.prototype.loginAccount).toBeInstanceOf(Function);
+  for (const method of ['loginAccount', 'destroy']) expect(session.prototype[method]).toBeInstanceOf(Function);
 });
 
 test('the library’s grant helpers have what our grants use', () => {

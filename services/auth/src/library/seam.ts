@@ -14,6 +14,7 @@ import Provider, {
 import LRU from 'oidc-provider/lib/helpers/lru.js';
 import revoke from 'oidc-provider/lib/helpers/revoke.js';
 import instance from 'oidc-provider/lib/helpers/weak_cache.js';
+import type { Sessions } from '../adapter/sessions.ts';
 import { accountClientId } from '../clients/account-client-id.ts';
 import { secretMatches } from '../clients/secret.ts';
 import { addressOf } from '../http/head.ts';
@@ -236,9 +237,9 @@ export type SessionDevice = {
  * Sessions remember the account itself, not only its id, so that a later account with the same id does not inherit them. Code that
  * logs somebody in states it beside `accountId`; a session without it belongs to nobody. Sessions also remember their acr, the
  * provider where they began if it was another one (upstream/session.ts), the connection, the browser, and whether `/account` was
- * open to them when they asked for it.
+ * open to them when they asked for it. A logout ends the session as `sessions` does, so that no request still holding it writes it again.
  */
-export function bindSessions(provider: Provider): void {
+export function bindSessions(provider: Provider, sessions: Pick<Sessions, 'end'>): void {
   keepProperty(provider.Session, 'incarnation');
   keepProperty(provider.Session, 'isRemembered');
   keepProperty(provider.Session, 'upstream');
@@ -248,12 +249,14 @@ export function bindSessions(provider: Provider): void {
   keepProperty(provider.Session, 'isAdmitted');
   keepProperty(provider.Session, 'endsAt');
   keepProperty(provider.Interaction, 'upstream');
-  // `loginAccount` is missing in the typings.
+  // `loginAccount` and `destroy` are missing in the typings.
   const prototype = provider.Session.prototype as unknown as BoundSession & {
+    uid: string;
     loginAccount(details: { incarnation?: string; acr?: string; connection?: string }): void;
     save(ttl: number): Promise<unknown>;
+    destroy(): Promise<void>;
   };
-  const { loginAccount, save } = prototype;
+  const { loginAccount, save, destroy } = prototype;
   prototype.loginAccount = function (details) {
     const before = this.accountId;
     loginAccount.call(this, { ...details, acr: details.acr ?? signInAcr });
@@ -278,6 +281,10 @@ export function bindSessions(provider: Provider): void {
   prototype.save = function (ttl) {
     if (this.accountId && Provider.ctx) this.device = deviceOf(Provider.ctx, this.device);
     return save.call(this, ttl);
+  };
+  prototype.destroy = async function () {
+    await sessions.end(this.uid);
+    await destroy.call(this);
   };
 }
 
