@@ -94,11 +94,20 @@ export async function startGate(start: Start<Env>): Promise<Gate> {
     openImports({ ...infrastructure, ...stores, log: logOfModule(infrastructure.log, 'imports') }),
   );
   const listening: Gate['listening'] = [];
-  for (const front of infrastructure.fronts)
-    listening.push({
-      issuer: front.issuer,
-      port: await openFront({ ...infrastructure, ...outlets, ...stores, imports, ...front }),
-    });
+  const providers: Provider[] = [];
+  for (const front of infrastructure.fronts) {
+    const { provider, port } = await openFront({ ...infrastructure, ...outlets, ...stores, imports, ...front });
+    providers.push(provider);
+    listening.push({ issuer: front.issuer, port });
+  }
+  infrastructure.stack.use(
+    keepKeysCurrent({
+      ...infrastructure,
+      log: logOfModule(infrastructure.log, 'keys'),
+      providers,
+      rotateAfterDays: infrastructure.env.KEY_ROTATION_DAYS,
+    }),
+  );
   if (infrastructure.env.ORGANIZATION_ACCOUNTS === 'on')
     infrastructure.stack.use(await openAnnouncements(infrastructure));
   infrastructure.stack.use(
@@ -108,13 +117,11 @@ export async function startGate(start: Start<Env>): Promise<Gate> {
 }
 
 /** Opens one issuer: everything that carries its name (tokens, links, cookies) is made for it; the stores are shared. */
-async function openFront(shared: Shared): Promise<number> {
+async function openFront(shared: Shared): Promise<{ provider: Provider; port: number }> {
   const parts: Parts = { ...shared, ...makeSteps(shared) };
   const { provider, tokensIssued } = await makeGateProvider(parts);
   const routers = makeRouters(parts, provider);
-  const rotateAfterDays = parts.env.KEY_ROTATION_DAYS;
-  parts.stack.use(keepKeysCurrent({ ...parts, log: logOfModule(parts.log, 'keys'), provider, rotateAfterDays }));
-  return serve(parts, provider, routers, tokensIssued);
+  return { provider, port: await serve(parts, provider, routers, tokensIssued) };
 }
 
 type Shared = Infrastructure & Outlets & Stores & ReturnType<typeof openActions> & { imports: Imports } & Front;

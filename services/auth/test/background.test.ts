@@ -1,5 +1,6 @@
 /** What the gate does by itself: key rotation, purging, the audit log, its own events. */
 
+import { randomBytes } from 'node:crypto';
 import { openLog } from '@gatepost/runtime/log';
 import { Registry } from '@gatepost/runtime/metrics';
 import { makeSeal } from '@gatepost/runtime/seal';
@@ -9,8 +10,11 @@ import { freshDatabase, freshVhost, management } from '@gatepost/testkit/stores'
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import { decodeProtectedHeader } from 'jose';
+import { openChanges } from '../src/changes.ts';
 import { openDatabase } from '../src/database.ts';
+import { keepKeysCurrent } from '../src/keys/keep-current.ts';
 import { rotateSigningKeys } from '../src/keys/rotate.ts';
+import { ensureSigningKeys } from '../src/keys/signing-keys.ts';
 import { startPurge } from '../src/purge.ts';
 import { openGate } from './gate.ts';
 import { api, fullSeed } from './seeds.ts';
@@ -47,6 +51,26 @@ test('sec-094-rotation: a new key is published before it signs, the old one stay
   await rotateSigningKeys(pool, seal, ['RS256']); // a second time: it signs at once
   await until('the new key to sign', async () => decodeProtectedHeader(await token()).kid === made!.kid);
   expect(await kids()).toEqual([made!.kid, old]);
+});
+
+test('two gates that find the keys too old make one new key for each algorithm, and none signs before it was published for a while', async () => {
+  await using own = await freshDatabase('migrated');
+  const seal = makeSeal(randomBytes(32));
+  await using opened = openDatabase({ url: own.url, isPooled: false }, 30_000, openLog('test', 'silent'));
+  await using changes = await openChanges(own.url, opened.pool, openLog('test', 'silent'));
+  await ensureSigningKeys(opened.pool, seal);
+  await opened.pool.query("UPDATE signing_keys SET signs_from = now() - interval '91 days'");
+  const keep = () =>
+    keepKeysCurrent({ ...opened, changes, seal, providers: [], rotateAfterDays: 90, log: openLog('test', 'silent') });
+  const fresh = () => opened.db.signingKey.findMany({ where: { retiresAt: null } });
+  {
+    await using _one = keep();
+    await using _other = keep();
+    await until('the new keys', async () => (await fresh()).every((key) => key.signsFrom > new Date()));
+  }
+  const keys = await fresh();
+  expect(keys.map(({ alg }) => alg).sort()).toEqual(['ES256', 'EdDSA', 'PS256', 'RS256']);
+  for (const { signsFrom, createdAt } of keys) expect(signsFrom.getTime() - createdAt.getTime()).toBe(15 * 60_000);
 });
 
 test('the audit log records tokens and logins, without secrets', async () => {

@@ -1,10 +1,15 @@
 /** The gate's port with TLS of its own: a second issuer before the same clients, people and tokens. */
+import { openLog } from '@gatepost/runtime/log';
+import { makeSeal } from '@gatepost/runtime/seal';
 import { Browser } from '@gatepost/testkit/browser';
 import { pkce } from '@gatepost/testkit/pkce';
+import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import { ManagementClient } from 'auth0';
 import { AuthenticationClient } from 'auth0/legacy';
 import { decodeJwt } from 'jose';
+import { openDatabase } from '../src/database.ts';
+import { rotateSigningKeys } from '../src/keys/rotate.ts';
 import { openGate } from './gate.ts';
 import { api, fullSeed } from './seeds.ts';
 import { openTlsGate } from './tls-gate.ts';
@@ -43,6 +48,16 @@ test('each port uses its own issuer in discovery, in tokens, and in every addres
   expect(await (await fetch(`${issuer}.well-known/jwks.json`)).json()).toEqual(
     await (await fetch(`${tlsIssuer}.well-known/jwks.json`)).json(),
   );
+});
+
+test('a new signing key is published at both', async () => {
+  await using opened = openDatabase({ url: gate.databaseUrl, isPooled: false }, 30_000, openLog('test', 'silent'));
+  const seal = makeSeal(Buffer.from(gate.env.SECRETS_KEY!, 'base64'));
+  const [made] = await rotateSigningKeys(opened.pool, seal, ['RS256']);
+  for (const base of [issuer, tlsIssuer])
+    await until(`the new key at ${base}`, async () =>
+      (await (await fetch(`${base}.well-known/jwks.json`)).text()).includes(made!.kid),
+    );
 });
 
 test('auth0 for Node works with its domain alone: machine tokens, and the management API with the domain’s audience', async () => {

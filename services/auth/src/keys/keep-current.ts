@@ -1,4 +1,4 @@
-/** Keeps the provider’s signing keys in step with the database, and rotates old ones. */
+/** Keeps the providers’ signing keys in step with the database, and rotates old ones. */
 import { describeError, type Log } from '@gatepost/runtime/log';
 import type { Seal } from '@gatepost/runtime/seal';
 import type { Provider } from 'oidc-provider';
@@ -12,7 +12,7 @@ import { ensureSigningKeys, loadSigningKeys, type SigningAlg } from './signing-k
 const checkMs = 30_000;
 
 export function keepKeysCurrent(parts: {
-  provider: Provider;
+  providers: Provider[];
   pool: Pool;
   db: Database;
   seal: Seal;
@@ -20,7 +20,7 @@ export function keepKeysCurrent(parts: {
   rotateAfterDays: number;
   log: Log;
 }): AsyncDisposable {
-  const { provider, pool, db, seal, log } = parts;
+  const { providers, pool, db, seal, log } = parts;
   let closed = false;
   let working = Promise.resolve();
   let shown = '';
@@ -29,7 +29,7 @@ export function keepKeysCurrent(parts: {
     const keys = await loadSigningKeys(db, seal);
     const order = keys.map((key) => `${key.kid} ${key.x5t}`).join();
     if (closed || order === shown || keys.length === 0) return;
-    replaceSigningKeys(provider, keys);
+    for (const provider of providers) replaceSigningKeys(provider, keys);
     if (shown !== '') log.info({ kids: keys.map((key) => key.kid) }, 'signing keys changed');
     shown = order;
   };
@@ -38,10 +38,9 @@ export function keepKeysCurrent(parts: {
     const keys = await db.signingKey.findMany({ where: { revokedAt: null, retiresAt: null } });
     if (keys.some((key) => key.certificate === null)) await ensureSigningKeys(pool, seal);
     const old = keys.filter((key) => key.signsFrom < before).map((key) => key.alg as SigningAlg);
-    const due = [...new Set(old)].filter((alg) => !keys.some((key) => key.alg === alg && key.signsFrom >= before));
-    if (due.length === 0) return;
-    const made = await rotateSigningKeys(pool, seal, due);
-    log.info({ kids: made.map((key) => key.kid) }, 'made new signing keys: the old ones are due');
+    if (old.length === 0) return;
+    const made = await rotateSigningKeys(pool, seal, [...new Set(old)], before);
+    if (made.length > 0) log.info({ kids: made.map((key) => key.kid) }, 'made new signing keys: the old ones are due');
   };
   const work = (task: () => Promise<void>) => {
     working = working

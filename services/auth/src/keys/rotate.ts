@@ -1,6 +1,7 @@
 /** Rotates signing keys without interruption: a new key is published before it signs, an old one until its last token has expired. */
 import type { Seal } from '@gatepost/runtime/seal';
 import { inTransaction } from '@gatepost/runtime/transaction';
+import type { PoolClient } from 'pg';
 import type { Pool } from '../database.ts';
 import type { SigningKeyModel } from '../generated/models.ts';
 import { lockSigningKeys, makeSigningKey, type SigningAlg, signingAlgs, stateOf } from './signing-keys.ts';
@@ -15,16 +16,20 @@ export type Rotated = { kid: string; alg: SigningAlg; signsFrom: Date };
 /**
  * For each algorithm, makes the next key; if one is already waiting, it starts signing now instead, since it is already published. The
  * keys before it retire when the last token that they may have signed has expired. Only one process rotates at a time.
+ *
+ * @param before leaves an algorithm alone that has a key from later on: of several processes that find the keys too old, one rotates
  */
 export function rotateSigningKeys(
   pool: Pool,
   seal: Seal,
   algs: readonly SigningAlg[] = signingAlgs,
+  before?: Date,
 ): Promise<Rotated[]> {
   return inTransaction(pool, async (client) => {
     await lockSigningKeys(client);
     const rotated: Rotated[] = [];
     for (const alg of algs) {
+      if (before && (await hasKeySince(client, alg, before))) continue;
       const { rows } = await client.query<{ kid: string; signs_from: Date }>(
         `UPDATE signing_keys SET signs_from = now() WHERE alg = $1 AND signs_from > now() AND revoked_at IS NULL
          RETURNING kid, signs_from`,
@@ -50,6 +55,15 @@ export function rotateSigningKeys(
     }
     return rotated;
   });
+}
+
+/** Asked under the lock, so that what another process has just made counts. */
+async function hasKeySince(client: PoolClient, alg: SigningAlg, since: Date): Promise<boolean> {
+  const { rowCount } = await client.query(
+    'SELECT FROM signing_keys WHERE alg = $1 AND signs_from >= $2 AND revoked_at IS NULL AND retires_at IS NULL LIMIT 1',
+    [alg, since],
+  );
+  return rowCount === 1;
 }
 
 /**
