@@ -319,12 +319,15 @@ describe('an action that fails', () => {
   });
 });
 
-test('the gate does not start with a folder that is not a trigger’s, or with code that cannot be parsed', async () => {
+test('the gate does not start with a folder that is not a trigger’s, or with code that cannot be parsed or is too large', async () => {
   const wrong = stack.adopt(await mkdtemp(join(tmpdir(), 'actions-')), (path) => rm(path, { recursive: true }));
   await mkdir(join(wrong, 'post-sign-in'));
   await mkdir(join(wrong, 'post-login'));
   await writeFile(join(wrong, 'post-login', 'bad.js'), 'const x = ;');
-  await expect(openActionsGate({ ACTIONS_DIR: wrong })).rejects.toThrow(/post-sign-in[\s\S]*bad\.js/);
+  await writeFile(join(wrong, 'post-login', 'large.js'), `// ${'x'.repeat(2 * 1024 * 1024)}`);
+  await expect(openActionsGate({ ACTIONS_DIR: wrong })).rejects.toThrow(
+    /post-sign-in[\s\S]*bad\.js[\s\S]*large\.js: takes 2097\d{3} bytes.* at most \d+/,
+  );
 });
 
 test('an action that does nothing adds at most one database statement to a refresh, a password grant and a sign-in', async () => {

@@ -10,6 +10,7 @@ import { Misconfigured } from '@gatepost/runtime/misconfigured';
 import type { BoundAction } from './store.ts';
 import { syntaxProblem } from './syntax.ts';
 import { isTriggerId, type TriggerId, triggerIds } from './triggers.ts';
+import { programMaxBytes } from './worker/messages.ts';
 
 const secretsShape = z.record(z.string().min(1).max(128), z.string().max(4_096));
 
@@ -47,6 +48,9 @@ function readTrigger(folder: string, trigger: TriggerId, { problems, dependencie
     if (problem) problems.push(`${path}: ${problem}`);
     const key = `file ${trigger}/${file}`;
     const secrets = readSecrets(join(folder, `${name}.secrets.json`), problems);
+    const bytes = Buffer.byteLength(JSON.stringify({ code, secrets, dependencies }));
+    if (bytes > programMaxBytes)
+      problems.push(`${path}: takes ${bytes} bytes as JSON, with its secrets; at most ${programMaxBytes} are possible`);
     return { id: key, name, version: key, code, secrets, dependencies };
   });
 }

@@ -78,6 +78,8 @@ type Running = {
   isLoading: boolean;
   /** A run that timed out is still going on in the process. */
   isStale: boolean;
+  /** Called with the answer to a ping, if there is one to answer. */
+  answered?: (() => void) | undefined;
   end(reason: FaultReason, message: string): void;
 };
 
@@ -195,6 +197,7 @@ function launch(
   const slow = setTimeout(() => end('timeout', 'it did not start in time'), startMs);
   void loaded.then(() => clearTimeout(slow));
   void watchMemory(running, limits, stopping.signal);
+  void watchIdle(running, limits, { signal: stopping.signal, send });
   send({ type: 'load', code, secrets, ...(packages && { packages }) });
   return running;
 }
@@ -272,6 +275,10 @@ function handleReport(
     case 'fetch':
       ask(report.request, report.fetch);
       return;
+    case 'pong':
+      if (running.answered) running.answered();
+      else running.end('crashed', 'it answered what nobody asked');
+      return;
     case 'failed':
     case 'done': {
       const waiting = running.waiting.get(report.run);
@@ -310,6 +317,27 @@ async function watchMemory(running: Running, { memoryBytes }: Limits, signal: Ab
     if (bytes > memoryBytes + beyondHeap) return end('memory', 'its process has grown too large');
     // An idle process does not grow.
     await sleep(waiting.size > 0 || running.isLoading ? watchMs : watchMs * 10, undefined, { ref: false });
+  }
+}
+
+/** Each run has its timer; what an action left behind, such as a loop in a timer, shows when the process no longer answers. */
+async function watchIdle(
+  running: Running,
+  { timeoutMs }: Limits,
+  { signal, send }: { signal: AbortSignal; send: (order: Order) => void },
+): Promise<void> {
+  const { loaded, waiting, end } = running;
+  await loaded;
+  for (;;) {
+    await sleep(timeoutMs, undefined, { ref: false });
+    if (signal.aborted) return;
+    if (waiting.size > 0) continue;
+    const { promise: answer, resolve } = Promise.withResolvers<'pong'>();
+    running.answered = () => resolve('pong');
+    send({ type: 'ping' });
+    const outcome = await Promise.race([answer, sleep(timeoutMs + graceMs, 'late', { ref: false })]);
+    running.answered = undefined;
+    if (outcome === 'late') return end('timeout', 'it does not answer between its runs');
   }
 }
 

@@ -32,4 +32,5 @@ export const reportShape = z.discriminatedUnion('type', [
       redirect: z.enum(['follow', 'manual', 'error']),
     }),
   }),
+  z.strictObject({ type: z.literal('pong') }),
 ]);

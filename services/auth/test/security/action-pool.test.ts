@@ -1,4 +1,5 @@
 /** The processes of actions by themselves, without a gate: how often they are started, and what they may ask of it. */
+import { until } from '@gatepost/testkit/until';
 import { expect, test } from '@jest/globals';
 import { openActionPool } from '../../src/actions/pool.ts';
 
@@ -103,4 +104,24 @@ test('an action that uses up memory while it loads is ended', async () => {
   const code = `const all = []; for (;;) all.push(Buffer.alloc(10_000_000, 1));`;
   const call = { trigger: 'post-login', handler: 'handle', event: {} };
   expect(await pool.run({ version: 'v', code, secrets: {} }, call)).toMatchObject({ reason: 'memory' });
+});
+
+test('a process that an action leaves in an endless loop after its run is ended, and one that answers goes on', async () => {
+  const processes = () => process.getActiveResourcesInfo().filter((name) => name === 'ProcessWrap').length;
+  await until('no process', () => processes() === 0);
+  using pool = openActionPool({
+    limits: { timeoutMs: 3_000, memoryBytes: 64 * 1024 * 1024 },
+    outside: () => Promise.reject(new Error('nothing is there')),
+  });
+  const run = (version: string, body: string) =>
+    pool.run(
+      { version, code: `let runs = 0; exports.handle = async (event, api) => { ${body} };`, secrets: {} },
+      { trigger: 'post-login', handler: 'handle', event: {} },
+    );
+  const counting = () => run('counting', `runs += 1; api.accessToken.setCustomClaim('runs', runs);`);
+  await counting();
+  expect(await run('looping', 'setTimeout(() => { for (;;); }, 50);')).toMatchObject({ kind: 'done' });
+  expect(processes()).toBe(2);
+  await until('the end of the loop', () => processes() === 1);
+  expect(await counting()).toMatchObject({ commands: [{ args: ['runs', 2] }] });
 });

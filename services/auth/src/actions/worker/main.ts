@@ -52,6 +52,9 @@ function handleOrder(order: Order): void {
     case 'fetch failed':
       outside.failed(order.fetch, order.message);
       return;
+    case 'ping':
+      send({ type: 'pong' });
+      return;
   }
 }
 

@@ -11,7 +11,8 @@ export type Order =
   | { type: 'load'; code: string; secrets: Record<string, string>; packages?: Packages }
   | ({ type: 'run'; run: number; timeoutMs: number } & Call)
   | { type: 'fetched'; fetch: number; answer: FetchedAnswer }
-  | { type: 'fetch failed'; fetch: number; message: string };
+  | { type: 'fetch failed'; fetch: number; message: string }
+  | { type: 'ping' };
 
 /** The function to call, and its arguments. */
 export type Call = {
@@ -28,7 +29,8 @@ export type Report =
   | { type: 'broken'; message: string }
   | { type: 'done'; run: number; commands: Command[]; output: string[] }
   | { type: 'failed'; run: number; reason: 'threw' | 'timeout' | 'absent'; message: string; output: string[] }
-  | { type: 'fetch'; fetch: number; run?: number; request: FetchRequest };
+  | { type: 'fetch'; fetch: number; run?: number; request: FetchRequest }
+  | { type: 'pong' };
 
 /** What an action asked for through `api`, in order. */
 export type Command = { name: string; args: unknown[] };
@@ -51,8 +53,10 @@ export type FetchedAnswer = {
   redirected: boolean;
 };
 
-/** The longest line either way: an event, or a fetched answer in base64. */
+/** The longest line either way: an action's code, an event, or a fetched answer in base64. */
 export const lineMaxBytes = 2 * 1024 * 1024;
+/** Code, secrets and the names of packages, as JSON: the line that loads them also has the path of the packages' folder. */
+export const programMaxBytes = lineMaxBytes - 16 * 1024;
 
 /** Splits the arriving bytes into lines. @param onLine called with each; @param onTooLong called when a line grows too long */
 export function readLines(onLine: (line: string) => void, onTooLong: () => void): (chunk: Buffer) => void {
