@@ -117,7 +117,7 @@ export const client = z.strictObject({
   refresh_token: z
     .strictObject({
       rotation_type: z.enum(['rotating', 'non-rotating']).optional().meta({
-        description: 'public clients rotate unless they say otherwise; using a token twice ends all its successors',
+        description: 'public clients always rotate, others if `rotating`; using a token twice ends all its successors',
         example: 'rotating',
       }),
       expiration_type: z.enum(['expiring', 'non-expiring']).optional().meta({
@@ -129,7 +129,7 @@ export const client = z.strictObject({
         .meta({ description: 'counted from the sign-in, in seconds', example: 2_592_000 }),
       idle_token_lifetime: seconds
         .optional()
-        .meta({ description: 'counted from its last use, in seconds', example: 1_296_000 }),
+        .meta({ description: 'counted from its last use (a tenth less at worst), in seconds', example: 1_296_000 }),
       leeway: z.number().int().min(0).optional().meta({
         description: 'how long a rotated token still counts, in seconds; otherwise not at all',
         example: 10,

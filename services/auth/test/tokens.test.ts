@@ -1,11 +1,13 @@
 /** What the token endpoint gives for codes, refresh tokens and other tokens, and when it takes it back. */
 
+import { openLog } from '@gatepost/runtime/log';
 import { Browser } from '@gatepost/testkit/browser';
 import { pkce } from '@gatepost/testkit/pkce';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
+import { openDatabase } from '../src/database.ts';
 import { type Answer, openGate } from './gate.ts';
-import { api, fullSeed, spa } from './seeds.ts';
+import { api, fullSeed, spa, web } from './seeds.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(async () => {
@@ -23,6 +25,12 @@ const many = {
     ],
   },
 };
+/** Its refresh tokens do not rotate. */
+const idle = {
+  ...web,
+  client_id: 'idle',
+  refresh_token: { idle_token_lifetime: 10_000, token_lifetime: 25_000 },
+};
 const gate = stack.use(
   await openGate({
     ...fullSeed,
@@ -30,7 +38,7 @@ const gate = stack.use(
       ...fullSeed.apis.map((each) => ({ ...each, scopes: [...each.scopes, 'delete:x'] })),
       { identifier: 'urn:asks', skip_consent_for_verifiable_first_party_clients: false, scopes: ['read:x'] },
     ],
-    clients: [...fullSeed.clients, many, { ...many, client_id: 'many-third', is_first_party: false }],
+    clients: [...fullSeed.clients, idle, many, { ...many, client_id: 'many-third', is_first_party: false }],
   }),
 );
 const redirect_uri = 'https://app.example/cb';
@@ -115,6 +123,48 @@ describe('authorization code', () => {
 });
 
 describe('refresh tokens', () => {
+  test('that do not rotate live on from their last use until their whole lifetime is over, and a use soon after another writes nothing', async () => {
+    const { pool } = stack.use(
+      openDatabase({ url: gate.databaseUrl, isPooled: false }, 30_000, openLog('test', 'silent')),
+    );
+    const { refresh_token } = tokensOf(
+      await redeem('idle', { ...(await codeFor('idle')), client_secret: 'web-secret' }),
+    );
+    const use = async () => (await refresh('idle', refresh_token, { client_secret: 'web-secret' })).status;
+    const where = "model = 'RefreshToken' AND client_id = 'idle'";
+    const expiry = async () => {
+      const { rows } = await pool.query(
+        `SELECT xmin::text AS version, (payload ->> 'exp')::int AS exp, (payload ->> 'exp')::int - (payload ->> 'iiat')::int AS life,
+                extract(epoch FROM expires_at)::int AS expires_at
+           FROM artefacts WHERE ${where}`,
+      );
+      return rows[0] as { version: string; exp: number; life: number; expires_at: number };
+    };
+    /** As if so many seconds had passed. */
+    const pass = (seconds: number) =>
+      pool.query(
+        `UPDATE artefacts SET expires_at = expires_at - make_interval(secs => $1), payload = payload || jsonb_build_object(
+           'iat', (payload ->> 'iat')::int - $1::int, 'iiat', (payload ->> 'iiat')::int - $1::int, 'exp', (payload ->> 'exp')::int - $1::int)
+         WHERE ${where}`,
+        [seconds],
+      );
+    await pass(500);
+    const { version } = await expiry();
+    const soon = Date.now() / 1000 + 9_000;
+    expect(await use()).toBe(200);
+    expect((await expiry()).version).toBe(version);
+    await pass(9_000);
+    expect(await use()).toBe(200);
+    const later = await expiry();
+    expect(later.exp).toBeGreaterThan(soon);
+    expect(later.expires_at).toBe(later.exp);
+    await pass(9_000);
+    expect(await use()).toBe(200);
+    expect((await expiry()).life).toBe(25_000);
+    await pass(7_000);
+    expect(await use()).toBe(400);
+  });
+
   test('sec-083-refresh-replay: rotate for public clients, and reuse revokes the family with Auth0’s message', async () => {
     const first = await login('spa', { audience: api });
     const second = tokensOf(await refresh('spa', first.refresh_token));

@@ -147,6 +147,17 @@ async function findRefreshToken(pool: Pool, id: string): Promise<Row | undefined
   return { payload: row.token, consumed_at: row.token_consumed_at };
 }
 
+/** Lets a refresh token live until `exp` (epoch seconds), unless it has ended meanwhile or another use has already done that. */
+export async function extendRefreshToken(pool: Pool, id: string, exp: number): Promise<void> {
+  await pool.query({
+    name: 'artefact extend',
+    text: `UPDATE artefacts SET payload = jsonb_set(payload, '{exp}', to_jsonb($2::bigint)), expires_at = to_timestamp($2::bigint)
+             WHERE model = 'RefreshToken' AND id = $1 AND consumed_at IS NULL
+               AND expires_at > now() AND expires_at < to_timestamp($2::bigint)`,
+    values: [id, exp],
+  });
+}
+
 type New = AdapterPayload & { json: string; expiresIn: number };
 
 /** Stores a refresh token and consumes the one before it, both or neither. @throws AlreadyConsumed when another request was faster */

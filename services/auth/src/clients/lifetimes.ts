@@ -23,8 +23,9 @@ export function refreshLifetime(client: Pick<OwnMetadata, 'refresh_token'> | und
 } {
   const policy = client?.refresh_token ?? {};
   if (policy.expiration_type === 'non-expiring') return { absolute: never, idle: never };
-  const absolute = policy.token_lifetime ?? 30 * day;
-  return { absolute, idle: Math.min(policy.idle_token_lifetime ?? 15 * day, absolute) };
+  const absolute = policy.infinite_token_lifetime ? never : (policy.token_lifetime ?? 30 * day);
+  const idle = policy.infinite_idle_token_lifetime ? never : (policy.idle_token_lifetime ?? 15 * day);
+  return { absolute, idle: Math.min(idle, absolute) };
 }
 
 /** Public clients always rotate (RFC 9700 section 4.14), others on request. */

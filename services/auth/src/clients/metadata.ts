@@ -10,6 +10,9 @@ export type RefreshTokenPolicy = {
   expiration_type?: 'expiring' | 'non-expiring';
   token_lifetime?: number;
   idle_token_lifetime?: number;
+  /** These two take precedence over the numbers. */
+  infinite_token_lifetime?: boolean;
+  infinite_idle_token_lifetime?: boolean;
   leeway?: number;
   /** The other APIs it may get tokens for (library/grants/refresh-token.ts). */
   policies?: { audience: string; scope: string[] }[] | null;

@@ -8,6 +8,7 @@ import type { CheckCode } from '../accounts/check-code.ts';
 import type { AccountStore } from '../accounts/store.ts';
 import type { CredentialsExchange } from '../actions/credentials-exchange.ts';
 import type { PostLogin } from '../actions/post-login.ts';
+import type { Pool } from '../database.ts';
 import type { AccessParts } from '../factors/access.ts';
 import { mfaGrants } from '../factors/grants.ts';
 import { addMfaTokenToErrors, type RequireSecondFactor } from '../factors/mfa-token.ts';
@@ -17,6 +18,7 @@ import { registerClientCredentials } from '../library/grants/client-credentials.
 import { registerDeviceCode } from '../library/grants/device-code.ts';
 import { registerRefreshToken } from '../library/grants/refresh-token.ts';
 import { revokeOnReplay } from '../library/grants/replay.ts';
+import { extendUsedTokens } from '../library/tokens/idle.ts';
 import type { OpenAccount } from '../passwordless/account.ts';
 import type { Bots } from '../protection/bots.ts';
 import type { Report } from '../report.ts';
@@ -30,6 +32,7 @@ import { registerTokenExchange } from './token-exchange.ts';
 
 export type GrantParts = {
   provider: Provider;
+  pool: Pool;
   redis: Redis;
   prefix: string;
   authenticate: Authenticate;
@@ -54,6 +57,7 @@ export function registerGrants(parts: GrantParts): void {
   registerAuthorizationCode(provider);
   registerClientCredentials(provider, parts.credentialsExchange);
   registerRefreshToken(provider, parts.resources);
+  extendUsedTokens(provider, parts.pool);
   registerDeviceCode(provider, parts.redis, parts.prefix);
   revokeOnReplay(provider);
   addMfaTokenToErrors(provider);

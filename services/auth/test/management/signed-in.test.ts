@@ -102,6 +102,35 @@ describe('sessions of a user', () => {
 describe('refresh tokens of a user', () => {
   beforeEach(signOut);
 
+  test.each([
+    [{ infinite_token_lifetime: true }, { whole: 'years', idle: 1_000 }],
+    [{ infinite_idle_token_lifetime: true }, { whole: 2_000, idle: 2_000 }],
+    [
+      { infinite_token_lifetime: true, infinite_idle_token_lifetime: true },
+      { whole: 'years', idle: 'years' },
+    ],
+    [
+      { infinite_token_lifetime: false, infinite_idle_token_lifetime: false },
+      { whole: 2_000, idle: 1_000 },
+    ],
+  ])('live as long as the application says: %j', async (infinite, expected) => {
+    const refresh_token = {
+      expiration_type: 'expiring',
+      token_lifetime: 2_000,
+      idle_token_lifetime: 1_000,
+      ...infinite,
+    };
+    expect((await ask('PATCH', 'clients/third', { refresh_token })).status).toBe(200);
+    await signIn(new Browser(gate), 'bob@example.com');
+    const [token] = await tokensOf(bob);
+    const lasts = (until: unknown) => {
+      const seconds = (Date.parse(until as string) - Date.parse(token?.created_at as string)) / 1_000;
+      return seconds > 100_000_000 ? 'years' : Math.round(seconds / 100) * 100;
+    };
+    expect({ whole: lasts(token?.expires_at), idle: lasts(token?.idle_expires_at) }).toEqual(expected);
+    await ask('PATCH', 'clients/third', { refresh_token: null });
+  });
+
   test('are listed, found, and revoked one by one or all together', async () => {
     const browser = new Browser(gate);
     const first = await signIn(browser, 'bob@example.com');
