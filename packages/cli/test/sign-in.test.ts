@@ -54,11 +54,13 @@ test('a command that still runs sends nothing of a later sign-in to the gate of 
   const tail = start(['deliveries', 'tail', '1', '--repo', 'a/b', '--interval', '1'], env);
   await until('the tail', () => tail.err().includes('Waiting for deliveries'));
   expect(await second.login(env)).toMatchObject({ code: 0 });
+  const isAnothers = (token: string) => !token.startsWith('first');
+  await until('its end', () => tail.child.exitCode !== null || first.sent.some(isAnothers));
+  expect(first.sent.filter(isAnothers)).toEqual([]);
   expect(await tail.ended).toMatchObject({
     code: 3,
     err: expect.stringContaining(`gatepost login --api ${first.url}`),
   });
-  expect(first.sent.filter((token) => !token.startsWith('first'))).toEqual([]);
 });
 
 test('signing out waits for a renewal in flight, and leaves nothing of it', async () => {
