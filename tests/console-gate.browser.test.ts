@@ -363,11 +363,12 @@ test('a gate that refuses requests for a moment ends no session', async () => {
     await until('all is read', async () => (await page.getByText(/^Loading /).count()) === 0);
     for (const refusal of refusals) {
       await page.route(tokens, (route) => route.fulfill(refusal));
-      await page.clock.fastForward('30:00:00'); // longer than any access token lives
-      await page.evaluate("window.dispatchEvent(new Event('visibilitychange'))"); // somebody comes back to it
       const away = page.getByText('The gate is not responding').first();
-      await away.waitFor().catch(async ({ message }) => {
-        throw new Error(`${message}\n${page.url()}:\n${await page.locator('body').ariaSnapshot()}`);
+      await until('it says so', async () => {
+        await page.clock.fastForward('30:00:00'); // longer than any access token lives
+        // Somebody comes back to it, again if a request was still being answered.
+        await page.evaluate("window.dispatchEvent(new Event('visibilitychange'))");
+        return away.isVisible();
       });
       await page.unroute(tokens);
       await until('it answers', async () => {

@@ -325,6 +325,13 @@ describe('an explanation', () => {
     const { body } = await explain(hook, others.guid);
     expect({ ...body, guid: null }).toEqual({ ...unknown.body, guid: null });
     expect((await explainEvent(others.guid)).body).toMatchObject({ events: [], causes: [{ cause: 'not_received' }] });
+    const nobodys = await storeEvent({
+      login: null,
+      repository: null,
+      unmatched: 'unknown_account',
+      subject: 'stranger/x',
+    });
+    expect({ ...(await explain(hook, nobodys.guid)).body, guid: null }).toEqual({ ...unknown.body, guid: null });
     await api.sql.query(`UPDATE repositories SET visibility = 'public' WHERE name = 'widgets'`);
     const publicly = await api.tokens.user('auth0|alice', 'public_repo');
     const hidden = await storeEvent({ repository: 'gadgets' });
