@@ -2,7 +2,7 @@ import type { DeliveryStore } from '@gatepost/receiver';
 import type { Redis } from 'ioredis';
 
 const claimMs = 60_000; // longer than your handler runs
-const keptMs = 4 * 24 * 3600_000; // longer than anybody sends an event again
+const keptMs = 4 * 24 * 3600_000; // a day longer than Gatepost keeps deliveries (DELIVERY_RETENTION_DAYS)
 
 export function redisStore(redis: Redis): DeliveryStore {
   return {

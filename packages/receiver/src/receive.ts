@@ -52,8 +52,9 @@ export function openReceive(options: ReceiverOptions, handle: Handler) {
       }
       if (state === 'running') {
         await failed();
-        // Not a success: if the first one fails, this one must come again.
-        return answer(503, 'It is being handled.', { 'Retry-After': '5' });
+        // Not a success: if the first one fails, this one must come again. When is left to the sender, whose waits grow: a short
+        // Retry-After would use up all attempts while the claim of a process that has died still holds.
+        return answer(503, 'It is being handled.');
       }
     }
     try {

@@ -281,7 +281,8 @@ describe('the store', () => {
     const request = () => new Request('http://localhost/', { method: 'POST', body, headers });
     const first = receive(request());
     const second = await receive(request());
-    expect([second.status, second.headers.get('retry-after')]).toEqual([503, '5']);
+    // When it comes again is left to the sender, whose waits grow: Retry-After would replace them.
+    expect([second.status, second.headers.get('retry-after')]).toEqual([503, null]);
     finish();
     expect((await first).status).toBe(200);
   });
