@@ -140,8 +140,8 @@ const faults: [fault: string, language: string, right: string, wrong: string, fo
   [
     'decodes each chunk of the body separately',
     'Node',
-    'Buffer.concat(await request.toArray())',
-    "(await request.toArray()).join('')",
+    'Buffer.concat(parts)',
+    "parts.join('')",
     ['a body that comes in pieces'],
   ],
   [
@@ -161,15 +161,34 @@ const faults: [fault: string, language: string, right: string, wrong: string, fo
   [
     'refuses bodies over 5 MB',
     'Node',
-    'try {\n    const payload',
-    'if (body.length > 5e6) return response.writeHead(413).end();\n  try {\n    const payload',
+    'const payload',
+    'if (body.length > 5e6) return response.writeHead(413).end();\n    const payload',
     ['20 MB'],
+  ],
+  [
+    'ends with the connection of a body that breaks off',
+    'Node',
+    '  try {\n    const body',
+    "  request.on('error', (error) => setImmediate(() => { throw error; }));\n  try {\n    const body",
+    // It has ended, so all that follows fails too.
+    [
+      'a body that breaks off',
+      'others while one is slow',
+      'the same event twice',
+      'events out of order',
+      'an event it does not know',
+      'ten at once',
+      '1 MB',
+      '20 MB',
+      'GET and HEAD',
+      'still works after all this',
+    ],
   ],
   [
     'fails on an unknown event',
     'Node',
-    'try {\n    const payload',
-    "if (request.headers['x-github-event'] === 'event_of_tomorrow') return response.writeHead(500).end();\n  try {\n    const payload",
+    'const payload',
+    "if (request.headers['x-github-event'] === 'event_of_tomorrow') return response.writeHead(500).end();\n    const payload",
     ['an event it does not know'],
   ],
 ];

@@ -130,6 +130,17 @@ export const checks: Check[] = [
     },
   },
   {
+    name: 'a body that breaks off',
+    why: 'Connections end at any time. An error that nobody catches there ends many a program, and anybody could cause it.',
+    must: true,
+    run: async (send, hook) => {
+      await send(good(hook, { breaksOff: true }));
+      await wait(500);
+      const after = accepted(await send(good(hook)));
+      return after && `after it: ${after}`;
+    },
+  },
+  {
     name: 'others while one is slow',
     why: 'One slow connection must not keep the rest waiting.',
     must: false,

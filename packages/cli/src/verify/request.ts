@@ -1,6 +1,6 @@
 /** A request of the checks: a delivery as Gatepost sends it, or what others might send. */
 import { createHmac, randomUUID } from 'node:crypto';
-import { request as requestHttp } from 'node:http';
+import { type ClientRequest, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { setTimeout as wait } from 'node:timers/promises';
 
@@ -19,6 +19,8 @@ export type Delivery = {
   parts?: { count: number; pauseMs: number };
   /** Runs once half of the body is sent; the rest follows when it ends. */
   halfway?: () => Promise<unknown>;
+  /** Closes the connection once half of the body is sent. */
+  breaksOff?: boolean;
   method?: 'POST' | 'GET' | 'HEAD';
 };
 
@@ -51,13 +53,14 @@ export function openSend(url: URL, hookSecret: string, timeoutMs: number, interr
 }
 
 async function write(
-  request: NodeJS.WritableStream,
-  { body, parts = { count: 1, pauseMs: 0 }, halfway }: Delivery,
+  request: ClientRequest,
+  { body, parts = { count: 1, pauseMs: 0 }, halfway, breaksOff }: Delivery,
 ): Promise<void> {
-  if (halfway) {
+  if (halfway || breaksOff) {
     const half = body.length >> 1;
     await new Promise((resolve) => request.write(body.subarray(0, half), resolve));
-    await halfway();
+    await halfway?.();
+    if (breaksOff) return void request.destroy();
     request.end(body.subarray(half));
     return;
   }
