@@ -1,6 +1,7 @@
 import hashlib
 import hmac
 import os
+import time
 from html import escape
 from typing import Annotated
 from urllib.parse import urlencode
@@ -56,6 +57,22 @@ async def logout(request: Request):
 
 
 # An API that takes access tokens.
+keys_read_at = -10.0
+
+
+async def claims_of(token: str, rules: dict) -> dict:
+    global keys_read_at
+    try:
+        return JsonWebToken(["RS256"]).decode(token, await oauth.gate.fetch_jwk_set(), claims_options=rules)
+    except (JoseError, ValueError):
+        # The gate may have changed its keys. Made-up tokens make us ask for them at most every ten seconds.
+        if time.monotonic() < keys_read_at + 10:
+            raise
+        keys_read_at = time.monotonic()
+        keys = await oauth.gate.fetch_jwk_set(force=True)
+        return JsonWebToken(["RS256"]).decode(token, keys, claims_options=rules)
+
+
 async def caller(credentials: Annotated[HTTPAuthorizationCredentials, Depends(HTTPBearer())]) -> dict:
     rules = {
         "iss": {"essential": True, "value": ISSUER},
@@ -63,8 +80,7 @@ async def caller(credentials: Annotated[HTTPAuthorizationCredentials, Depends(HT
         "exp": {"essential": True},
     }
     try:
-        keys = await oauth.gate.fetch_jwk_set()
-        claims = JsonWebToken(["RS256"]).decode(credentials.credentials, keys, claims_options=rules)
+        claims = await claims_of(credentials.credentials, rules)
         claims.validate()
     except (JoseError, ValueError) as error:
         raise HTTPException(401, str(error), {"WWW-Authenticate": 'Bearer error="invalid_token"'}) from error
