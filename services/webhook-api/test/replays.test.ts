@@ -102,6 +102,10 @@ const wrong: [what: string, asked: object][] = [
   ['with a number', { since: 1_700_000_000 }],
   ['of what is not kept', { since: '2020-01-01T00:00:00Z' }],
   ['of the future', { since: new Date(Date.now() + 3_600_000).toISOString() }],
+  [
+    'whose whole time is to come',
+    { since: new Date(Date.now() + 3_600_000).toISOString(), until: new Date(Date.now() + 7_200_000).toISOString() },
+  ],
   ['that ends before it begins', { since, until: new Date(Date.parse(since) - 1).toISOString() }],
   ['of another status', { since, status: 'success' }],
   ['of an unknown event', { since, events: ['nonsense'] }],

@@ -47,7 +47,8 @@ export const createReplay = placeOperation({
     const events = body.events ? readEvents(body.events, parts.catalog, hook.events).sort() : null;
     const since = new Date(body.since);
     const until = body.until ? new Date(body.until) : undefined;
-    if (since >= (until ?? new Date())) throw refuse('until', 'until must be later than since');
+    const now = new Date();
+    if (since >= (until && until < now ? until : now)) throw refuse('until', 'until must be later than since');
     const firstDay = await firstDayKept(pool);
     if (since < new Date(firstDay)) throw refuse('since', `Deliveries are kept from ${firstDay} on`);
     if (!hook.active || hook.restricted) throw refuse('hook', 'Hook is not active');
