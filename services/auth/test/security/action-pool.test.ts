@@ -40,7 +40,7 @@ test('request bodies sent by an action are bounded in total, and an action that 
   let [now, most] = [0, 0];
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   using pool = openActionPool({
-    limits: { timeoutMs: 20_000, memoryBytes: 128 * 1024 * 1024 },
+    limits: { timeoutMs: 20_000, memoryBytes: 1024 * 1024 * 1024 },
     async outside({ url, body = '' }) {
       now += body.length;
       most = Math.max(most, now);
