@@ -145,7 +145,7 @@ describe.each(sets)('the chart rendered as %s', (set) => {
       expect(container).toMatchObject({
         startupProbe: { httpGet: { path: '/livez', port: 'ops' } },
         livenessProbe: { httpGet: { path: '/livez', port: 'ops' } },
-        readinessProbe: { httpGet: { path: '/readyz', port: 'ops' } },
+        readinessProbe: { httpGet: { path: '/readyz?exclude=stores', port: 'ops' } },
       });
       const { periodSeconds, failureThreshold } = container!.startupProbe as Record<string, number>;
       expect(periodSeconds! * failureThreshold!).toBeGreaterThan(60); // START_TIMEOUT_MS

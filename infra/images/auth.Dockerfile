@@ -27,7 +27,7 @@ COPY --from=build /app .
 USER 1000:1000
 EXPOSE 4400 4401
 HEALTHCHECK --interval=5s --timeout=10s --start-period=90s --retries=6 \
-  CMD ["node", "-e", "fetch('http://127.0.0.1:4401/readyz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "fetch('http://127.0.0.1:4401/readyz?exclude=stores').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 CMD ["node", "--heap-growing-percent=100", "--max-semi-space-size=8", "--no-parallel-scavenge", "--max-old-space-size=160", "--disable-sigusr1", "dist/main.js"]
 # Last, so that a new version or commit rebuilds nothing else.
 ARG REVISION=unknown

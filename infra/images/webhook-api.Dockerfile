@@ -31,7 +31,7 @@ COPY --from=build /app .
 USER 1000:1000
 EXPOSE 4500 4501
 HEALTHCHECK --interval=5s --timeout=10s --start-period=90s --retries=6 \
-  CMD ["node", "-e", "fetch('http://127.0.0.1:4501/readyz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "fetch('http://127.0.0.1:4501/readyz?exclude=stores').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 CMD ["node", "--heap-growing-percent=150", "--max-semi-space-size=8", "--no-parallel-scavenge", "--max-old-space-size=192", "dist/main.js"]
 # Last, so that a new version or commit rebuilds nothing else.
 ARG REVISION=unknown

@@ -8,15 +8,16 @@ import { openMetrics } from './metrics.ts';
 import { openOps } from './ops.ts';
 import { bodyOf } from './ops-request.ts';
 
-let databaseIsUp = true;
+let [databaseIsUp, keysAreRead] = [true, true];
 const lines: Record<string, unknown>[] = [];
 const log = openLog('test', 'info', { write: (line) => void lines.push(JSON.parse(line)) });
 const routing = logOfModule(log, 'routing');
 const common = { host: '127.0.0.1', port: 0, registry: openMetrics(), log };
-const guarded = await openOps({ ...common, ready: {}, token: 'a-token-of-the-operators' });
+const guarded = await openOps({ ...common, stores: {}, token: 'a-token-of-the-operators' });
 const ops = await openOps({
   ...common,
-  ready: {
+  ready: { keys: () => (keysAreRead ? undefined : Promise.reject(new Error('no keys yet'))) },
+  stores: {
     database: () => (databaseIsUp ? undefined : Promise.reject(new Error('connection refused'))),
     broker: () => undefined,
   },
@@ -38,6 +39,19 @@ test('readiness names what is missing', async () => {
   const answer = await get('/readyz');
   expect(answer.status).toBe(503);
   expect(await answer.json()).toEqual({ status: 'not ready', failing: { database: 'connection refused' } });
+});
+
+test('a load balancer that excludes the stores keeps an instance whose database is away, but not one that is not ready itself', async () => {
+  databaseIsUp = false;
+  expect((await get('/readyz?exclude=stores')).status).toBe(200);
+  keysAreRead = false;
+  const answer = await get('/readyz?exclude=stores');
+  expect([answer.status, await answer.json()]).toEqual([
+    503,
+    { status: 'not ready', failing: { keys: 'no keys yet' } },
+  ]);
+  [databaseIsUp, keysAreRead] = [true, true];
+  expect((await get('/readyz?exclude=database')).status).toBe(400);
 });
 
 test('the public status page checks at most once a second, and gives no reasons', async () => {

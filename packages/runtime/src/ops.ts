@@ -11,14 +11,18 @@ export type Ops = Listening;
 
 /**
  * Opens the ops port. `/livez` answers 200 while the process runs; `/readyz` 200 with `{"status":"ready"}` while every check passes, otherwise
- * 503 with the names of those that fail; also 503 once the process is stopping. Routes that reveal more, or change something, are guarded
- * (ops-request.ts).
+ * 503 with the names of those that fail; also 503 once the process is stopping. `/readyz?exclude=stores` is for load balancers: what all
+ * instances share is away for all of them, and an instance that says so in the protocol's own form is of more use than none. Routes that
+ * reveal more, or change something, are guarded (ops-request.ts).
  */
 export async function openOps(options: {
   host: string;
   port: number;
   registry: Registry;
-  ready: Record<string, ReadyCheck>;
+  /** What this process needs for itself. */
+  ready?: Record<string, ReadyCheck>;
+  /** What it shares with the other instances. */
+  stores: Record<string, ReadyCheck>;
   /** Once aborted, `/readyz` answers 503. */
   stopping?: AbortSignal | undefined;
   log: Log;
@@ -30,7 +34,7 @@ export async function openOps(options: {
   more?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
 }): Promise<Ops> {
   const server = createServer(async (request, response) => {
-    const path = request.url?.split('?')[0];
+    const [path, query] = request.url?.split('?') ?? [];
     if (path === '/livez') return void response.writeHead(200, { 'content-type': 'text/plain' }).end('ok\n');
     if (path === '/metrics') {
       const body = await options.registry.metrics();
@@ -41,7 +45,11 @@ export async function openOps(options: {
         const body = JSON.stringify({ status: 'stopping' });
         return void response.writeHead(503, { 'content-type': 'application/json' }).end(`${body}\n`);
       }
-      const failing = await failingChecks(options.ready);
+      const excluded = new URLSearchParams(query).getAll('exclude');
+      if (excluded.some((one) => one !== 'stores'))
+        return answerJson(response, 400, { error: 'exclude can only be stores' });
+      const stores = excluded.length > 0 ? {} : options.stores;
+      const failing = await failingChecks({ ...stores, ...options.ready });
       const ready = Object.keys(failing).length === 0;
       const body = JSON.stringify(ready ? { status: 'ready' } : { status: 'not ready', failing });
       return void response.writeHead(ready ? 200 : 503, { 'content-type': 'application/json' }).end(`${body}\n`);

@@ -25,7 +25,14 @@ const progress = watchProgress({
     { name: 'attempts', hasWork: () => parking.waiting > 0, completed: () => parking.moved, patienceMs: 600_000 },
   ],
 });
-const ops = await openOps({ host: '127.0.0.1', port: 0, registry, log, ready: { progress: progress.check } });
+const ops = await openOps({
+  host: '127.0.0.1',
+  port: 0,
+  registry,
+  log,
+  stores: {},
+  ready: { progress: progress.check },
+});
 afterAll(async () => {
   progress[Symbol.dispose]();
   await ops[Symbol.asyncDispose]();

@@ -17,7 +17,7 @@ await run('with store', variables, async ({ env, log, stack, stopping }) => {
   await client.connect();
   stack.defer(() => client.end());
   const { port } = stack.use(
-    await openOps({ host: '127.0.0.1', port: env.OPS_PORT, registry: openMetrics(), log, ready: {}, stopping }),
+    await openOps({ host: '127.0.0.1', port: env.OPS_PORT, registry: openMetrics(), log, stores: {}, stopping }),
   );
   log.info({ port }, 'serving');
 });

@@ -1,4 +1,4 @@
-/** A typical load balancer: polls each instance's `/readyz`, sends requests to the ready ones in turn, and passes every byte on. */
+/** A typical load balancer: polls each instance's `/readyz?exclude=stores`, sends requests to the ready ones in turn, and passes every byte on. */
 import { Agent, createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
@@ -25,7 +25,7 @@ export async function openBalancer(backends: Backend[], port = 0): Promise<Balan
   let turn = 0;
   const ask = async (backend: Backend) => {
     const at = Date.now();
-    const isReady = await fetch(`${backend.opsUrl}/readyz`, { signal: AbortSignal.timeout(2_000) }).then(
+    const isReady = await fetch(`${backend.opsUrl}/readyz?exclude=stores`, { signal: AbortSignal.timeout(2_000) }).then(
       ({ ok }) => ok,
       () => false,
     );

@@ -293,7 +293,7 @@ async function serveOps(
       registry,
       log,
       token: env.OPS_TOKEN,
-      ready: storesOf(infrastructure),
+      stores: storesOf(infrastructure),
       stopping,
       more: mailbox?.answer,
     }),

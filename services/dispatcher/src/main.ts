@@ -300,12 +300,12 @@ async function openOperations(
       log,
       token: env.OPS_TOKEN,
       reports: { '/top': () => ({ waiting: waiting.latest() ?? null, failing: failing.top() }) },
-      ready: {
+      ready: { progress: progress.check },
+      stores: {
         database: () => pool.query('SELECT 1'),
         changes() {
           if (!accounts.isHearing()) throw new Error('nothing is heard of changes in PostgreSQL');
         },
-        progress: progress.check,
         broker: () => {
           if (!publisher.isConnected() || !consumers.areConnected()) throw new Error('not connected to RabbitMQ');
         },

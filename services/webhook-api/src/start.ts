@@ -80,7 +80,8 @@ export async function start({
   const streams = streamsOf(lasting, replica !== undefined);
   const opened = { ...postgres, publisher, listeners, streams };
   const parts: Parts = { ...partsOf(env), ...opened, log: logOfModule(log, 'http'), catalog };
-  const stores = storesOf(pool, publisher, keys);
+  const stores = storesOf(pool, publisher);
+  const own = { keys: () => keys.ready() };
   const app = makeApp({
     log: logOfModule(log, 'http'),
     registry,
@@ -97,7 +98,7 @@ export async function start({
     issuer: env.ISSUER,
     audience: env.WEBHOOK_API_AUDIENCE,
     console: consoleOf(env, log),
-    stores,
+    stores: { ...stores, ...own },
   });
   const serving = { app, env, log, stack };
   const port = await serve(serving, env.WEBHOOK_API_PORT);
@@ -106,7 +107,7 @@ export async function start({
   stack.use(listeners);
   stack.use(streams);
   const opsAt = { host: env.HOST, port: env.WEBHOOK_API_OPS_PORT, token: env.OPS_TOKEN };
-  const ops = stack.use(await openOps({ ...opsAt, registry, log, ready: stores, stopping }));
+  const ops = stack.use(await openOps({ ...opsAt, registry, log, ready: own, stores, stopping }));
   if (env.NODE_ENV === 'production' && !env.WEBHOOK_API_URL)
     log.warn('WEBHOOK_API_URL is not set: URLs in answers, and links to the next page, name this machine as localhost');
   return { port, tlsPort, opsPort: ops.port };
@@ -148,12 +149,11 @@ async function openPostgres(env: Env, stack: AsyncDisposableStack, log: Log) {
 }
 
 /** The API is ready only while these answer. */
-const storesOf = (pool: Pool, publisher: Publisher, keys: Keys) => ({
+const storesOf = (pool: Pool, publisher: Publisher) => ({
   postgresql: () => pool.query('SELECT'),
   rabbitmq() {
     if (!publisher.isConnected()) throw new Error('not connected');
   },
-  keys: () => keys.ready(),
 });
 
 /** Keeps the gate's organizations as accounts here. */

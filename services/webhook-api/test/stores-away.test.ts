@@ -71,6 +71,7 @@ describe('while PostgreSQL is away', () => {
       expect(called.headers.get('retry-after')).toBe('1');
     }
     expect(await readiness()).toMatchObject({ status: 503, body: { failing: { postgresql: expect.any(String) } } });
+    expect((await fetch(`${api.opsBase}/readyz?exclude=stores`)).status).toBe(200);
     expect(await call(api, undefined, 'GET', '/meta')).toMatchObject({ status: 200 });
     await database.restore();
     await until('recovery', async () => (await call(api, alice, 'GET', hooks)).status === 200);
@@ -265,6 +266,7 @@ describe('while the gate is away', () => {
     const refused = await call(own, token, 'GET', hooks);
     expect(refused).toMatchObject(unavailable);
     expect((await fetch(`${own.opsBase}/readyz`)).status).toBe(503);
+    expect((await fetch(`${own.opsBase}/readyz?exclude=stores`)).status).toBe(503);
     await issuer.serve(true);
     await until('readiness', async () => (await fetch(`${own.opsBase}/readyz`)).status === 200);
     expect(await call(own, token, 'GET', hooks)).toMatchObject({ status: 200 });

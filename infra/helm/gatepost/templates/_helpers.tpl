@@ -139,7 +139,7 @@ spec:
           # Before the ops port opens, the service waits up to START_TIMEOUT_MS (60 s) for stores that are away.
           startupProbe: { httpGet: { path: /livez, port: ops }, periodSeconds: 3, timeoutSeconds: 5, failureThreshold: 40 }
           livenessProbe: { httpGet: { path: /livez, port: ops }, periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 }
-          readinessProbe: { httpGet: { path: /readyz, port: ops }, periodSeconds: 2, timeoutSeconds: 5, failureThreshold: 2 }
+          readinessProbe: { httpGet: { path: "/readyz?exclude=stores", port: ops }, periodSeconds: 2, timeoutSeconds: 5, failureThreshold: 2 }
           {{- with .values.preStopSeconds }}
           lifecycle: { preStop: { sleep: { seconds: {{ . }} } } }
           {{- end }}
