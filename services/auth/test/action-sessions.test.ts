@@ -139,12 +139,17 @@ describe('a session', () => {
       const { json } = await signIn({}, browser);
       await set(
         'post-login',
-        `if (event.session) api.session.revoke('A stolen session', { preserveRefreshTokens: ${preserve} });`,
+        `if (!event.session) return;
+         api.user.setAppMetadata('stolen', { preserved: ${preserve} });
+         api.session.revoke('A stolen session', { preserveRefreshTokens: ${preserve} });`,
       );
       const { location } = await browser.authorize(request);
       expect(Object.fromEntries(location!.searchParams)).toMatchObject({
         error: 'access_denied',
         error_description: 'A stolen session',
+      });
+      expect((await gate.manage('GET', 'users/auth0%7Calice')).body.app_metadata.stolen).toEqual({
+        preserved: preserve,
       });
       // The page of a login, and no session that could be refused.
       expect((await browser.authorize(request)).location).toBeUndefined();

@@ -120,6 +120,28 @@ describe('a post-login action', () => {
     });
   });
 
+  test('that refuses somebody keeps the metadata that it and the actions before it set, and none after it runs', async () => {
+    await set(
+      'post-login',
+      `api.user.setUserMetadata('refused', (event.user.user_metadata.refused ?? 0) + 1);`,
+      `api.user.setAppMetadata('refused_by', event.transaction.protocol); api.access.deny('Not today');`,
+      `api.user.setAppMetadata('not_reached', true);`,
+    );
+    const kept = async () => (await manage('GET', 'users/auth0%7Calice')).body;
+    expect((await signIn()).error.get('error_description')).toBe('Not today');
+    const afterSignIn = await kept();
+    expect(afterSignIn).toMatchObject({
+      user_metadata: { refused: 1 },
+      app_metadata: { refused_by: 'oidc-basic-profile' },
+    });
+    expect(afterSignIn.app_metadata).not.toHaveProperty('not_reached');
+    expect((await byPassword()).status).toBe(403);
+    expect(await kept()).toMatchObject({
+      user_metadata: { refused: 2 },
+      app_metadata: { refused_by: 'oauth2-password' },
+    });
+  });
+
   test('adds and removes scopes of the requested API', async () => {
     await set(
       'post-login',

@@ -181,8 +181,9 @@ async function run(
   if (!ran) return undefined;
   const { outcome, paused } = ran;
   if (outcome.revoked) await revoke(parts, ctx, outcome.revoked, hasSession);
-  checkAllowed(outcome);
+  // Also what a refusal leaves behind: at Auth0 `api.access.deny` cancels no change of metadata.
   await writeMetadata(parts, account, outcome);
+  checkAllowed(outcome);
   if (paused) {
     // The library would answer the same, but the pause would stay stored for an hour.
     if (ctx.oidc.prompts.has('none')) throw new errors.InteractionRequired(redirectRequired);
