@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Browser } from '@gatepost/testkit/browser';
+import { Browser, type Page } from '@gatepost/testkit/browser';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { openActionsGate, password } from './actions.ts';
@@ -242,13 +242,10 @@ test('a credentials-exchange action sets claims of a machine token, or refuses i
 });
 
 describe('actions around an account', () => {
-  const signUp = (email: string) =>
-    gate.post('dbconnections/signup', {
-      client_id: 'web',
-      connection: 'Username-Password-Authentication',
-      email,
-      password,
-    });
+  const signUp = (email: string, headers?: Record<string, string>) => {
+    const form = { client_id: 'web', connection: 'Username-Password-Authentication', email, password };
+    return gate.post('dbconnections/signup', form, headers);
+  };
 
   test('pre-user-registration refuses with its own text, to applications and on the page, and sets metadata', async () => {
     await set(
@@ -278,21 +275,44 @@ describe('actions around an account', () => {
     await set('pre-user-registration');
   });
 
-  test('post-user-registration and post-change-password run afterwards and delay nobody', async () => {
-    const seen: string[] = [];
+  test('post-user-registration and post-change-password run afterwards and delay nobody, and are told of the person’s request', async () => {
+    const seen: Record<string, unknown>[] = [];
     const server = createServer((request, response) => {
-      seen.push(decodeURIComponent(request.url!));
+      seen.push(JSON.parse(decodeURIComponent(request.url!.slice(1))));
       response.end();
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as { port: number };
-    const tell = `await fetch('http://127.0.0.1:${port}/' + encodeURIComponent(event.user.email));`;
+    const tell = `const { email } = event.user;
+      await fetch('http://127.0.0.1:${port}/' + encodeURIComponent(JSON.stringify({ email, ...event.request })));`;
+    const next = (what: string) => until(what, () => seen.shift());
+    const headers = { 'user-agent': 'Lynx', 'accept-language': 'de-AT,de;q=0.9' };
+    const hostname = new URL(gate.issuer).hostname;
+    const asked = { user_agent: 'Lynx', language: 'de-AT', hostname, method: 'POST', ip: expect.stringMatching(/./) };
     await set('post-user-registration', tell);
-    expect((await signUp('frank@example.com')).status).toBe(200);
-    await until('the run after a sign-up', () => seen.includes('/frank@example.com'));
+    expect((await signUp('frank@example.com', headers)).status).toBe(200);
+    expect(await next('the run after a sign-up')).toMatchObject({ email: 'frank@example.com', ...asked });
     await set('post-change-password', tell);
+    const browser = new Browser(gate);
+    const send = ({ forms, url }: Page, fields: Record<string, string>) =>
+      browser.post(new URL(forms[0]!.action, url).href, { ...forms[0]!.fields, ...fields }, headers);
+    const page = await browser.logIn(await browser.get('account/password'), 'frank@example.com');
+    await send(page, { old_password: password, password: 'another long passphrase' });
+    expect(await next('the run after a change at /account')).toMatchObject({ email: 'frank@example.com', ...asked });
+    const form = { client_id: 'web', email: 'frank@example.com', connection: 'Username-Password-Authentication' };
+    await gate.post('dbconnections/change_password', form);
+    const link = await until('the link', async () => {
+      const mails = (await gate.outbox()).map((mail) => mail.replace(/=\r?\n/g, '').replaceAll('=3D', '='));
+      return mails.map((mail) => /http\S+change-password\?ticket=[\w-]+/.exec(mail)?.[0]).find(Boolean);
+    });
+    await send(await browser.get(link), { password: 'yet another passphrase' });
+    expect(await next('the run after a change by a link')).toMatchObject({ email: 'frank@example.com', ...asked });
     await manage('PATCH', 'users/auth0%7Cbob', { password: 'another long passphrase' });
-    await until('the run after a change', () => seen.includes('/bob@example.com'));
+    // An administrator's address and browser are not the person's.
+    expect(await next('the run after a change by the API')).toEqual({
+      ...{ email: 'bob@example.com', ip: '', user_agent: '', language: '', method: '' },
+      ...{ hostname, query: {}, body: {}, geoip: {} },
+    });
     await set('post-user-registration');
     await set('post-change-password');
     server.close();

@@ -2,9 +2,10 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Browser } from '@gatepost/testkit/browser';
+import { Browser, type Page } from '@gatepost/testkit/browser';
 import { until } from '@gatepost/testkit/until';
-import { afterAll, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
 import { openGate } from './gate.ts';
 import { seed, web } from './seeds.ts';
 
@@ -15,12 +16,20 @@ await mkdir(join(folder, 'pre-user-registration'));
 await writeFile(
   join(folder, 'pre-user-registration', 'own.js'),
   `exports.onExecutePreUserRegistration = async (event, api) => {
-     if (event.user.email.endsWith('@blocked.example')) api.access.deny('domain', 'Use your own address.'); };`,
+     const { email } = event.user;
+     const { ip, user_agent, language, method, hostname } = event.request;
+     if (email.endsWith('@told.example'))
+       api.access.deny(email, [ip, user_agent, language, method, hostname].join(' - '));
+     if (email.endsWith('@blocked.example')) api.access.deny('domain', 'Use your own address.'); };`,
 );
 // A machine with much to do starts processes slowly.
 const grant_type = 'http://auth0.com/oauth/grant-type/passwordless/otp';
-const clients = [{ ...web, grant_types: ['authorization_code', grant_type] }];
+const clients = [
+  { ...web, grant_types: ['authorization_code', grant_type], is_token_endpoint_ip_header_trusted: true },
+];
 const gate = stack.use(await openGate({ ...seed, clients }, { ACTIONS_DIR: folder, ACTIONS_TIMEOUT_MS: '20000' }));
+const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
+stack.defer(() => db.end());
 const redirect_uri = 'https://app.example/cb';
 const authParams = { response_type: 'code', redirect_uri, scope: 'openid email', state: 'the state' };
 
@@ -207,4 +216,79 @@ test('a person whose account an action refuses sees its text, at a link and for 
   const query = { client_id: 'web', connection: 'email', email, verification_code: another, ...authParams };
   const redirected = await new Browser(gate).get(`passwordless/verify_redirect?${new URLSearchParams(query)}`);
   expect([redirected.status, redirected.html.includes(words)]).toEqual([403, true]);
+});
+
+describe('an action that decides about a new account is told the address and the browser of the person who signs up', () => {
+  const headers = { 'user-agent': 'Lynx', 'accept-language': 'de-AT,de;q=0.9' };
+  const codeFor = async (email: string) => /code is (\d{6})/.exec(await mailOf(email, 'code'))![1]!;
+  const send = (browser: Browser, { forms, url }: Page, fields: Record<string, string> = {}) =>
+    browser.post(new URL(forms[0]!.action, url).href, { ...forms[0]!.fields, ...fields }, headers);
+  const local = String.raw`(?:127\.0\.0\.1|::1)`;
+
+  test.each([
+    [
+      'on the hosted page',
+      'page@told.example',
+      'POST',
+      local,
+      async (email: string) => {
+        const browser = new Browser(gate);
+        const request = { client_id: 'web', redirect_uri, response_type: 'code', scope: 'openid', connection: 'email' };
+        const page = await browser.submit(await browser.authorize(request), { identifier: email });
+        const mail = await until('the mail', async () => (await mailsTo(email, 'code'))[0]);
+        return (await send(browser, page, { code: /code is (\d{6})/.exec(mail)![1]! })).html;
+      },
+    ],
+    [
+      'by a mailed link',
+      'link@told.example',
+      'POST',
+      local,
+      async (email: string) => {
+        const browser = new Browser(gate);
+        return (await send(browser, await browser.get(await linkTo(email)))).html;
+      },
+    ],
+    [
+      'by verify_redirect',
+      'redirect@told.example',
+      'GET',
+      local,
+      async (email: string) => {
+        const query = { client_id: 'web', connection: 'email', email, verification_code: await codeFor(email) };
+        const path = `passwordless/verify_redirect?${new URLSearchParams({ ...query, ...authParams })}`;
+        return (await new Browser(gate).get(path, headers)).html;
+      },
+    ],
+    [
+      'by the grant, where a server states whose address it is',
+      'grant@told.example',
+      'POST',
+      String.raw`198\.51\.100\.7`,
+      async (email: string) => {
+        const from = { 'auth0-forwarded-for': '198.51.100.7' };
+        const client = { client_id: 'web', client_secret: 'web-secret', realm: 'email', username: email };
+        // The code belongs to the network that asked for it.
+        const asked = await fetch(`${gate.issuer}passwordless/start`, {
+          method: 'POST',
+          headers: { ...from, 'content-type': 'application/json' },
+          body: JSON.stringify({ ...client, connection: 'email', email, send: 'code' }),
+        });
+        expect(asked.status).toBe(200);
+        const mail = await until('the mail', async () => (await mailsTo(email, 'code'))[0]);
+        const otp = /code is (\d{6})/.exec(mail)![1]!;
+        return (await gate.post('oauth/token', { grant_type, ...client, otp }, { ...headers, ...from })).text;
+      },
+    ],
+  ])('%s', async (_where, email, method, ip, signUp) => {
+    const { hostname } = new URL(gate.issuer);
+    expect(await signUp(email)).toMatch(new RegExp(`${ip} - Lynx - de-AT - ${method} - ${hostname}`));
+    const entry = await until('the log', async () => {
+      const { rows } = await db.query("SELECT ip FROM logs WHERE type = 'fs' AND details ->> 'description' = $1", [
+        email,
+      ]);
+      return rows[0];
+    });
+    expect(entry.ip).toMatch(new RegExp(`^${ip}$`));
+  });
 });

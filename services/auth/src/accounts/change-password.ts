@@ -129,7 +129,7 @@ async function changePassword(parts: ChangePasswordParts, request: Request, resp
   parts.report.passwordChanged(ownerId, ip);
   // Anybody who reads the owner's mail gets such a link too, so the owner is told that it was used.
   parts.notifyOfChange({ name: 'password_changed' }, changed, { ip });
-  await parts.people.afterPasswordChange(changed, { ip });
+  await parts.people.afterPasswordChange(changed, { request, ip });
   const { resultUrl } = redeemed;
   seeOther(
     response,

@@ -1,4 +1,5 @@
 /** A new account in a database connection. */
+import type { IncomingMessage } from 'node:http';
 import type { PeopleActions } from '../actions/people.ts';
 import type { AccountModel, SettingsModel } from '../generated/models.ts';
 import { networkOf } from '../http/network.ts';
@@ -39,6 +40,7 @@ export type SignUp = (given: {
   connection: string;
   email: unknown;
   password: unknown;
+  request: IncomingMessage;
   /** The network address of the person signing up. */
   ip: string;
   /** The application in which they sign up. */
@@ -64,7 +66,7 @@ export function makeSignUp(parts: {
   people: PeopleActions;
 }): SignUp {
   const { accounts, settings, verificationMails, breached, people: actions } = parts;
-  return async ({ connection, email, password, ip, clientId, languages, profile }) => {
+  return async ({ connection, email, password, request, ip, clientId, languages, profile }) => {
     const address = typeof email === 'string' && isEmail(email.trim()) && parseIdentifier(email) ? email : undefined;
     const problem = passwordProblem(password, address ?? '');
     if (address === undefined || problem)
@@ -78,7 +80,8 @@ export function makeSignUp(parts: {
       const passwordHash = await hashPassword(password as string, { network, account: address });
       const owned = address.trim().toLowerCase();
       // Runs whether or not the address is taken.
-      const admitted = await actions.beforeSignUp({ connection, clientId, ip, user: userOf(owned, profile) });
+      const asked = { request, ip, clientId };
+      const admitted = await actions.beforeSignUp({ ...asked, connection, user: userOf(owned, profile) });
       if (admitted.kind === 'denied') return { ...refused('signup_denied'), said: admitted.message };
       const account = await accounts.create({
         connection,
@@ -88,7 +91,7 @@ export function makeSignUp(parts: {
         ...withMetadata(profile?.userMetadata, admitted),
       });
       if (!account) return refused(revealsTakenAddress(tenant) ? 'user_exists' : 'signup_refused');
-      await actions.afterSignUp(account, { clientId, ip });
+      await actions.afterSignUp(account, asked);
       await verificationMails.signedUp({ account, clientId, languages, ip });
       return { kind: 'created', account };
     } catch (error) {

@@ -44,6 +44,7 @@ function signup(parts: DatabaseConnectionParts): ApiHandler {
       connection: connection.name,
       email: fields.email,
       password: fields.password,
+      request,
       ip,
       clientId: client.clientId,
       languages: languagesOf(request),

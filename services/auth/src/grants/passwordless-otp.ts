@@ -39,7 +39,8 @@ export function passwordlessOtp(parts: {
       const where = { client, address: ip };
       switch (answer.kind) {
         case 'right': {
-          const account = await parts.openAccount(channel, realm, recipient, client.clientId);
+          const { clientId } = client;
+          const account = await parts.openAccount(channel, realm, recipient, { clientId, request: ctx.req, ip });
           if (account instanceof SignUpDenied) throw signUpDenied(account.said);
           if (account) {
             await parts.requireSecondFactor(ctx, { client, account, amr: ['otp'], ip });

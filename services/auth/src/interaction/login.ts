@@ -232,7 +232,9 @@ export async function checkCode(interaction: Interaction, request: Request): Pro
       return failed('code_expired');
     case 'right':
   }
-  const account = await parts.openAccount(channel, connection, recipient, interaction.client.clientId);
+  const { clientId } = interaction.client;
+  const opening = { clientId, request, ip: interaction.address };
+  const account = await parts.openAccount(channel, connection, recipient, opening);
   if (account instanceof SignUpDenied) return failed('signup_denied', { said: account.said });
   if (!account) return failed('code_wrong');
   return finishLogin(interaction, account, { amr: ['otp'], connection });
@@ -268,10 +270,11 @@ export async function checkSignup(interaction: Interaction, request: Request): P
   const { clientId } = interaction.client;
   if (!(await parts.takeSignup({ ip, clientId })))
     return redisplay(interaction, 'signup', email, ['busy'], { status: 429 });
-  const result = await parts.signUp({ connection: ways.database.name, email, password, ip, clientId, languages });
+  const { name: connection } = ways.database;
+  const result = await parts.signUp({ connection, email, password, request, ip, clientId, languages });
   if (result.kind === 'refused') return redisplay(interaction, 'signup', email, result.problems, { said: result.said });
   parts.report.signedUp(result.account, interaction.client.clientId);
-  return finishLogin(interaction, result.account, { amr: ['pwd'], connection: ways.database.name });
+  return finishLogin(interaction, result.account, { amr: ['pwd'], connection });
 }
 
 /** Continues the authorization request with this account, after a second factor if one is due. */

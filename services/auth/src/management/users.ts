@@ -135,7 +135,7 @@ export const updateUser = operation({
       await sessionsEnded(mark);
     }
     await askForProof(parts, updated, body);
-    if (body.password !== undefined) await parts.people.afterPasswordChange(updated, {});
+    if (body.password !== undefined) await parts.people.afterPasswordChange(updated);
     return ok((await presentUsers(parts, [updated]))[0]);
   },
 });

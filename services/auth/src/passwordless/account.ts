@@ -1,6 +1,6 @@
 /** The account that a proven email address or phone number opens. */
 import type { AccountStore } from '../accounts/store.ts';
-import type { PeopleActions } from '../actions/people.ts';
+import type { Asked, PeopleActions } from '../actions/people.ts';
 import type { AccountModel } from '../generated/models.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import type { SettingsStore } from '../settings/store.ts';
@@ -10,7 +10,7 @@ export type OpenAccount = (
   channel: Channel,
   connection: string,
   recipient: string,
-  clientId: string,
+  asked: Asked & { clientId: string },
 ) => Promise<AccountModel | SignUpDenied | undefined>;
 
 /** An action refused the new account. */
@@ -32,23 +32,23 @@ export function makeOpenAccount(
   connections: Pick<ConnectionStore, 'opens'>,
   actions: PeopleActions,
 ): OpenAccount {
-  const open: OpenAccount = async (channel, connection, recipient, clientId) => {
+  const open: OpenAccount = async (channel, connection, recipient, asked) => {
     const known = await accounts.findAddressee(channel, connection, recipient);
     if (known?.blocked) return undefined;
-    if (known && !(await connections.opens(known.connection, clientId))) return undefined;
+    if (known && !(await connections.opens(known.connection, asked.clientId))) return undefined;
     const proof =
       channel === 'email' ? { email: recipient, emailVerified: true } : { phoneNumber: recipient, phoneVerified: true };
     // Only if the account has not just been given another address.
     if (known) return isProven(known, channel) ? known : accounts.updateState(known, proof);
     if (!(await settings.load()).allowSignup) return undefined;
     const user = channel === 'email' ? { email: recipient } : { phone_number: recipient };
-    const admitted = await actions.beforeSignUp({ connection, clientId, user });
+    const admitted = await actions.beforeSignUp({ ...asked, connection, user });
     if (admitted.kind === 'denied') return new SignUpDenied(admitted.message);
     const { userMetadata, appMetadata } = admitted;
     const made = await accounts.create({ connection, ...proof, userMetadata, appMetadata });
     // Two devices may finish at once; if so, the other has just created it.
     if (!made) return accounts.findAddressee(channel, connection, recipient);
-    await actions.afterSignUp(made, { clientId });
+    await actions.afterSignUp(made, asked);
     return made;
   };
   return async (...given) => {

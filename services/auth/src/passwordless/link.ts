@@ -157,7 +157,9 @@ async function login(parts: LoginPage, request: Request, response: Response): Pr
     return redisplay();
   }
   const link = await stored.redeem(value);
-  const account = link && (await parts.openAccount('email', link.connection, link.email, link.clientId));
+  const ip = addressOf(request);
+  const asked = link && { clientId: link.clientId, request, ip };
+  const account = asked && (await parts.openAccount('email', link.connection, link.email, asked));
   if (link && account instanceof SignUpDenied)
     return sendForm(parts, request, response, {
       value,
@@ -167,7 +169,7 @@ async function login(parts: LoginPage, request: Request, response: Response): Pr
       status: 403,
     });
   if (!link || !account || account instanceof SignUpDenied) return redisplay();
-  parts.report.loggedIn(account, link.clientId, addressOf(request), ['otp']);
+  parts.report.loggedIn(account, link.clientId, ip, ['otp']);
   const { clientId, connection } = link;
   const ticket = { account, clientId, connection, amr: ['otp'], browser };
   const query = { ...link.params, client_id: link.clientId, login_ticket: await parts.tickets.issue(ticket) };

@@ -57,14 +57,16 @@ export function makePasswordlessRoutes(parts: PasswordlessParts): Router {
     if (!client) throw new ApiError(400, 'invalid_request', 'missing or unknown client_id');
     const { connection, recipient, channel } = target;
     const code = textField(fields, 'verification_code') ?? '';
-    const right = await check(parts, { ip: addressOf(request), client, target, code });
-    const account = right ? await parts.openAccount(channel, connection, recipient, client.clientId) : undefined;
+    const ip = addressOf(request);
+    const right = await check(parts, { ip, client, target, code });
+    const asked = { clientId: client.clientId, request, ip };
+    const account = right ? await parts.openAccount(channel, connection, recipient, asked) : undefined;
     if (account instanceof SignUpDenied) throw new ApiError(403, 'access_denied', account.said);
     // Passed on unchanged: the authorization endpoint decides which parameters may be repeated.
     const forward = new URL(request.url, 'http://gate').searchParams;
     for (const name of ['connection', 'verification_code', 'email', 'phone_number']) forward.delete(name);
     if (account) {
-      parts.report.loggedIn(account, client.clientId, addressOf(request), ['otp']);
+      parts.report.loggedIn(account, client.clientId, ip, ['otp']);
       const ticket = { account, clientId: client.clientId, connection, amr: ['otp'] };
       forward.set('login_ticket', await parts.tickets.issue(ticket));
     }

@@ -68,7 +68,7 @@ export async function changePassword(visit: Visit, request: Request): Promise<vo
   await endOthers(visit, mark);
   parts.report.passwordChanged(visit.account.userId, address);
   parts.notifyOfChange({ name: 'password_changed' }, changed, { ip: address });
-  await parts.people.afterPasswordChange(changed, { ip: address });
+  await parts.people.afterPasswordChange(changed, { request, ip: address });
   return visit.turnTo(path, { notice: 'password' });
 }
 
