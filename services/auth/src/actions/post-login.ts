@@ -12,7 +12,7 @@ import { type RefreshedGrant, type RequireSecondFactor, SecondFactorImpossible }
 import { hasSecondFactors, isMultiFactor } from '../factors/policy.ts';
 import { mfaSettingsOf } from '../factors/types.ts';
 import { addressOf } from '../http/head.ts';
-import { revokeGrant } from '../library/seam.ts';
+import { endAdmission, revokeGrant } from '../library/seam.ts';
 import { rolesAfterJoining } from '../organizations/admission.ts';
 import { organizationOf } from '../organizations/of-grant.ts';
 import { audienceOf } from '../resources/audience.ts';
@@ -22,7 +22,7 @@ import type { Outcome } from './outcome.ts';
 import { keepOutcome, outcomeBefore, outcomeNow, pauseBefore, pauseNow, setOutcome, setPause } from './outcomes.ts';
 import type { Answer, Pauses } from './pauses.ts';
 import { findPerson, type PersonForActions } from './person.ts';
-import { checkAllowed, DeniedByAction, redirectRequired, withPublicErrors } from './refusal.ts';
+import { checkAllowed, DeniedByAction, isReported, redirectRequired, withPublicErrors } from './refusal.ts';
 import type { ActionRunner, RunOptions } from './runner.ts';
 
 export type PostLogin = {
@@ -74,8 +74,14 @@ export function makePostLogin(parts: PostLoginParts): PostLogin {
         return { isPaused: false };
       }
       const proven = provenBy(ctx, session, account.accountId);
-      const outcome = await run(parts, ctx, proven, { canRedirect: true, ...(from && { from }) });
-      if (outcome?.secondFactor && !isMultiFactor(proven.amr)) await checkSecondFactors();
+      try {
+        const outcome = await run(parts, ctx, proven, { canRedirect: true, ...(from && { from }) });
+        if (outcome?.secondFactor && !isMultiFactor(proven.amr)) await checkSecondFactors();
+      } catch (error) {
+        // Otherwise /account would stay open to them for a while.
+        if (isReported(error)) endAdmission(session);
+        throw error;
+      }
       return { isPaused: pauseNow(ctx) !== undefined };
     },
     async atRefresh(ctx, requireSecondFactor) {

@@ -221,7 +221,7 @@ type BoundSession = {
   continuedAt?: number | undefined;
   /** When an action ends the session, which may be used until then. */
   endsAt?: number | undefined;
-  isAdmitted?: boolean | undefined;
+  admittedAt?: number | undefined;
   authTime(): number | undefined;
 };
 
@@ -236,8 +236,8 @@ export type SessionDevice = {
 /**
  * Sessions remember the account itself, not only its id, so that a later account with the same id does not inherit them. Code that
  * logs somebody in states it beside `accountId`; a session without it belongs to nobody. Sessions also remember their acr, the
- * provider where they began if it was another one (upstream/session.ts), the connection, the browser, and whether `/account` was
- * open to them when they asked for it. A logout ends the session as `sessions` does, so that no request still holding it writes it again.
+ * provider where they began if it was another one (upstream/session.ts), the connection, the browser, and when `/account` was last
+ * opened to them. A logout ends the session as `sessions` does, so that no request still holding it writes it again.
  */
 export function bindSessions(provider: Provider, sessions: Pick<Sessions, 'end'>): void {
   keepProperty(provider.Session, 'incarnation');
@@ -246,7 +246,7 @@ export function bindSessions(provider: Provider, sessions: Pick<Sessions, 'end'>
   keepProperty(provider.Session, 'connection');
   keepProperty(provider.Session, 'device');
   keepProperty(provider.Session, 'continuedAt');
-  keepProperty(provider.Session, 'isAdmitted');
+  keepProperty(provider.Session, 'admittedAt');
   keepProperty(provider.Session, 'endsAt');
   keepProperty(provider.Interaction, 'upstream');
   // `loginAccount` and `destroy` are missing in the typings.
@@ -272,11 +272,12 @@ export function bindSessions(provider: Provider, sessions: Pick<Sessions, 'end'>
     if (this.accountId !== before) this.continuedAt = undefined;
     // The actions set these again, or their earlier decision is kept (actions/outcomes.ts).
     this.endsAt = undefined;
-    this.isAdmitted = undefined;
+    this.admittedAt = undefined;
   };
   // Nothing refused the request, and nothing is missing.
   provider.on('authorization.accepted', ({ oidc: { client, session } }) => {
-    if (client?.clientId === accountClientId && session) (session as BoundSession).isAdmitted = true;
+    if (client?.clientId === accountClientId && session)
+      (session as BoundSession).admittedAt = Math.floor(Date.now() / 1000);
   });
   prototype.save = function (ttl) {
     if (this.accountId && Provider.ctx) this.device = deviceOf(Provider.ctx, this.device);
@@ -320,6 +321,11 @@ export function countedFrom({
 export function connectionOfSession(session: object): string | undefined {
   const { connection, upstream, accountId } = session as BoundSession;
   return connection ?? (upstream?.accountId === accountId ? upstream?.connection : undefined);
+}
+
+/** From now on `/account` is open to the session only after another sign-in there. */
+export function endAdmission(session: object): void {
+  (session as BoundSession).admittedAt = undefined;
 }
 
 /** When the login of a session happened, and for which account. */

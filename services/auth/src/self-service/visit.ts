@@ -38,8 +38,8 @@ export type OwnSession = Session & {
   acr?: string;
   isRemembered?: boolean;
   device?: SessionDevice;
-  /** A sign-in to `/account` went through without being refused. */
-  isAdmitted?: boolean;
+  /** When a sign-in to `/account` last went through without being refused, in epoch seconds. */
+  admittedAt?: number;
   past(seconds: number): boolean;
   persist(): Promise<unknown>;
   destroy(): Promise<void>;
@@ -80,7 +80,8 @@ export async function openVisit(
   const settings = await parts.settings.load();
   const session = (await parts.provider.Session.get(parts.provider.createContext(request, response))) as OwnSession;
   const account = session.accountId ? await parts.accounts.find(session.accountId) : undefined;
-  const lacks = await missingProof(parts, { session, account, settings, needsFresh });
+  const isForm = request.method === 'POST';
+  const lacks = await missingProof(parts, { session, account, settings, needsFresh, isForm });
   if (lacks) {
     seeOther(response, signInAddress(parts, path, lacks));
     return undefined;
@@ -88,16 +89,26 @@ export async function openVisit(
   return makeVisit(parts, { request, response, session, account: account!, settings });
 }
 
+/** How long one run of the actions opens these pages. A form may be sent as long again after that, so that what somebody enters is not lost. */
+const admittedSeconds = 600;
+
 /** Parameters of the authorization request that supplies what is missing; undefined if nothing is. */
 async function missingProof(
   parts: AccountParts,
-  given: { session: OwnSession; account: AccountModel | undefined; settings: SettingsModel; needsFresh: boolean },
+  given: {
+    session: OwnSession;
+    account: AccountModel | undefined;
+    settings: SettingsModel;
+    needsFresh: boolean;
+    isForm: boolean;
+  },
 ): Promise<Record<string, string> | undefined> {
-  const { session, account, settings, needsFresh } = given;
+  const { session, account, settings, needsFresh, isForm } = given;
   const isOpen = account && !account.blocked && account.linkedTo === null;
   if (!isOpen || isSessionEnded(countedFrom(session), account) || session.past(sessionLifetime.absolute)) return {};
   // Actions that decide who signs in also decide about these pages: otherwise a session would outlive the sign-in that they refuse.
-  if (!session.isAdmitted && (await parts.postLogin.isBound())) return {};
+  const admittedUntil = (session.admittedAt ?? 0) + admittedSeconds * (isForm ? 2 : 1);
+  if (admittedUntil <= Date.now() / 1000 && (await parts.postLogin.isBound())) return {};
   const { amr, isRemembered = false } = session;
   const { factors } = account;
   const client = await parts.provider.Client.find(accountClientId);

@@ -291,6 +291,82 @@ test('the session of a sign-in that post-login refused does not open /account, a
   await set('post-login');
 });
 
+describe('/account, open in a session whose owner an action refuses now', () => {
+  const body = `if (event.user.app_metadata.suspended) api.access.deny('suspended');`;
+  const suspend = async (suspended: boolean | null) =>
+    expect((await gate.manage('PATCH', 'users/auth0%7Calice', { app_metadata: { suspended } })).status).toBe(200);
+  const open = async (path: string) => {
+    await suspend(null);
+    await set('post-login', body);
+    const browser = new Browser(gate);
+    const page = await browser.logIn(await browser.get(path));
+    expect([page.status, page.html.includes('alice@example.com')]).toEqual([200, true]);
+    await suspend(true);
+    return { browser, page };
+  };
+  const expectRefused = async (browser: Browser) => {
+    for (const path of ['account', 'account/profile']) {
+      const { status, html } = await browser.get(path);
+      expect([status, html.includes('alice@example.com')]).toEqual([403, false]);
+    }
+  };
+  const close = async () => {
+    await suspend(null);
+    await set('post-login');
+  };
+  const request = { client_id: 'web', redirect_uri: 'https://app.example/cb', response_type: 'code', scope: 'openid' };
+
+  test.each([
+    ['refuses them', body],
+    ['fails', `if (event.user.app_metadata.suspended) throw new Error('broken');`],
+  ])('closes at once when an action %s in a sign-in to an application', async (_what, other) => {
+    const { browser } = await open('account');
+    await set('post-login', other);
+    const { location } = await browser.authorize({ ...request, prompt: 'none' });
+    expect(location!.searchParams.get('error')).toBe('access_denied');
+    await expectRefused(browser);
+    await suspend(null);
+    expect((await browser.get('account')).html).toContain('alice@example.com');
+    await close();
+  });
+
+  /** By the clock of this process, in which the gate runs. */
+  const later = async (minutes: number, run: () => Promise<void>) => {
+    const now = Date.now;
+    Date.now = () => now() + minutes * 60_000;
+    try {
+      await run();
+    } finally {
+      Date.now = now;
+    }
+  };
+
+  test('closes ten minutes after the actions ran, which run again at the next visit', async () => {
+    const { browser } = await open('account');
+    await later(10, async () => {
+      await expectRefused(browser);
+      await suspend(null);
+      expect((await browser.get('account')).html).toContain('alice@example.com');
+      await suspend(true);
+      expect((await browser.get('account')).status).toBe(200);
+    });
+    await later(21, () => expectRefused(browser));
+    await close();
+  });
+
+  test.each([
+    [15, 'takes'],
+    [20, 'does not take'],
+  ])('after %i minutes %s a form of a page that was open', async (minutes, does) => {
+    const { browser, page } = await open('account/profile');
+    const nickname = `after ${minutes} minutes`;
+    await later(minutes, async () => expect((await browser.submit(page, { nickname })).status).toBe(403));
+    const { body: user } = await gate.manage('GET', 'users/auth0%7Calice');
+    expect(user.nickname === nickname).toBe(does === 'takes');
+    await close();
+  });
+});
+
 test('secrets of an action are in no log', async () => {
   const value = 'a-secret-that-nobody-reads';
   await set(trigger, {
