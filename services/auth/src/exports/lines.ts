@@ -1,6 +1,6 @@
 /** A user of an export as a line of JSON, or of CSV (RFC 4180). */
 
-/** A property (`user_metadata.plan` for a nested one), and its name in the file. */
+/** A property (`user_metadata.plan` or `identities[0].connection` for a nested one), and its name in the file. */
 export type Field = { name: string; export_as?: string | undefined };
 /** `connection` null means all connections. */
 export type ExportRequest = {
@@ -40,6 +40,7 @@ export function csvLine(user: object | undefined, fields: Field[]): string {
 
 function propertyOf(user: object | undefined, name: string): unknown {
   return name
+    .replaceAll(/\[(\d+)\]/g, '.$1')
     .split('.')
     .reduce<unknown>(
       (value, key) =>

@@ -316,13 +316,18 @@ test('users are exported as JSON lines or CSV, under a link that cannot be guess
   await auth0.users.update('auth0|carol', { name: '=cmd|"x"' });
   const table = await exportUsers({
     format: 'csv',
-    fields: [{ name: 'user_id' }, { name: 'name', export_as: 'called' }, { name: 'user_metadata.colour' }],
+    fields: [
+      { name: 'user_id' },
+      { name: 'name', export_as: 'called' },
+      { name: 'user_metadata.colour' },
+      { name: 'identities[0].connection', export_as: 'provider' },
+    ],
   });
   expect(table.text.split('\r\n')).toEqual(
     expect.arrayContaining([
-      'user_id,called,user_metadata.colour',
-      'auth0|old-17,md@example.com,green',
-      `auth0|carol,"'=cmd|""x""",`,
+      'user_id,called,user_metadata.colour,provider',
+      'auth0|old-17,md@example.com,green,Username-Password-Authentication',
+      `auth0|carol,"'=cmd|""x""",,Username-Password-Authentication`,
     ]),
   );
   const begun = await auth0.jobs.usersExports.create({ format: 'json' });
