@@ -15,7 +15,7 @@ import type { PermissionStore } from '../roles/permissions.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import { addFactors } from './mfa-factors.ts';
 import type { ProgressStore } from './progress.ts';
-import { type Fault, type ImportedUser, readUser } from './read-user.ts';
+import { type Fault, type ImportedUser, readUser, withoutSecrets } from './read-user.ts';
 import {
   accountsOf,
   endImport,
@@ -189,10 +189,4 @@ const isAbove = {
   code: 'INSUFFICIENT_SCOPE',
   message: 'The user may do more at the management API than the token that asked for the import',
   path: 'email',
-};
-
-const withoutSecrets = (given: unknown): object => {
-  if (typeof given !== 'object' || given === null) return {};
-  const { password_hash, custom_password_hash, mfa_factors, ...rest } = given as Record<string, unknown>;
-  return rest;
 };

@@ -127,6 +127,16 @@ const withoutNulls = (given: unknown): unknown =>
     ? Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null))
     : given;
 
+const { password_hash: _, custom_password_hash: __, mfa_factors: ___, ...harmless } = shape.shape;
+
+/** What is kept of a user who was not imported. A member that the schema does not know may be a misnamed password or hash. */
+export const withoutSecrets = (given: unknown): object =>
+  typeof given === 'object' && given !== null
+    ? Object.fromEntries(
+        Object.entries(given).map(([name, value]) => [name, Object.hasOwn(harmless, name) ? value : '***']),
+      )
+    : {};
+
 /** Leaves out the value: it may be a hash. */
 function faultOf(issue: z.core.$ZodIssue): Fault {
   const path = issue.path.map(String).join('.');

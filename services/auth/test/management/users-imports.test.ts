@@ -124,6 +124,25 @@ test('a user that cannot be imported is reported without the hash, and the other
   ]);
 });
 
+test('of a password or a hash, also under a wrong name, only the name is stored and shown with the fault', async () => {
+  const harmless = { email: 'misnamed@example.com', blocked: false, user_metadata: { colour: 'green' } };
+  const passwordHash = await bcrypt('x', { cost: 4 });
+  const job = await importUsers([
+    { ...harmless, password: 'in the clear', passwordHash },
+    { ...harmless, email: 'none', password_hash: passwordHash },
+  ]);
+  const { rows } = await database.query('SELECT faults::text FROM user_imports', []);
+  const { text } = await errorsOf(job.id);
+  for (const kept of [JSON.stringify(rows), text]) expect(kept).not.toMatch(/in the clear|\$2b/);
+  expect(JSON.parse(text)).toMatchObject([
+    {
+      user: { ...harmless, password: '***', passwordHash: '***' },
+      errors: [{ message: 'Additional properties not allowed: password, passwordHash' }],
+    },
+    { user: { ...harmless, email: 'none', password_hash: '***' } },
+  ]);
+});
+
 test('a user with text that cannot be stored is reported with it replaced, and the other users are imported', async () => {
   const job = await importUsers([
     { email: 'storable@example.com' },
@@ -136,7 +155,7 @@ test('a user with text that cannot be stored is reported with it replaced, and t
   expect(refused.map(({ index, user }) => [index, user])).toEqual([
     [1, { email: 'nul@example.com', name: 'a\ufffdb' }],
     [2, { email: 'half@example.com', user_metadata: { 'high \ufffd': ['low \ufffd'] } }],
-    [3, { email: 'unknown@example.com', 'nul\ufffd': 1 }],
+    [3, { email: 'unknown@example.com', 'nul\ufffd': '***' }],
   ]);
 });
 
