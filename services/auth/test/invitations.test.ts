@@ -115,6 +115,20 @@ test('an invitation that names a connection is accepted only by somebody who sig
   expect(answerOf(await again.browser.logIn(again.page, 'dave@example.com', password))).toHaveProperty('code');
 });
 
+test('an invitation cannot name a connection that the organization does not accept', async () => {
+  const { id: works = '' } = await auth0.connections.create({ name: 'Workshop', strategy: 'auth0' });
+  const { id: team = '' } = await auth0.organizations.create({
+    name: 'team',
+    enabled_connections: [{ connection_id: 'con_email' }],
+  });
+  const given = { inviter: { name: 'Alice' }, invitee: { email: 'heidi@example.com' }, client_id: 'spa' };
+  const by = (connection_id: string) => invitations.create(team, { ...given, connection_id });
+  await expect(by(works)).rejects.toEqual(refusal(400, 'invalid_body'));
+  await expect(by('con_none')).rejects.toEqual(refusal(404, 'inexistent_connection'));
+  expect(await all(await invitations.list(team))).toEqual([]);
+  expect(await by('con_email')).toMatchObject({ connection_id: 'con_email' });
+});
+
 test('an invitation needs an application for organizations, and its login address', async () => {
   const spa = (change: object) => ask('PATCH', 'clients/spa', change);
   await spa({ initiate_login_uri: null });

@@ -4,6 +4,7 @@ import { z } from '@gatepost/runtime/env';
 import type { RegisteredClient } from '../clients/store.ts';
 import type { Prisma } from '../database.ts';
 import type { OrganizationInvitationModel, OrganizationModel } from '../generated/models.ts';
+import { connectionOf } from '../organizations/admission.ts';
 import { makeInvitationTicket } from '../organizations/invitations.ts';
 import { merge } from './merge.ts';
 import { created, gone, ok, operation } from './operation.ts';
@@ -39,6 +40,8 @@ export const createInvitation = operation({
     await checkRolesHeld(parts, roles, held);
     const connection = (await parts.connections.list()).find(({ id }) => id === body.connection_id);
     if (body.connection_id !== undefined && !connection) throw missing('connection', 'The connection does not exist.');
+    if (connection && !(await isEnabled(parts, organization, connection.name)))
+      throw badBody('the connection is not enabled for the organization');
     const { ticket, ticketHash } = makeInvitationTicket();
     const url = await invitationUrl(parts, { client, organization, ticket });
     const ttlSeconds = body.ttl_sec || ttlDefault;
@@ -116,6 +119,12 @@ async function clientOf({ clients }: Parts, clientId: string): Promise<Registere
   if (usage !== 'allow' && usage !== 'require')
     throw badBody('the client does not let people sign in to organizations');
   return client;
+}
+
+async function isEnabled({ db }: Parts, organization: OrganizationModel, name: string): Promise<boolean> {
+  const where = { organizationId: organization.id };
+  const connections = await db.organizationConnection.findMany({ where, include: { connection: true } });
+  return connectionOf({ ...organization, connections }, name) !== undefined;
 }
 
 /** The application begins the sign-in, since it holds the state against which the answer is checked. */
