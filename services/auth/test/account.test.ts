@@ -11,14 +11,16 @@ import { alice, bob, seed } from './seeds.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
-const people = 'carol dave erin frank grace heidi ivan judy mallory niaj olivia kate'.split(' ').map((name) => ({
-  ...alice,
-  user_id: `auth0|${name}`,
-  email: `${name}@example.com`,
-  nickname: name,
-  name,
-  phone_number: undefined,
-}));
+const people = 'carol dave erin frank grace heidi ivan judy mallory niaj olivia kate peggy rupert'
+  .split(' ')
+  .map((name) => ({
+    ...alice,
+    user_id: `auth0|${name}`,
+    email: `${name}@example.com`,
+    nickname: name,
+    name,
+    phone_number: undefined,
+  }));
 const gate = stack.use(
   await openGate({
     ...seed,
@@ -370,6 +372,30 @@ describe('an account', () => {
     for (const { browser: each } of [elsewhere, { browser }])
       expect(titleOf(await each.get('account'))).toBe('Sign in');
     await until('the log', async () => (await logsOf('niaj')).includes('sdu'));
+  });
+
+  test('of two administrators who delete theirs at the same moment one stays', async () => {
+    const two = ['peggy', 'rupert'].map((name) => `auth0|${name}`);
+    const visits = await Promise.all(['peggy', 'rupert'].map((name) => visit(name, 'account/delete')));
+    for (const userId of two)
+      await db.query("INSERT INTO user_permissions VALUES ($1, $2, 'update:users')", [userId, `${gate.issuer}api/v2/`]);
+    // Holds the deletions up, so that neither is over when the other begins.
+    const holder = await db.connect();
+    await holder.query('BEGIN');
+    await holder.query('SELECT FROM accounts WHERE user_id = ANY ($1) FOR UPDATE', [two]);
+    const answers = visits.map(({ browser, page }) => browser.submit(page, { confirm: 'yes' }));
+    const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+      AND (query LIKE 'DELETE FROM accounts%' OR query LIKE '%gatepost administrators%')`;
+    await until('both to wait', async () => (await db.query(waiting)).rowCount === 2);
+    await holder.query('ROLLBACK');
+    holder.release();
+    const pages = await Promise.all(answers);
+    expect(pages.map((page) => problemIn(page) ?? titleOf(page)).sort()).toEqual([
+      'You are the only administrator here. Make somebody else an administrator first.',
+      'Your account has been deleted',
+    ]);
+    const left = await db.query('DELETE FROM user_permissions WHERE user_id = ANY ($1)', [two]);
+    expect(left.rowCount).toBe(1);
   });
 
   test('cannot be deleted by the last administrator, nor where the tenant keeps all accounts', async () => {
