@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import pg from 'pg';
 import { openGate } from '../gate.ts';
-import { apiClient, bob, fullSeed, third } from '../seeds.ts';
+import { apiClient, bob, fullSeed, third, web } from '../seeds.ts';
 
 const api = 'https://one.example/';
 const other = 'https://other.example/';
@@ -30,6 +30,10 @@ const managers: Record<string, string[]> = {
     'update:resource_servers',
     'create:connections',
     'update:connections',
+    'create:organizations',
+    'create:organization_members',
+    'create:organization_member_roles',
+    'create:organization_invitations',
   ],
 };
 
@@ -42,6 +46,7 @@ const gate = stack.use(
     clients: [
       ...fullSeed.clients,
       { ...third, client_id: 'stranger', client_secret: 'stranger-secret' },
+      { ...web, client_id: 'team', organization_usage: 'allow' },
       {
         ...apiClient,
         client_id: 'exchanger',
@@ -223,6 +228,25 @@ describe('the management API', () => {
         { status: 403, body: { errorCode: 'insufficient_scope' } },
       ]);
     expect((await ask('GET', 'users/auth0%7Cbob/permissions')).body).toEqual([]);
+  });
+
+  test('lets nobody assign what their own token lacks by a membership of an organization, or an invitation into one', async () => {
+    const { body: organization } = await ask('POST', 'organizations', { name: 'orchard' });
+    const path = `organizations/${organization.id}`;
+    expect((await ask('POST', `${path}/members`, { members: ['auth0|bob'] })).status).toBe(204);
+    const invitation = { inviter: { name: 'Alice' }, invitee: { email: 'new@example.com' }, client_id: 'team' };
+    const tries: [string, object][] = [
+      [`${path}/members/auth0%7Cbob/roles`, {}],
+      [`${path}/invitations`, invitation],
+    ];
+    const roles = [await roleCalled('Writer'), await roleCalled('Boss')];
+    for (const [where, body] of tries)
+      expect([where, await ask('POST', where, { ...body, roles })]).toMatchObject([
+        where,
+        { status: 403, body: { errorCode: 'insufficient_scope' } },
+      ]);
+    // A role that gives less than the token may is no problem.
+    expect((await ask('POST', tries[0]![0], { roles: [await roleCalled('Clerk')] })).status).toBe(204);
   });
 
   test('lets nobody take over an account with more permissions by a password, an address, a link or an identity', async () => {
