@@ -38,10 +38,16 @@ export function openActionPool(given: {
   let trials = 0;
   let looking: Promise<string[]> | undefined;
   const prefix = () => {
-    looking ??= findNetworkNamespace().then((found) => {
-      onStart?.({ isSeparate: found.length > 0 });
-      return found;
-    });
+    looking ??= findNetworkNamespace().then(
+      (found) => {
+        onStart?.({ isSeparate: found.length > 0 });
+        return found;
+      },
+      (error: unknown) => {
+        looking = undefined; // the next start looks again
+        throw error;
+      },
+    );
     return looking;
   };
   const end = (process: ActionProcess) => {

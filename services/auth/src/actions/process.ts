@@ -139,7 +139,8 @@ export function openActionProcess(given: {
     },
     [Symbol.dispose]() {
       isClosed = true;
-      void running?.then(({ end }) => end('crashed', 'the action was replaced, or the gate stops'));
+      const end = (started: Running) => started.end('crashed', 'the action was replaced, or the gate stops');
+      running?.then(end, () => {}); // or it could not be started
     },
   };
 }
@@ -160,6 +161,11 @@ function launch(
   const { code, secrets, packages } = program;
   const [command, ...args] = [...prefix, process.execPath, ...flags(limits, packages)] as [string, ...string[]];
   const child = spawn(command, args, { env: {}, cwd: '/', stdio: ['ignore', 'ignore', 'ignore', 'pipe'] });
+  // Out of descriptors, Node makes no socket, and reports the error a moment later.
+  if (!child.stdio) {
+    child.on('error', () => {});
+    throw new Error('no descriptor is left');
+  }
   const socket = child.stdio[3] as Duplex;
   const { promise: loaded, resolve: settle } = Promise.withResolvers<RunResult | undefined>();
   const waiting: Running['waiting'] = new Map();
@@ -312,7 +318,7 @@ function parseReport(line: string): Report | undefined {
 async function watchMemory(running: Running, { memoryBytes }: Limits, signal: AbortSignal): Promise<void> {
   const { child, waiting, end } = running;
   while (!signal.aborted && child.pid !== undefined) {
-    const bytes = await residentBytes(child.pid);
+    const bytes = await residentBytes(child.pid).catch(() => 0); // unknown for a moment
     if (bytes === undefined) return; // not on this system
     if (bytes > memoryBytes + beyondHeap) return end('memory', 'its process has grown too large');
     // An idle process does not grow.

@@ -1,4 +1,7 @@
 /** The processes of actions by themselves, without a gate: how often they are started, and what they may ask of it. */
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { until } from '@gatepost/testkit/until';
 import { expect, test } from '@jest/globals';
 import { openActionPool } from '../../src/actions/pool.ts';
@@ -124,4 +127,17 @@ test('a process that an action leaves in an endless loop after its run is ended,
   expect(processes()).toBe(2);
   await until('the end of the loop', () => processes() === 1);
   expect(await counting()).toMatchObject({ commands: [{ args: ['runs', 2] }] });
+});
+
+test('without file descriptors a start of an action fails as one run; with some again it starts, in a namespace and within its memory', async () => {
+  const program = fileURLToPath(new URL('./out-of-descriptors.ts', import.meta.url));
+  const few = ['-c', 'ulimit -n 128 && exec "$0" "$@"', process.execPath, '--conditions=source', program];
+  const { stdout } = await promisify(execFile)('sh', few);
+  expect(JSON.parse(stdout)).toEqual({
+    before: ['crashed', 'crashed'],
+    between: 'done',
+    again: ['done', 'crashed'],
+    after: ['done', 'memory'],
+    isNamespaceRight: true,
+  });
 });
