@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, renameSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { openActionPackages } from '../src/actions/packages.ts';
 import { openActionsGate } from './actions.ts';
@@ -29,7 +30,9 @@ const server = createServer(async (request, response) => {
   asked.push(`${request.method} ${request.url} ${body}`.trim());
   response.setHeader('set-cookie', ['a=1', 'b=2']);
   if (request.url === '/away') response.writeHead(302, { location: '/here' });
-  response.end(JSON.stringify({ at: request.url, key: request.headers['x-key'] }));
+  const answer = JSON.stringify({ at: request.url, key: request.headers['x-key'] });
+  if (request.url === '/packed') response.setHeader('content-encoding', 'gzip').end(gzipSync(answer));
+  else response.end(answer);
 });
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 stack.defer(() => void server.close());
@@ -80,6 +83,20 @@ describe('an action', () => {
       expect.stringContaining('ACTIONS_ALLOWED_HOSTS'),
     ]);
     expect(asked).toEqual(['POST /check {"client":"machine"}', 'GET /away', 'GET /here', 'POST /raw sent']);
+  });
+
+  test('gets a compressed answer decoded by axios and fetch, and as it was sent by http', async () => {
+    await set(trigger, {
+      dependencies: latest('axios'),
+      body: `const { data } = await require('axios').default.get('${at}/packed');
+        const fetched = await (await fetch('${at}/packed')).json();
+        const raw = await new Promise((resolve, reject) => require('http').get('${at}/packed', resolve).on('error', reject));
+        const parts = [];
+        for await (const part of raw) parts.push(part);
+        const unpacked = JSON.parse(require('zlib').gunzipSync(Buffer.concat(parts)));
+        ${claim(`[raw.headers['content-encoding'], ...[data, fetched, unpacked].map((said) => said.at)]`)}`,
+    });
+    expect(await claimed()).toEqual(['gzip', '/packed', '/packed', '/packed']);
   });
 
   test('computes with lodash, and with a package of ES modules', async () => {

@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { Browser, type Page } from '@gatepost/testkit/browser';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
@@ -213,6 +214,48 @@ describe('a post-login action', () => {
     );
     expect((await signIn()).id.fetched).toEqual([200, 'POST', 'silver']);
     server.close();
+  });
+
+  test('reads compressed answers of fetch as in Node', async () => {
+    const text = '{"plan":"silver"}';
+    const answers: Record<string, [coding: string, bytes: Buffer]> = {
+      gzip: ['gzip', gzipSync(text)],
+      capitals: ['GZIP', gzipSync(text)],
+      old: ['x-gzip', gzipSync(text)],
+      deflate: ['deflate', deflateSync(text)],
+      bare: ['deflate', deflateRawSync(text)],
+      br: ['br', brotliCompressSync(text)],
+      zstd: ['zstd', zstdCompressSync(text)],
+      twice: ['br, gzip', gzipSync(brotliCompressSync(text))],
+      cut: ['gzip', gzipSync(text).subarray(0, -8)],
+      unknown: ['rot13', Buffer.from(text)],
+      nothing: ['gzip', Buffer.alloc(0)],
+      wrong: ['gzip', Buffer.from(text)],
+    };
+    const server = createServer(({ url = '' }, response) => {
+      const [coding, bytes] = answers[url.slice(1)]!;
+      response.setHeader('content-encoding', coding).end(bytes);
+    });
+    stack.defer(() => void server.close());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as { port: number };
+    const read = async (path: string, method = 'GET') => {
+      const answer = await fetch(`http://127.0.0.1:${port}/${path}`, { method });
+      return [answer.headers.get('content-encoding'), await answer.text()];
+    };
+    const paths = Object.keys(answers).filter((path) => path !== 'wrong');
+    await set(
+      'post-login',
+      `const read = async (path, method = 'GET') => {
+         const answer = await fetch('http://127.0.0.1:${port}/' + path, { method });
+         return [answer.headers.get('content-encoding'), await answer.text()];
+       };
+       const all = await Promise.all(${JSON.stringify(paths)}.map((path) => read(path)));
+       api.idToken.setCustomClaim('read', [...all, await read('gzip', 'HEAD'), await read('wrong').catch(({ name }) => name)]);`,
+    );
+    const byNode = await Promise.all(paths.map((path) => read(path)));
+    expect(byNode[0]).toEqual(['gzip', text]);
+    expect((await signIn()).id.read).toEqual([...byNode, await read('gzip', 'HEAD'), 'TypeError']);
   });
 
   test('that is changed runs in its new form from the next sign-in on', async () => {

@@ -1,9 +1,13 @@
 /** The processes of actions by themselves, without a gate: how often they are started, and what they may ask of it. */
 import { execFile } from 'node:child_process';
+import { createServer } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { makeGuard } from '@gatepost/runtime/address';
 import { until } from '@gatepost/testkit/until';
 import { expect, test } from '@jest/globals';
+import { makeAskOutside } from '../../src/actions/outside.ts';
 import { openActionPool } from '../../src/actions/pool.ts';
 
 test('a crashed action process is restarted at once, then after pauses that grow until a run succeeds', async () => {
@@ -139,5 +143,38 @@ test('without file descriptors a start of an action fails as one run; with some 
     again: ['done', 'crashed'],
     after: ['done', 'memory'],
     isNamespaceRight: true,
+  });
+});
+
+test('a small answer that decodes to far too much is refused, and its action goes on', async () => {
+  const much = Buffer.alloc(256 * 1024 * 1024);
+  const packed: Record<string, [coding: string, bytes: Buffer]> = {
+    '/gzip': ['gzip', gzipSync(much)],
+    '/twice': ['gzip, gzip', gzipSync(gzipSync(much))],
+    '/zstd': ['zstd', zstdCompressSync(much)],
+    '/often': [Array(6).fill('gzip').join(), gzipSync('')],
+    '/fits': ['gzip', gzipSync(much.subarray(0, 1024 * 1024))],
+  };
+  using closing = new DisposableStack();
+  const server = createServer(({ url = '' }, response) => {
+    const [coding, bytes] = packed[url]!;
+    response.setHeader('content-encoding', coding).end(bytes);
+  });
+  closing.defer(() => void server.close());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  using pool = openActionPool({
+    limits: { timeoutMs: 20_000, memoryBytes: 64 * 1024 * 1024 },
+    outside: makeAskOutside(makeGuard(['127.0.0.0/8']), ['127.0.0.1']),
+  });
+  const code = `exports.handle = async (event, api) => {
+    const read = async (path) => (await (await fetch('http://127.0.0.1:${port}' + path)).arrayBuffer()).byteLength;
+    const all = await Promise.all(${JSON.stringify(Object.keys(packed))}.map((path) => read(path).catch((error) => error.message)));
+    api.accessToken.setCustomClaim('read', all);
+  };`;
+  const call = { trigger: 'post-login', handler: 'handle', event: {} };
+  const tooLarge = 'fetch failed: an answer of more than 1048576 bytes';
+  expect(await pool.run({ version: 'v', code, secrets: {} }, call)).toMatchObject({
+    commands: [{ args: ['read', [tooLarge, tooLarge, tooLarge, expect.stringContaining('codings'), 1024 * 1024]] }],
   });
 });

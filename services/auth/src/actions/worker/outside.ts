@@ -1,4 +1,12 @@
 /** An action's `fetch`: the process itself has no network, so the gate performs the request, under its rules for outgoing ones (outside.ts). */
+import {
+  brotliDecompressSync,
+  constants,
+  gunzipSync,
+  inflateRawSync,
+  inflateSync,
+  zstdDecompressSync,
+} from 'node:zlib';
 import type { FetchedAnswer, FetchRequest } from './messages.ts';
 
 export const bodyMaxBytes = 1024 * 1024;
@@ -44,8 +52,7 @@ export function makeFetch(tell: (given: { fetch: number; request: FetchRequest }
       const body = bytes.length > 0 ? { body: bytes.toString('base64') } : {};
       const answer = await ask({ url, method, headers: [...request.headers], redirect, ...body }, request.signal);
       const { status, statusText, headers } = answer;
-      const content = [204, 205, 304].includes(status) ? null : Buffer.from(answer.body, 'base64');
-      const response = new Response(content, { status, statusText, headers });
+      const response = new Response(contentOf(answer), { status, statusText, headers });
       Object.defineProperty(response, 'url', { value: answer.url });
       Object.defineProperty(response, 'redirected', { value: answer.redirected });
       return response;
@@ -59,6 +66,45 @@ export function makeFetch(tell: (given: { fetch: number; request: FetchRequest }
       waiting.delete(number);
     },
   };
+}
+
+/** An answer that breaks off is read as far as it goes, as by Node. */
+const zlib = { maxOutputLength: bodyMaxBytes, finishFlush: constants.Z_SYNC_FLUSH };
+const brotli = { maxOutputLength: bodyMaxBytes, finishFlush: constants.BROTLI_OPERATION_FLUSH };
+/** The largest window that RFC 9659 allows, 8 MB: a small answer may ask for a larger one. */
+const zstd = {
+  maxOutputLength: bodyMaxBytes,
+  finishFlush: constants.ZSTD_e_flush,
+  params: { [constants.ZSTD_d_windowLogMax]: 23 },
+};
+const gunzip = (bytes: Buffer) => gunzipSync(bytes, zlib);
+const decoders = new Map<string, (bytes: Buffer) => Buffer<ArrayBuffer>>([
+  ['gzip', gunzip],
+  ['x-gzip', gunzip],
+  // Some servers send it without the header that it should have.
+  ['deflate', (bytes) => (bytes[0]! % 16 === 8 ? inflateSync : inflateRawSync)(bytes, zlib)],
+  ['br', (bytes) => brotliDecompressSync(bytes, brotli)],
+  ['zstd', (bytes) => zstdDecompressSync(bytes, zstd)],
+]);
+const codingsMax = 5;
+
+/** Decodes an answer's body, as Node's fetch does; it leaves one in a coding that it does not know. Done here, at the cost of the action. */
+function contentOf({ status, headers, body }: FetchedAnswer): Buffer<ArrayBuffer> | null {
+  if ([204, 205, 304].includes(status)) return null;
+  const bytes = Buffer.from(body, 'base64');
+  const codings = headers
+    .filter(([name]) => name.toLowerCase() === 'content-encoding')
+    .flatMap(([, value]) => value.toLowerCase().split(','))
+    .map((coding) => coding.trim());
+  if (!codings.every((coding) => decoders.has(coding))) return bytes;
+  if (codings.length > codingsMax) throw new TypeError(`fetch failed: an answer in more than ${codingsMax} codings`);
+  try {
+    return codings.reduceRight((coded, coding) => decoders.get(coding)!(coded), bytes);
+  } catch (error) {
+    const isTooLarge = (error as { code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE';
+    const what = isTooLarge ? `of more than ${bodyMaxBytes} bytes` : `that is not ${codings.join(', ')}`;
+    throw new TypeError(`fetch failed: an answer ${what}`);
+  }
 }
 
 function check({ url, method, headers }: FetchRequest): void {
