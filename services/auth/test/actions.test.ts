@@ -258,6 +258,61 @@ describe('a post-login action', () => {
     expect((await signIn()).id.read).toEqual([...byNode, await read('gzip', 'HEAD'), 'TypeError']);
   });
 
+  test('follows redirects of fetch as in Node: with the method and the body, and without credentials for another origin', async () => {
+    const servers = [1, 2].map(() =>
+      createServer(async (request, response) => {
+        const { searchParams } = new URL(request.url!, 'http://any');
+        const to = searchParams.get('to');
+        if (to) return response.writeHead(Number(searchParams.get('status')), { location: to }).end();
+        let body = '';
+        for await (const part of request) body += part;
+        const names = [
+          'content-type',
+          'content-language',
+          'authorization',
+          'proxy-authorization',
+          'cookie',
+          'x-api-key',
+        ];
+        const said = [request.method, body, ...names.map((name) => request.headers[name] ?? null)];
+        return response.setHeader('x-said', JSON.stringify(said)).end();
+      }),
+    );
+    const [own, other] = await Promise.all(
+      servers.map(async (server) => {
+        stack.defer(() => void server.close());
+        await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+        return `http://127.0.0.1:${(server.address() as { port: number }).port}`;
+      }),
+    );
+    const requests = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'].flatMap((method) =>
+      [301, 302, 303, 307, 308].flatMap((status) =>
+        ['/here', `${other}/there`].map((to) => {
+          const url = `${own}/?${new URLSearchParams({ status: String(status), to })}`;
+          const body = ['GET', 'HEAD'].includes(method) ? {} : { body: '{"a":1}' };
+          const headers = {
+            'content-type': 'application/json',
+            'content-language': 'en',
+            authorization: 'Bearer a',
+            'proxy-authorization': 'Bearer b',
+            cookie: 'c=d',
+            'x-api-key': 'e',
+          };
+          return [url, { method, headers, ...body }] as const;
+        }),
+      ),
+    );
+    await set(
+      'post-login',
+      `const said = async ([url, init]) => (await fetch(url, init)).headers.get('x-said');
+       api.idToken.setCustomClaim('said', await Promise.all(${JSON.stringify(requests)}.map(said)));`,
+    );
+    const said = async ([url, init]: (typeof requests)[number]) => (await fetch(url, init)).headers.get('x-said');
+    const byNode = await Promise.all(requests.map(said));
+    expect(byNode).toContain('["POST","{\\"a\\":1}","application/json","en",null,null,null,"e"]');
+    expect((await signIn()).id.said).toEqual(byNode);
+  });
+
   test('that is changed runs in its new form from the next sign-in on', async () => {
     await set('post-login', `api.idToken.setCustomClaim('which', 'old');`);
     expect((await signIn()).id.which).toBe('old');

@@ -89,16 +89,19 @@ async function read(response: IncomingMessage, url: string): Promise<FetchedAnsw
   return { url, status, statusText, headers, body: Buffer.concat(chunks).toString('base64'), redirected: false };
 }
 
-/** Follows redirects as browsers do: a posted body is not posted elsewhere, and credentials never go to another origin. */
+/** Headers that belong to the origin that they were meant for. */
+const ofOrigin = /^(?:authorization|proxy-authorization|cookie)$/i;
+
+/** Follows redirects as the Fetch standard says (https://fetch.spec.whatwg.org/#http-redirect-fetch), and hands no credentials to another origin. */
 function nextOf(request: FetchRequest, { status, headers, url }: FetchedAnswer): FetchRequest | undefined {
   const location = headers.find(([name]) => name.toLowerCase() === 'location')?.[1];
   if (![301, 302, 303, 307, 308].includes(status) || location === undefined) return undefined;
   const target = URL.parse(location, url);
   if (!target) throw new Error('a redirect to nowhere');
   const isSame = target.origin === new URL(url).origin;
-  const kept = request.headers.filter(([name]) => isSame || !/^(?:authorization|cookie)$/i.test(name));
-  const { body: _, ...bare } = request;
-  if (status >= 307) return { ...(isSame ? request : bare), headers: kept, url: target.href };
-  const method = request.method === 'HEAD' ? 'HEAD' : 'GET';
-  return { ...bare, method, headers: kept.filter(([name]) => !/^content-/i.test(name)), url: target.href };
+  const kept = request.headers.filter(([name]) => isSame || !ofOrigin.test(name));
+  const { method, body: _, ...bare } = request;
+  const becomesGet = status === 303 ? !['GET', 'HEAD'].includes(method) : status < 303 && method === 'POST';
+  if (!becomesGet) return { ...request, headers: kept, url: target.href };
+  return { ...bare, method: 'GET', headers: kept.filter(([name]) => !/^content-/i.test(name)), url: target.href };
 }
