@@ -174,6 +174,25 @@ describe('a post-login action', () => {
     expect((await manage('GET', 'users/auth0%7Calice')).body.app_metadata).not.toHaveProperty('step');
   });
 
+  test('sets no claim and no metadata to undefined, and removes what an earlier one has set', async () => {
+    await set(
+      'post-login',
+      `for (const token of [api.accessToken, api.idToken]) token.setCustomClaim('plan', 'gold');
+       for (const name of ['a', 'b', 'kept']) api.transaction.setMetadata(name, 1);
+       api.user.setAppMetadata('plan', 'gold');`,
+      `const { plan } = event.user.user_metadata;
+       for (const token of [api.accessToken, api.idToken]) { token.setCustomClaim('plan', plan); token.setCustomClaim('other', plan); }
+       api.transaction.setMetadata('a', plan);
+       api.transaction.setMetadata('b', null);
+       api.transaction.setMetadata('other', plan);
+       api.user.setAppMetadata('plan', plan);`,
+      `api.idToken.setCustomClaim('seen', [event.transaction.metadata, 'plan' in event.user.app_metadata]);`,
+    );
+    const { access, id } = await signIn();
+    for (const claims of [access, id]) for (const name of ['plan', 'other']) expect(claims).not.toHaveProperty(name);
+    expect(id.seen).toEqual([{ kept: 1 }, false]);
+  });
+
   test('runs once in a sign-in, though a consent page comes between', async () => {
     await set(
       'post-login',

@@ -90,7 +90,8 @@ function apply(outcome: Outcome, name: string, [first, second]: unknown[]): void
       setMetadata(outcome.appMetadata, first, second);
       return;
     case 'transaction.setMetadata':
-      setMetadata(outcome.transaction, first, second);
+      if (second == null) delete outcome.transaction[text(first)];
+      else setMetadata(outcome.transaction, first, second);
       return;
     case 'multifactor.enable': {
       const { allowRememberBrowser } = (second ?? {}) as { allowRememberBrowser?: unknown };
@@ -142,7 +143,7 @@ function addressOf(value: unknown): string {
   return address.href;
 }
 
-/** Null removes a property. */
+/** Null removes a property, when the change is merged. */
 function setMetadata(metadata: Values, name: unknown, value: unknown): void {
   const key = text(name);
   if (key !== '' && key.length <= 255 && key !== '__proto__') define(metadata, key, value ?? null);

@@ -24,8 +24,10 @@ export function makeApi(trigger: string, given: ApiOptions): { api: Api; command
     (name) =>
     (...args) => {
       if (asked.length >= commandsMax) throw new Error(`more than ${commandsMax} calls of api`);
+      // JSON would make null of an undefined value.
+      const given = args.slice(0, args.findLastIndex((value) => value !== undefined) + 1);
       // A snapshot, unaffected by later changes to the arguments.
-      asked.push({ name, args: JSON.parse(JSON.stringify(args)) as unknown[] });
+      asked.push({ name, args: JSON.parse(JSON.stringify(given)) as unknown[] });
       return api;
     };
   const absent: Writes = (name) => () => {
