@@ -54,8 +54,10 @@ const longestPauseMs = 30_000;
 const pauseAfter = (ends: number) =>
   ends < 2 ? 0 : Math.min(firstPauseMs * 2 ** Math.min(ends - 2, 20), longestPauseMs);
 
-/** How many runs one process has at a time; further ones are refused. */
+/** How many runs one process has at a time; further ones wait for their turn. */
 const runsMax = 100;
+/** How many wait, each with its event in the gate's memory; further ones are refused. */
+const queueMax = 1_000;
 /** As many as runs: a burst of sign-ins that fetch is not refused, and no action takes up another one's share. */
 const fetchesMax = runsMax;
 /** `auth0` alone has 755 files: 1.3 s on two busy cores. */
@@ -70,11 +72,14 @@ const refusalBytes = 2_048;
 const beyondHeap = 128 * 1024 * 1024;
 
 type Waiting = { resolve(ran: RunResult): void; timer: NodeJS.Timeout };
+type Queued = Waiting & { begin(): void };
 type Running = {
   child: ChildProcess;
   socket: Duplex;
   loaded: Promise<RunResult | undefined>;
   waiting: Map<number, Waiting>;
+  /** Empty unless as many as may are running. */
+  queue: Set<Queued>;
   isLoading: boolean;
   /** A run that timed out is still going on in the process. */
   isStale: boolean;
@@ -98,6 +103,8 @@ export function openActionProcess(given: {
   /** Consecutive ends, without a successful run in between. */
   let ends = 0;
   let startsAt = 0;
+  /** Runs that wait for a start. */
+  let early = 0;
 
   const start = async (): Promise<Running> => {
     const started = launch(await given.prefix(), given, () => {
@@ -112,29 +119,40 @@ export function openActionProcess(given: {
     async run(call) {
       if (isClosed) return failed('crashed', 'the gate stops');
       if (!running && now() < startsAt) return failed('paused', `its process ended ${ends} times in a row`);
+      if (early >= queueMax) return failed('busy', `${queueMax} runs wait for its start`);
+      early += 1;
       running ??= start();
       const process = await running.catch(() => undefined);
-      if (!process) {
-        // The system may have no descriptor left, so there is no event to wait for; the next run tries again.
-        running = undefined;
-        return failed('crashed', 'its process could not be started');
-      }
-      const broken = await process.loaded;
+      // The system may have no descriptor left, so there is no event to wait for; the next run tries again.
+      if (!process) running = undefined;
+      const broken = await process?.loaded;
+      early -= 1;
+      if (!process) return failed('crashed', 'its process could not be started');
       if (broken) return broken;
-      if (process.waiting.size >= runsMax) return failed('busy', `${runsMax} runs at the same time`);
+      const { waiting, queue, socket } = process;
       last += 1;
       const run = last;
       const order: Order = { type: 'run', run, timeoutMs: limits.timeoutMs, ...call };
       const line = `${JSON.stringify(order)}\n`;
       if (line.length > lineMaxBytes / 4) return failed('too_large', 'the event is too large');
+      if (queue.size >= queueMax) return failed('busy', `${queueMax} runs wait for their turn`);
       return new Promise((resolve) => {
         const late = () => process.end('timeout', `it took more than ${limits.timeoutMs} ms`);
         const settle = (ran: RunResult) => {
           if (ran.kind === 'done') ends = 0;
           resolve(ran);
         };
-        process.waiting.set(run, { resolve: settle, timer: setTimeout(late, limits.timeoutMs + graceMs) });
-        process.socket.write(line);
+        const begin = () => {
+          waiting.set(run, { resolve: settle, timer: setTimeout(late, limits.timeoutMs + graceMs) });
+          socket.write(line);
+        };
+        if (waiting.size < runsMax) return begin();
+        const refuse = () => {
+          queue.delete(queued);
+          resolve(failed('busy', `${runsMax} runs at the same time`));
+        };
+        const queued: Queued = { begin, resolve, timer: setTimeout(refuse, limits.timeoutMs) };
+        queue.add(queued);
       });
     },
     [Symbol.dispose]() {
@@ -169,6 +187,7 @@ function launch(
   const socket = child.stdio[3] as Duplex;
   const { promise: loaded, resolve: settle } = Promise.withResolvers<RunResult | undefined>();
   const waiting: Running['waiting'] = new Map();
+  const queue: Running['queue'] = new Set();
   const stopping = new AbortController();
   const end = (reason: FaultReason, message: string): void => {
     if (stopping.signal.aborted) return;
@@ -177,13 +196,14 @@ function launch(
     child.kill('SIGKILL');
     socket.destroy();
     settle(failed(reason, message));
-    for (const { resolve, timer } of waiting.values()) {
+    for (const { resolve, timer } of [...waiting.values(), ...queue]) {
       clearTimeout(timer);
       resolve(failed(reason, message));
     }
     waiting.clear();
+    queue.clear();
   };
-  const running: Running = { child, socket, loaded, waiting, isLoading: true, isStale: false, end };
+  const running: Running = { child, socket, loaded, waiting, queue, isLoading: true, isStale: false, end };
   const send = (order: Order): void => {
     if (stopping.signal.aborted) return;
     // As bytes, which do not count against the gate's heap.
@@ -294,6 +314,7 @@ function handleReport(
       }
       running.waiting.delete(report.run);
       clearTimeout(waiting.timer);
+      beginNext(running.queue);
       const { output } = report;
       waiting.resolve(
         report.type === 'done'
@@ -304,6 +325,14 @@ function handleReport(
       if (running.isStale && running.waiting.size === 0) running.end('crashed', 'a run of it did not end');
     }
   }
+}
+
+function beginNext(queue: Running['queue']): void {
+  const [queued] = queue;
+  if (!queued) return;
+  queue.delete(queued);
+  clearTimeout(queued.timer);
+  queued.begin();
 }
 
 function parseReport(line: string): Report | undefined {

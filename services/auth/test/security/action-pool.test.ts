@@ -178,3 +178,38 @@ test('a small answer that decodes to far too much is refused, and its action goe
     commands: [{ args: ['read', [tooLarge, tooLarge, tooLarge, expect.stringContaining('codings'), 1024 * 1024]] }],
   });
 });
+
+test('sign-ins that arrive while an action’s process starts wait for their turn, in bounded number', async () => {
+  using pool = openActionPool({
+    limits: { timeoutMs: 20_000, memoryBytes: 64 * 1024 * 1024 },
+    outside: () => Promise.reject(new Error('nothing is there')),
+  });
+  const code = `let [now, most] = [0, 0];
+    exports.handle = async (event, api) => {
+      now += 1;
+      most = Math.max(most, now);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      now -= 1;
+      api.accessToken.setCustomClaim('most', most);
+    };`;
+  const call = { trigger: 'post-login', handler: 'handle', event: {} };
+  const run = () => pool.run({ version: 'v', code, secrets: {} }, call);
+  const all = await Promise.all(Array.from({ length: 1_010 }, run));
+  const busy = expect.objectContaining({ kind: 'failed', reason: 'busy' });
+  expect(all.slice(1_000)).toEqual(Array(10).fill(busy));
+  expect(all.slice(0, 1_000).every(({ kind }) => kind === 'done')).toBe(true);
+  const last = await run();
+  expect(last.kind === 'done' && last.commands[0]!.args[1]).toBeLessThanOrEqual(100);
+});
+
+test('a run that waits for its turn does so for as long as a run may take', async () => {
+  using pool = openActionPool({
+    limits: { timeoutMs: 2_000, memoryBytes: 64 * 1024 * 1024 },
+    outside: () => Promise.reject(new Error('nothing is there')),
+  });
+  const code = 'exports.handle = async (event) => { for (;;); };';
+  const call = { trigger: 'post-login', handler: 'handle', event: {} };
+  const all = await Promise.all(Array.from({ length: 102 }, () => pool.run({ version: 'v', code, secrets: {} }, call)));
+  const reasons = all.map((ran) => ran.kind === 'failed' && ran.reason);
+  expect(reasons).toEqual([...Array(100).fill('timeout'), 'busy', 'busy']);
+});
