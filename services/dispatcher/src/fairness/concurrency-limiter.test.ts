@@ -63,6 +63,21 @@ test('while many receivers of one account hang, only few of its deliveries wait 
   expect(away).toHaveLength(15);
 });
 
+test('accounts whose receivers hang always leave room together, and get their share again when these answer', async () => {
+  const { limiter, running, end, passMs } = open(64);
+  const inFlightOf = (account: number) => [...running.keys()].filter((name) => name.startsWith(`${account}`)).length;
+  for (const account of [1, 2, 3, 4])
+    for (let hook = 0; hook < 64; hook += 1) limiter.add(item(account * 100 + hook, account, 0));
+  expect([1, 2, 3, 4].map(inFlightOf)).toEqual([32, 16, 8, 4]);
+  passMs(5_000);
+  limiter.add(item(500, 5, 0));
+  expect(inFlightOf(5)).toBe(1);
+  // The receivers of one of them answer again.
+  for (const name of [...running.keys()]) if (name.startsWith('2')) await end(name, quick);
+  for (let hook = 0; hook < 64; hook += 1) limiter.add(item(200 + hook, 2, 1));
+  expect(running.size).toBe(64);
+});
+
 test('waiting deliveries start round robin over their hooks', async () => {
   const { limiter, running, end } = open(2);
   limiter.add(item(1, 1, 0));

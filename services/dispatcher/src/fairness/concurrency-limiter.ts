@@ -1,6 +1,7 @@
 /**
  * Isolates receivers and accounts from each other. A hook's cap on attempts in flight halves on a timeout and grows with successes; an
- * account may hold a share of the process's window; free places are given out round robin.
+ * account may hold a share of the process's window, and while its receivers are slow no more than it leaves free, so that several such
+ * accounts never have it all; free places are given out round robin.
  *
  * A job held up by its hook's cap, or by its account's share, waits in memory if the wait will be short; otherwise it is turned away, to be
  * parked. Lowest-priority jobs (replays) never wait here, and leave half of every cap to others.
@@ -61,8 +62,13 @@ export function makeConcurrencyLimiter<T extends Waiting>(options: {
   let last = 0;
   const lastMax = Math.max(1, Math.floor(concurrency / 8));
 
+  const shareOf = (accountId: number) =>
+    accounts.paceMs(accountId, now()) > shortWaitMs ? Math.min(share, concurrency - inFlight) : share;
+
   const mayStart = (receiver: Receiver<T>, item: T) =>
-    inFlight < concurrency && receiver.inFlight < receiver.limit && accounts.inFlight(item.accountId) < share;
+    inFlight < concurrency &&
+    receiver.inFlight < receiver.limit &&
+    accounts.inFlight(item.accountId) < shareOf(item.accountId);
 
   const mayStartLast = (receiver: Receiver<T>, item: T) =>
     last < lastMax &&
@@ -127,7 +133,8 @@ export function makeConcurrencyLimiter<T extends Waiting>(options: {
       // We know nothing about a receiver that has not answered yet: at most a share of the window waits for it.
       if (receiver.durationMs === 0 && receiver.queue.length >= share) return turnAway(receiver, item);
       // Many hooks with one slow server, each below its own cap.
-      if (accounts.expectedWaitMs(item.accountId, share, now()) > shortWaitMs) return turnAway(receiver, item);
+      if (accounts.expectedWaitMs(item.accountId, shareOf(item.accountId), now()) > shortWaitMs)
+        return turnAway(receiver, item);
       receiver.queue.push(item);
       waiting += 1;
       accounts.waits(item.accountId, 1);
@@ -188,11 +195,18 @@ function makeAccounts() {
     waits(id: number, by: 1 | -1) {
       of(id).waiting += by;
     },
+    /** How long its attempts take, or have been silent for; without end where none has ended yet. */
+    paceMs(id: number, nowMs: number): number {
+      const account = accounts.get(id);
+      if (!account || account.durationMs === 0) return Number.POSITIVE_INFINITY;
+      return Math.max(account.durationMs, account.inFlight > 0 ? nowMs - account.silentSince : 0);
+    },
     /** How long one more would wait for the account's share; 0 while that is not used up. */
     expectedWaitMs(id: number, share: number, nowMs: number): number {
       const account = accounts.get(id);
       if (!account || account.inFlight < share) return 0;
-      return ((account.waiting + 1) / share) * Math.max(account.durationMs, nowMs - account.silentSince);
+      const silentMs = account.inFlight > 0 ? nowMs - account.silentSince : 0;
+      return ((account.waiting + 1) / Math.max(1, share)) * Math.max(account.durationMs, silentMs);
     },
   };
 }
