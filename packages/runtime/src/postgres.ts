@@ -61,6 +61,39 @@ export function openSettingsPool(
   return pool;
 }
 
+/**
+ * Rejects unless a new connection leads to a primary. After a failover an address may lead to a standby for a while, and a connection made then
+ * would stay there when the address has moved on.
+ */
+export async function refuseStandby(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ is_standby: boolean }>('SELECT pg_is_in_recovery() AS is_standby');
+  if (rows[0]!.is_standby) throw new OnStandby();
+}
+
+/** Counts as away: the primary is elsewhere, or the standby becomes it. */
+class OnStandby extends Error {
+  readonly trouble = 'away';
+  constructor() {
+    super('this PostgreSQL is a standby');
+  }
+}
+
+/**
+ * A readiness check: rejects unless PostgreSQL takes writes. A connection that takes none is closed, since a later one may lead to another server
+ * or begin with another setting.
+ */
+export async function checkPostgresWrites(pool: pg.Pool): Promise<void> {
+  const client = await pool.connect();
+  let isReadOnly = true;
+  try {
+    const { rows } = await client.query<{ transaction_read_only: string }>('SHOW transaction_read_only');
+    isReadOnly = rows[0]!.transaction_read_only === 'on';
+  } finally {
+    client.release(isReadOnly);
+  }
+  if (isReadOnly) throw new Error('PostgreSQL is read-only');
+}
+
 /** All of its overloads in one. */
 type Ask = (...given: unknown[]) => Promise<unknown>;
 type Callback = (error: unknown, result?: unknown) => void;

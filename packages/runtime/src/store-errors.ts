@@ -18,7 +18,7 @@ export const sqlStates: readonly (readonly [begins: string, trouble: Trouble, me
   ['21', 'values', 'cardinality violation: two rows of one statement are the same row'],
   ['22', 'values', 'data exception'],
   ['23', 'values', 'integrity constraint violation'],
-  ['25006', 'away', 'read only: we reach a standby, and the primary is away'],
+  ['25006', 'away', 'read only: by a setting, or a pooler leads to a standby'],
   ['25P03', 'away', 'idle in transaction for too long'],
   ['25P04', 'away', 'transaction timeout'],
   ['28', 'away', 'refused at the door: no connection'],

@@ -1,5 +1,6 @@
 /** Runs a transaction on a connection of a pool, ends it, and returns the connection. */
 import type { Pool, PoolClient } from 'pg';
+import { causesOf, sqlStateOf } from './store-errors.ts';
 
 /** Settings of a transaction whose statements all see the same moment, and change nothing. */
 export const oneSnapshot = 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY';
@@ -22,6 +23,8 @@ export async function inTransaction<T>(
     await client.query('COMMIT');
     return result;
   } catch (error) {
+    // The next connection may begin with another setting or, through a pooler, lead to the primary.
+    if (isReadOnly(error)) broken = error as Error;
     await client.query('ROLLBACK').catch((failure: Error) => {
       broken = failure; // a connection that cannot roll back is discarded, and the server rolls back
     });
@@ -30,3 +33,5 @@ export async function inTransaction<T>(
     client.release(broken);
   }
 }
+
+const isReadOnly = (error: unknown) => causesOf(error).some((one) => sqlStateOf(one) === '25006');

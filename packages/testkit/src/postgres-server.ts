@@ -172,6 +172,13 @@ export async function rowsOf(url: string, sql: string): Promise<Record<string, u
   }
 }
 
+/** Makes sessions that begin from now on read-only, or writable again. */
+export async function setReadOnly(databaseUrl: string, on: boolean): Promise<void> {
+  const name = new URL(databaseUrl).pathname.slice(1);
+  const alter = `ALTER DATABASE "${name}" SET default_transaction_read_only = ${on}`;
+  await rowsOf(databaseUrl, `BEGIN READ WRITE; ${alter}; COMMIT`);
+}
+
 /** The newest version installed; Debian keeps them out of PATH. */
 function binFolder(): string {
   const folder = '/usr/lib/postgresql';

@@ -1,5 +1,5 @@
 /** Plain SQL on the `webhooks` schema, for statements that carry many rows at once. */
-import { openSettingsPool } from '@gatepost/runtime/postgres';
+import { openSettingsPool, refuseStandby } from '@gatepost/runtime/postgres';
 import type pg from 'pg';
 
 export type Pool = pg.Pool;
@@ -33,6 +33,8 @@ export type PoolOptions = {
   byIndexOnly?: boolean;
   /** Sends statements without waiting for the answers to earlier ones: for `openReads`, which shares its connections. Default false. */
   pipeline?: boolean;
+  /** Whether it may lead to a standby; otherwise a connection to one is refused. Default false. */
+  mayBeStandby?: boolean;
   onError: (error: Error) => void;
 };
 
@@ -49,6 +51,7 @@ export function openPool(options: PoolOptions): Pool {
       pipeline: options.pipeline ?? false,
       connectionTimeoutMillis: options.connectTimeoutMs ?? 5_000,
       query_timeout: statementTimeoutMs + 1_000,
+      ...(options.mayBeStandby ? {} : { onConnect: refuseStandby }),
     },
     {
       search_path: schemaName,

@@ -4,6 +4,7 @@
  * others then continue with what it had taken.
  */
 import { randomInt } from 'node:crypto';
+import { refuseStandby } from '@gatepost/runtime/postgres';
 import pg from 'pg';
 
 export type Taker = AsyncDisposable & {
@@ -119,6 +120,7 @@ async function connectHolding(
   client.on('end', () => onLost(client));
   try {
     await client.connect();
+    await refuseStandby(client); // the primary would not know of a lock there
     await client.query(`SET idle_session_timeout = ${idleMaxMs}`);
     await client.query('SELECT pg_advisory_lock($1, $2)', [namespace, id]);
     return client;

@@ -1,4 +1,5 @@
 import { inTransaction } from '@gatepost/runtime/transaction';
+import { setReadOnly } from '@gatepost/testkit/postgres-server';
 import { freshDatabase } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
 import { expect, test } from '@jest/globals';
@@ -45,6 +46,17 @@ test('a transaction is committed as a whole or not at all, and its connection ca
   await note('kept, too');
   const { rows } = await pool.query<{ note: string }>('SELECT note FROM notes ORDER BY note');
   expect(rows.map((row) => row.note)).toEqual(['kept', 'kept, too']);
+  await pool.end();
+});
+
+test('a transaction that was refused as read-only closes its connection, which would stay so', async () => {
+  await using database = await freshDatabase();
+  await setReadOnly(database.url, true);
+  const pool = openPool({ databaseUrl: database.url, name: 'test', max: 1, onError: () => {} });
+  const write = () => inTransaction(pool, (client) => client.query('CREATE SCHEMA webhooks'));
+  await expect(write()).rejects.toMatchObject({ code: '25006' });
+  await setReadOnly(database.url, false);
+  await write();
   await pool.end();
 });
 

@@ -1,6 +1,6 @@
 /** PostgreSQL, schema `auth`: one pool, for Prisma's client and for the plain SQL of the artefacts' hot path. */
 import type { Log } from '@gatepost/runtime/log';
-import { type DatabaseUrls, openSettingsPool } from '@gatepost/runtime/postgres';
+import { type DatabaseUrls, openSettingsPool, refuseStandby } from '@gatepost/runtime/postgres';
 import { PrismaPg } from '@prisma/adapter-pg';
 import type pg from 'pg';
 import { PrismaClient } from './generated/client.ts';
@@ -45,6 +45,7 @@ export function openDatabase(
         keepAlive: true,
         connectionTimeoutMillis: timeoutMs / 2,
         query_timeout: timeoutMs + 500,
+        onConnect: refuseStandby,
       },
       { search_path: schemaName, ...settings },
       isPooled,

@@ -5,6 +5,7 @@ import type { ReadyCheck } from '@gatepost/runtime/checks';
 import { listen } from '@gatepost/runtime/listen';
 import { logOfModule } from '@gatepost/runtime/log';
 import { openOps } from '@gatepost/runtime/ops';
+import { checkPostgresWrites } from '@gatepost/runtime/postgres';
 import { checkRedisWrites } from '@gatepost/runtime/redis';
 import type { Start } from '@gatepost/runtime/run';
 import type { Router } from 'express';
@@ -274,7 +275,7 @@ const storesOf = ({
   prefix,
   changes,
 }: Pick<Infrastructure, 'pool' | 'redis' | 'prefix' | 'changes'>): Record<string, ReadyCheck> => ({
-  postgresql: () => pool.query('SELECT 1'),
+  postgresql: () => checkPostgresWrites(pool),
   changes() {
     if (!changes.isConnected()) throw new Error('nothing is heard of changes in PostgreSQL');
   },

@@ -5,6 +5,7 @@ import { openLog } from '@gatepost/runtime/log';
 import { isAway } from '@gatepost/runtime/store-errors';
 import { Browser, type Page } from '@gatepost/testkit/browser';
 import { openCuttable } from '@gatepost/testkit/cut';
+import { openPostgresPair, setReadOnly } from '@gatepost/testkit/postgres-server';
 import { openRedisServer } from '@gatepost/testkit/redis-server';
 import { freshDatabase, redisUrl } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
@@ -164,6 +165,34 @@ test.each([
     expect(answer).toMatchObject({ status: 'rejected', reason: expect.any(TemporarilyUnavailable) });
     expect(isAway((answer as PromiseRejectedResult).reason)).toBe(true);
   }
+});
+
+test('a standby in place of the primary is temporarily_unavailable, for searches too', async () => {
+  await using pair = await openPostgresPair();
+  await using led = openDatabase({ url: pair.standby.url, isPooled: false }, 30_000, openLog('test', 'silent'));
+  for (const asked of [led.pool.query('SELECT'), led.searchPool.query('SELECT'), led.db.$queryRaw`SELECT`])
+    await expect(asked).rejects.toBeInstanceOf(TemporarilyUnavailable);
+});
+
+test('while PostgreSQL is read-only the gate is not ready, and gives out no refresh token', async () => {
+  const database = stack.use(await freshDatabase());
+  await using address = await openCuttable(database.url);
+  await using own = await openGate(fullSeed, { DATABASE_URL: address.url, ...asInProduction });
+  await tokensOf(own);
+  await setReadOnly(database.url, true);
+  await address.cut();
+  await address.restore();
+  await until('it is not ready', async () => {
+    const { failing } = (await (await fetch(`${own.opsUrl}/readyz`)).json()) as { failing?: { postgresql?: string } };
+    return failing?.postgresql === 'PostgreSQL is read-only';
+  });
+  expect(await own.post('oauth/token', password)).toMatchObject({
+    status: 503,
+    json: { error: 'temporarily_unavailable' },
+  });
+  await setReadOnly(database.url, false);
+  await until('readiness', async () => (await fetch(`${own.opsUrl}/readyz`)).status === 200);
+  await tokensOf(own);
 });
 
 test('a PostgreSQL that keeps its connections but answers nothing delays nobody for longer than five seconds', async () => {

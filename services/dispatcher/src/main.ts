@@ -14,6 +14,7 @@ import { makeGuard } from '@gatepost/runtime/address';
 import { type Log, logOfModule } from '@gatepost/runtime/log';
 import { openMetrics, type Registry } from '@gatepost/runtime/metrics';
 import { openOps } from '@gatepost/runtime/ops';
+import { checkPostgresWrites } from '@gatepost/runtime/postgres';
 import { run } from '@gatepost/runtime/run';
 import { makeSeal } from '@gatepost/runtime/seal';
 import { troubleOf } from '@gatepost/runtime/store-errors';
@@ -302,7 +303,7 @@ async function openOperations(
       reports: { '/top': () => ({ waiting: waiting.latest() ?? null, failing: failing.top() }) },
       ready: { progress: progress.check },
       stores: {
-        database: () => pool.query('SELECT 1'),
+        database: () => checkPostgresWrites(pool),
         changes() {
           if (!accounts.isHearing()) throw new Error('nothing is heard of changes in PostgreSQL');
         },

@@ -3,6 +3,7 @@ import { openConsumer } from '@gatepost/amqp/consumer';
 import { deadEventsQueue, eventsExchange, topology } from '@gatepost/contracts/topology';
 import { openLog } from '@gatepost/runtime/log';
 import { type Cuttable, openCuttable } from '@gatepost/testkit/cut';
+import { setReadOnly } from '@gatepost/testkit/postgres-server';
 import { openReceiver, type Receiver } from '@gatepost/testkit/receiver';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
@@ -108,6 +109,23 @@ describe('when things break', () => {
     const { rows } = await world.pool.query('SELECT count(*)::int AS n FROM deliveries WHERE guid = ANY ($1)', [guids]);
     expect(rows[0].n).toBe(guids.length);
     expect(await dispatcher.metric(/^amqp_reconnects_total/)).toBeGreaterThan(0);
+    expect(await dispatcher.stop()).toBe(0);
+  });
+
+  test('a dispatcher is not ready while PostgreSQL is read-only, and goes on when it takes writes again', async () => {
+    receiver.behave({});
+    const dispatcher = await start(throughRelays());
+    await setReadOnly(world.databaseUrl, true);
+    await database.cut();
+    await database.restore();
+    const guids = await publishMany(20);
+    await until('it is not ready', async () => {
+      const { failing } = (await (await dispatcher.ask('/readyz')).json()) as { failing?: Record<string, string> };
+      return failing?.database === 'PostgreSQL is read-only';
+    });
+    await setReadOnly(world.databaseUrl, false);
+    await until('it is ready', async () => (await dispatcher.readiness()) === 200);
+    await allRecorded(guids);
     expect(await dispatcher.stop()).toBe(0);
   });
 

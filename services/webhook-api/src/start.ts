@@ -15,6 +15,7 @@ import { listen } from '@gatepost/runtime/listen';
 import { type Log, logOfModule } from '@gatepost/runtime/log';
 import { openMetrics, type Registry } from '@gatepost/runtime/metrics';
 import { openOps } from '@gatepost/runtime/ops';
+import { checkPostgresWrites } from '@gatepost/runtime/postgres';
 import type { Start } from '@gatepost/runtime/run';
 import { makeSeal } from '@gatepost/runtime/seal';
 import { type Certificate, createServerWith, readCertificate } from '@gatepost/runtime/tls';
@@ -138,7 +139,7 @@ async function openPostgres(env: Env, stack: AsyncDisposableStack, log: Log) {
       : stack.use(
           openReplica({
             primary: pool,
-            connecting: { ...connecting, databaseUrl: replicaUrl, ...soon },
+            connecting: { ...connecting, databaseUrl: replicaUrl, mayBeStandby: true, ...soon },
             maxLagMs,
             log,
           }),
@@ -150,7 +151,7 @@ async function openPostgres(env: Env, stack: AsyncDisposableStack, log: Log) {
 
 /** The API is ready only while these answer. */
 const storesOf = (pool: Pool, publisher: Publisher) => ({
-  postgresql: () => pool.query('SELECT'),
+  postgresql: () => checkPostgresWrites(pool),
   rabbitmq() {
     if (!publisher.isConnected()) throw new Error('not connected');
   },

@@ -1,4 +1,5 @@
 /** The log of deliveries read from a standby that may lag behind, be away or be promoted. */
+import { openCuttable } from '@gatepost/testkit/cut';
 import { openPostgresPair } from '@gatepost/testkit/postgres-server';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -8,12 +9,16 @@ import { recordDelivery } from './support/jobs.ts';
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 const pair = stack.use(await openPostgresPair());
+const address = stack.use(await openCuttable(pair.primary.url));
 const api = stack.use(
-  await openApi({
-    DATABASE_URL: pair.primary.url,
-    WEBHOOK_READ_DATABASE_URL: pair.standby.url,
-    WEBHOOK_READ_MAX_LAG_SECONDS: '5',
-  }),
+  await openApi(
+    {
+      DATABASE_URL: pair.primary.url,
+      WEBHOOK_READ_DATABASE_URL: pair.standby.url,
+      WEBHOOK_READ_MAX_LAG_SECONDS: '5',
+    },
+    async () => ({ DATABASE_URL: address.url }),
+  ),
 );
 const hooks = '/repos/acme/widgets/hooks';
 const asOf = (answer: { headers: Headers }) => answer.headers.get('x-gatepost-as-of');
@@ -74,6 +79,21 @@ test('permission to see a log is checked at the primary', async () => {
   await api.sql.query("DELETE FROM memberships WHERE subject = 'auth0|bert'");
   expect(await call(api, bob, 'GET', log)).toMatchObject({ status: 404 });
   await pair.standby.replay(true);
+});
+
+test('an API that is led to a standby in place of the primary is not ready, and goes on at the primary once it is led there', async () => {
+  const isReady = async () => (await fetch(`${api.opsBase}/readyz`)).status === 200;
+  const create = () => call(api, alice, 'POST', hooks, { config: { url: 'https://example.com/after' } });
+  await until('readiness', isReady);
+  await address.cut();
+  address.lead(pair.standby.url);
+  await address.restore();
+  expect(await isReady()).toBe(false);
+  expect([await create(), await call(api, alice, 'GET', hooks)]).toMatchObject([{ status: 503 }, { status: 503 }]);
+  address.lead(pair.primary.url);
+  await until('readiness', isReady);
+  expect(await create()).toMatchObject({ status: 201 });
+  expect(await call(api, alice, 'GET', hooks)).toMatchObject({ status: 200, body: { length: 2 } });
 });
 
 test('the primary answers when the standby is away or has been promoted', async () => {

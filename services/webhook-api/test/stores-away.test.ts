@@ -4,6 +4,7 @@ import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Cuttable, openCuttable } from '@gatepost/testkit/cut';
+import { setReadOnly } from '@gatepost/testkit/postgres-server';
 import { openRedisCluster, openRedisWithSentinels, type ReplicatedRedis } from '@gatepost/testkit/redis-replicated';
 import { openRedisServer, type RedisServer } from '@gatepost/testkit/redis-server';
 import { redisUrl } from '@gatepost/testkit/stores';
@@ -193,6 +194,23 @@ describe('while RabbitMQ is away', () => {
     expect((await call(api, alice, 'GET', hooks)).body).toEqual([]);
     await seeWithoutBroker();
     broker.hold(false);
+    await until('recovery', async () => (await create()).status === 201);
+  });
+});
+
+describe('while PostgreSQL is read-only', () => {
+  test('changes are 503, reading goes on, and the API is not ready until changes work again', async () => {
+    await setReadOnly(database.url, true);
+    await database.cut();
+    await database.restore();
+    await until(
+      'it is not ready',
+      async () => (await readiness()).body.failing?.postgresql === 'PostgreSQL is read-only',
+    );
+    expect(await create()).toMatchObject(unavailable);
+    expect(await call(api, alice, 'GET', hooks)).toMatchObject({ status: 200 });
+    await setReadOnly(database.url, false);
+    await until('readiness', async () => (await readiness()).status === 200);
     await until('recovery', async () => (await create()).status === 201);
   });
 });
