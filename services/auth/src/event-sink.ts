@@ -22,8 +22,8 @@ export type GateEventType =
 
 export type EventSink = AsyncDisposable & {
   /**
-   * Publishes without waiting. While RabbitMQ is down a bounded number of events is kept; an event that cannot be kept, or that RabbitMQ
-   * refuses, is logged and lost, but never makes a login fail.
+   * Publishes without waiting. While RabbitMQ is down, confirms nothing or takes nothing, a bounded number of events is kept; an event that
+   * cannot be kept, or that is itself the cause, is logged and lost, but never makes a login fail.
    */
   publish(type: GateEventType, payload: Record<string, unknown>): void;
 };
@@ -50,16 +50,18 @@ export async function openEventSink(options: {
     reconnects: reconnectCounter(options.registry),
     topology: publishersTopology,
     userId: userOf(options.amqpUrl), // the gate is a producer like any other (PRODUCERS_FILE)
+    // What is written again after a missing confirm takes memory once more.
+    unconfirmedMax: { messages: inFlightMax, bytes: Number.POSITIVE_INFINITY },
     waitForConnect: false, // a gate that starts without RabbitMQ issues tokens, and connects later
   });
   const closing = new AbortController();
   /** Every attempt has the same id, by which consumers recognize a duplicate. */
-  const publishWhenConnected = async (message: Outgoing): Promise<void> => {
+  const publishWhenAccepted = async (message: Outgoing): Promise<void> => {
     for (;;)
       try {
         return await publisher.publish(message);
       } catch (error) {
-        const away = error instanceof NotPublished && error.code === 'not_connected';
+        const away = error instanceof NotPublished && error.trouble === 'away';
         if (!away || closing.signal.aborted) throw error;
         await wait(retryMs, undefined, { signal: closing.signal }).catch(() => {}); // on closing, one last attempt follows
       }
@@ -69,7 +71,7 @@ export async function openEventSink(options: {
     publish(type, payload) {
       if (inFlight.size >= inFlightMax)
         return void log.warn({ 'event.type': type }, 'an event was not published: too many are waiting');
-      const publishing = publishWhenConnected(eventOf(options, type, payload))
+      const publishing = publishWhenAccepted(eventOf(options, type, payload))
         .catch((error) => log.warn({ error: describeError(error), 'event.type': type }, 'an event was not published'))
         .finally(() => inFlight.delete(publishing));
       inFlight.add(publishing);

@@ -1,6 +1,8 @@
 /** What the gate does by itself: key rotation, purging, the audit log, its own events. */
 
 import { randomBytes } from 'node:crypto';
+import { type NotPublished, openPublisher } from '@gatepost/amqp/publisher';
+import { eventsQueue, publishersTopology } from '@gatepost/contracts/topology';
 import { openLog } from '@gatepost/runtime/log';
 import { Registry } from '@gatepost/runtime/metrics';
 import { makeSeal } from '@gatepost/runtime/seal';
@@ -163,6 +165,38 @@ test('a gate that starts without RabbitMQ issues tokens, and hands over its even
     const got = (await management('POST', queue, { count: 5, ackmode: 'ack_requeue_true', encoding: 'auto' }).catch(
       () => [], // the queue is not declared yet
     )) as { routing_key: string }[];
+    return got.some((event) => event.routing_key === 'user_logged_in');
+  });
+});
+
+test('an event that RabbitMQ refuses for a while is handed over later', async () => {
+  const own = stack.use(await freshVhost());
+  const ownName = new URL(own.url).pathname.slice(1);
+  await using full = await openGate(fullSeed, { EVENTS_ACCOUNT: 'acme', AMQP_URL: own.url });
+  const publisher = stack.use(
+    await openPublisher({ url: own.url, name: 'test', log: openLog('test', 'silent'), topology: publishersTopology }),
+  );
+  const isRefused = () =>
+    publisher.publish({ exchange: '', routingKey: eventsQueue, messageId: 'filler', body: Buffer.from('{}') }).then(
+      () => false,
+      (error: NotPublished) => error.code === 'refused',
+    );
+  const policy = `/api/policies/${ownName}/full`;
+  const definition = { 'max-length': 1, overflow: 'reject-publish' };
+  await management('PUT', policy, { pattern: `^${eventsQueue}$`, definition, 'apply-to': 'queues' });
+  await until('the queue is full', isRefused);
+  const browser = new Browser(full);
+  const request = { client_id: 'web', redirect_uri: 'https://app.example/cb', response_type: 'code', scope: 'openid' };
+  const done = await browser.logIn(await browser.authorize(request));
+  expect(done.location?.searchParams.get('code')).toBeTruthy();
+  expect(await isRefused()).toBe(true);
+  await management('DELETE', policy);
+  await until('the event', async () => {
+    const got = (await management('POST', `/api/queues/${ownName}/${eventsQueue}/get`, {
+      count: 50,
+      ackmode: 'ack_requeue_true',
+      encoding: 'auto',
+    })) as { routing_key: string }[];
     return got.some((event) => event.routing_key === 'user_logged_in');
   });
 });
