@@ -133,7 +133,9 @@ describe.each(sets)('the chart rendered as %s', (set) => {
     for (const { containers } of pods(set))
       for (const { env } of containers)
         for (const { name } of env)
-          expect([...known, 'GATEPOST_HOME']).toContain(known.has(name) ? name : name.replace(/_FILE$/, ''));
+          expect([...known, 'GATEPOST_HOME', 'NODE_OPTIONS']).toContain(
+            known.has(name) ? name : name.replace(/_FILE$/, ''),
+          );
   });
 
   test('has the ports and probes of the images', () => {
@@ -205,6 +207,25 @@ test('by default a drain takes one pod of a service at a time, and pods are spre
       'topology.kubernetes.io/zone',
       'kubernetes.io/hostname',
     ]);
+});
+
+test("with the stores' own CA, every service and both migrations have its file", () => {
+  for (const { containers, volumes } of pods('small.yaml')) {
+    expect(volumes).toContainEqual({ name: 'ca', configMap: { name: 'stores-ca' } });
+    for (const { volumeMounts } of containers)
+      expect(volumeMounts).toContainEqual({ name: 'ca', mountPath: '/run/ca', readOnly: true });
+  }
+});
+
+test('both migrations have their URLs, also under one variable, and the plain variables', () => {
+  const [job] = of('small.yaml', 'Job');
+  const { containers, volumes } = job!.spec.template.spec as PodSpec;
+  const withUrl = (key: string) => [
+    { name: 'NODE_OPTIONS', value: '--max-old-space-size=192' },
+    { name: 'DATABASE_URL_FILE', value: `/run/secrets/gatepost/${key}` },
+  ];
+  expect(containers.map(({ env }) => env)).toEqual([withUrl('auth-owner-url'), withUrl('webhook-owner-url')]);
+  expect(volumes[0]!.secret!.items!.map(({ key }) => key)).toEqual(['auth-owner-url', 'webhook-owner-url']);
 });
 
 describe('in production', () => {
@@ -294,4 +315,6 @@ test('values that hold a secret are refused', async () => {
     expect(secrets.filter((name) => !isSecret(part, name))).toEqual([]);
     expect(Object.keys(variables.shape).filter((name) => isSecret(part, name))).toEqual(secrets);
   }
+  const { migrations, dispatcher } = properties;
+  expect(migrations.properties.env.propertyNames).toEqual(dispatcher.properties.env.propertyNames);
 });

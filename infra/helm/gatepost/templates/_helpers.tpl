@@ -53,14 +53,14 @@ capabilities: { drop: [ALL] }
 {{- end }}
 {{- end }}
 
-{{/* (dict "root" $ "files" map-of-variable-to-key) */}}
+{{/* (dict "root" $ "keys" list) */}}
 {{- define "gatepost.secretVolume" -}}
 - name: secrets
   secret:
     secretName: {{ .root.Values.existingSecret }}
     defaultMode: 0440
     items:
-      {{- range values .files | uniq | sortAlpha }}
+      {{- range .keys | uniq | sortAlpha }}
       - { key: {{ . }}, path: {{ . }} }
       {{- end }}
 {{- end }}
@@ -154,7 +154,7 @@ spec:
             {{- toYaml . | nindent 12 }}
             {{- end }}
       volumes:
-        {{- include "gatepost.secretVolume" (dict "root" $root "files" .values.fromSecret) | nindent 8 }}
+        {{- include "gatepost.secretVolume" (dict "root" $root "keys" (values .values.fromSecret)) | nindent 8 }}
         - name: tmp
           emptyDir: { sizeLimit: 64Mi }
         {{- if and .seeded $root.Values.seed.existingSecret }}
