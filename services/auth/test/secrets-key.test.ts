@@ -1,11 +1,12 @@
 /** SECRETS_KEY is changed while the gate goes on: both keys are read, and what is stored is sealed under the new one. */
 import { randomBytes } from 'node:crypto';
 import { makeSeal } from '@gatepost/runtime/seal';
+import { Browser } from '@gatepost/testkit/browser';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { openGate, type TestGate } from './gate.ts';
-import { apis } from './seeds.ts';
+import { apis, fullSeed } from './seeds.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
@@ -89,6 +90,32 @@ test('a secret sealed under the old key stays readable, until `keys/encryption/r
   await expect(openGate(seed, { DATABASE_URL: databaseUrl, SECRETS_KEY: written(before) })).rejects.toThrow(
     'SECRETS_KEY is not the key',
   );
+});
+
+test('a session goes on under the new key if its browser returned while both were valid; otherwise its person signs in again', async () => {
+  const withPeople = (issuer: string) => ({
+    ...fullSeed,
+    clients: [...fullSeed.clients, ...seed(issuer).clients],
+  });
+  const [before, after] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')];
+  const first = stack.use(await openGate(withPeople, { SECRETS_KEY: before }));
+  const stores = { DATABASE_URL: first.databaseUrl, REDIS_KEY_PREFIX: first.redisPrefix };
+  const request = { client_id: 'web', redirect_uri: 'https://app.example/cb', response_type: 'code', scope: 'openid' };
+  const at = { issuer: first.issuer };
+  const [returning, away] = [new Browser(at), new Browser(at)];
+  for (const browser of [returning, away]) await browser.logIn(await browser.authorize(request));
+  const silently = async (browser: Browser) => {
+    const { searchParams } = (await browser.authorize({ ...request, prompt: 'none' })).location!;
+    return searchParams.get('error') ?? 'signed in';
+  };
+  const both = { SECRETS_KEY: after, SECRETS_KEY_OTHER: before };
+  const second = stack.use(await openGate(withPeople, { ...stores, ...both }));
+  at.issuer = second.issuer;
+  expect(await silently(returning)).toBe('signed in');
+  expect((await manage(second, 'POST', 'keys/encryption/rekey')).status).toBe(204);
+  const third = stack.use(await openGate(withPeople, { ...stores, SECRETS_KEY: after }));
+  at.issuer = third.issuer;
+  expect([await silently(returning), await silently(away)]).toEqual(['signed in', 'login_required']);
 });
 
 test('secrets whose rows change during the rekey are sealed under the new key too, and a newer one is not overwritten', async () => {
