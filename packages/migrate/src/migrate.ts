@@ -22,7 +22,7 @@ const answerTimeoutMs = 5_000;
 /**
  * Brings the database's `schema` up to the folder's last migration. Each migration runs in one transaction with its record, under an advisory
  * lock: of several processes starting at once, one does the work and the others wait. Settings are made within each transaction, so that
- * nothing depends on a session. A migration that does not get its locks in two seconds lets others pass and tries again, for a minute.
+ * nothing depends on a session. A migration that does not get its locks in two seconds lets others pass and tries again, for about 90 seconds.
  * @throws when a recorded migration failed half way, was changed since, or does not exist in the folder.
  */
 export async function migrate(options: {
