@@ -363,6 +363,39 @@ test('saving permissions gives none back that somebody else took meanwhile', asy
   expect((await pears.getByRole('code').allTextContents()).sort()).toEqual(['eat:pears', 'pick:pears']);
 });
 
+test('refresh tokens without an end get one when a lifetime is set, or that they expire', async () => {
+  const endless = { infinite_token_lifetime: true, token_lifetime: 31_557_600, idle_token_lifetime: 1_200 };
+  const made = { name: 'Endless', app_type: 'regular_web', refresh_token: { expiration_type: 'expiring', ...endless } };
+  const { client_id: id } = await manage<{ client_id: string }>('POST', 'clients', made);
+  const saved = async () => {
+    await admin.getByRole('button', { name: 'Save', exact: true }).click();
+    await admin.getByText('Saved.').waitFor();
+    return (await manage<{ refresh_token: object }>('GET', `clients/${id}`)).refresh_token;
+  };
+  await admin.goto(`${console}gate/applications/${id}`);
+  const lifetime = admin.getByLabel('Maximum Refresh Token Lifetime');
+  await admin.getByText('After the sign-in. Not limited now').waitFor();
+  expect(await lifetime.inputValue()).toBe('');
+  await admin.getByLabel('Rotation Overlap Period').fill('5');
+  expect(await saved()).toMatchObject({ ...endless, leeway: 5 });
+  await lifetime.fill('3600');
+  const limited = await saved();
+  expect(limited).toMatchObject({ token_lifetime: 3_600, idle_token_lifetime: 1_200 });
+  expect(limited).not.toMatchObject({ infinite_token_lifetime: true });
+
+  const never = { expiration_type: 'expiring', ...endless, infinite_idle_token_lifetime: true };
+  await manage('PATCH', `clients/${id}`, { refresh_token: never });
+  await admin.reload();
+  const expires = admin.getByRole('checkbox', { name: 'Refresh tokens expire' });
+  await expires.waitFor({ state: 'attached' });
+  expect(await expires.isChecked()).toBe(false);
+  await admin.getByText('Refresh tokens expire').click();
+  expect(await lifetime.inputValue()).toBe('31557600');
+  const ending = await saved();
+  expect(ending).toMatchObject({ expiration_type: 'expiring', token_lifetime: 31_557_600 });
+  expect(JSON.stringify(ending)).not.toContain('true');
+});
+
 test('saving the sign-in page keeps a template that somebody else saved meanwhile', async () => {
   const path = 'branding/templates/universal-login';
   const template = '<!DOCTYPE html><html><head>{%- auth0:head -%}</head><body>{%- auth0:widget -%}</body></html>';

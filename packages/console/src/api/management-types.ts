@@ -6,6 +6,8 @@ export type RefreshTokenSettings = {
   expiration_type?: 'expiring' | 'non-expiring';
   token_lifetime?: number;
   idle_token_lifetime?: number;
+  infinite_token_lifetime?: boolean;
+  infinite_idle_token_lifetime?: boolean;
   leeway?: number;
 };
 

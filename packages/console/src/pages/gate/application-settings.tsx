@@ -150,6 +150,11 @@ function Uris({ form, change }: Part) {
   );
 }
 
+/** Each wins over its lifetime. */
+const infinite = ['infinite_token_lifetime', 'infinite_idle_token_lifetime'] as const;
+const limited = { infinite_token_lifetime: false, infinite_idle_token_lifetime: false };
+const unlimited = 'Not limited now: enter a number to limit it.';
+
 function Tokens({ form, change }: Part) {
   return (
     <section className="panel form" aria-labelledby="tokens">
@@ -164,22 +169,22 @@ function Tokens({ form, change }: Part) {
         value={form.leeway}
         onChange={(leeway) => change({ leeway })}
       />
-      <Checkbox isSelected={form.expires} onChange={(expires) => change({ expires })}>
+      <Checkbox isSelected={form.expires} onChange={(expires) => change({ expires, ...(expires && limited) })}>
         Refresh tokens expire
       </Checkbox>
       {form.expires && (
         <div className="pair">
           <NumberField
             label="Maximum Refresh Token Lifetime (seconds)"
-            hint="After the sign-in. Leave empty for 30 days."
-            value={form.token_lifetime}
-            onChange={(token_lifetime) => change({ token_lifetime })}
+            hint={`After the sign-in. ${form.infinite_token_lifetime ? unlimited : 'Leave empty for 30 days.'}`}
+            value={form.infinite_token_lifetime ? '' : form.token_lifetime}
+            onChange={(token_lifetime) => change({ token_lifetime, infinite_token_lifetime: false })}
           />
           <NumberField
             label="Idle Refresh Token Lifetime (seconds)"
-            hint="After its last use. Leave empty for 15 days."
-            value={form.idle_token_lifetime}
-            onChange={(idle_token_lifetime) => change({ idle_token_lifetime })}
+            hint={`After its last use. ${form.infinite_idle_token_lifetime ? unlimited : 'Leave empty for 15 days.'}`}
+            value={form.infinite_idle_token_lifetime ? '' : form.idle_token_lifetime}
+            onChange={(idle_token_lifetime) => change({ idle_token_lifetime, infinite_idle_token_lifetime: false })}
           />
         </div>
       )}
@@ -265,9 +270,13 @@ function formOf(application: Application) {
     alg: application.jwt_configuration.alg as (typeof algorithms)[number][0],
     rotates: refresh.rotation_type ? refresh.rotation_type === 'rotating' : method === 'none',
     leeway: text(refresh.leeway),
-    expires: refresh.expiration_type !== 'non-expiring',
+    expires:
+      refresh.expiration_type !== 'non-expiring' &&
+      !(refresh.infinite_token_lifetime && refresh.infinite_idle_token_lifetime),
     token_lifetime: text(refresh.token_lifetime),
     idle_token_lifetime: text(refresh.idle_token_lifetime),
+    infinite_token_lifetime: refresh.infinite_token_lifetime ?? false,
+    infinite_idle_token_lifetime: refresh.infinite_idle_token_lifetime ?? false,
     grant_types: application.grant_types,
     par: application.require_pushed_authorization_requests,
     dpop: application.require_proof_of_possession,
@@ -303,6 +312,8 @@ function changes(application: Application, form: Values): object {
   const {
     token_lifetime: _lifetime,
     idle_token_lifetime: _idle,
+    infinite_token_lifetime: _infinite,
+    infinite_idle_token_lifetime: _infiniteIdle,
     leeway: _leeway,
     ...keptOfRefresh
   } = application.refresh_token ?? {};
@@ -310,7 +321,7 @@ function changes(application: Application, form: Values): object {
     ...Object.fromEntries(plain.map((name) => [name, form[name]])),
     ...Object.fromEntries(lists.map((name) => [name, linesOf(form[name])])),
     ...(differs('alg') && { jwt_configuration: { ...application.jwt_configuration, alg: form.alg } }),
-    ...(differs('rotates', 'leeway', 'expires', 'token_lifetime', 'idle_token_lifetime') && {
+    ...(differs('rotates', 'leeway', 'expires', 'token_lifetime', 'idle_token_lifetime', ...infinite) && {
       refresh_token: {
         ...keptOfRefresh,
         rotation_type: form.rotates ? 'rotating' : 'non-rotating',
@@ -318,6 +329,7 @@ function changes(application: Application, form: Values): object {
         ...number('leeway', form.leeway),
         ...number('token_lifetime', form.token_lifetime),
         ...number('idle_token_lifetime', form.idle_token_lifetime),
+        ...Object.fromEntries(infinite.filter((name) => form[name]).map((name) => [name, true])),
       },
     }),
     ...(differs('par') && { require_pushed_authorization_requests: form.par }),
