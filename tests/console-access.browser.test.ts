@@ -10,7 +10,9 @@ afterAll(() => stack.disposeAsync());
 
 // A machine adds people's second factors, in place of the people themselves, and changes what another administrator would.
 const machineScopes = [
-  ...['create:authentication_methods', 'create:resource_servers', 'create:roles', 'update:roles'],
+  ...['create:authentication_methods', 'read:resource_servers', 'create:resource_servers', 'update:resource_servers'],
+  ...['read:roles', 'create:roles', 'update:roles', 'read:attack_protection', 'update:attack_protection'],
+  ...['read:organizations', 'create:organizations', 'update:organizations'],
   ...['read:branding', 'update:branding', 'delete:branding', 'read:actions', 'create:actions', 'update:actions'],
 ];
 const adaptSeed = (yaml: string) =>
@@ -361,6 +363,81 @@ test('saving permissions gives none back that somebody else took meanwhile', asy
   await admin.getByRole('button', { name: 'Save permissions' }).click();
   await pears.getByText('2 permissions').waitFor();
   expect((await pears.getByRole('code').allTextContents()).sort()).toEqual(['eat:pears', 'pick:pears']);
+});
+
+test('saving settings keeps what somebody else changed in them meanwhile', async () => {
+  const api = { name: 'Plums', identifier: 'https://plums.example/' };
+  const { id: apiId } = await manage<{ id: string }>('POST', 'resource-servers', api);
+  const { id: roleId } = await manage<{ id: string }>('POST', 'roles', { name: 'Picker' });
+  const plums = { name: 'plums', display_name: 'Plums' };
+  const { id: organizationId } = await manage<{ id: string }>('POST', 'organizations', plums);
+  const icon = 'https://plums.example/icon.svg';
+  type Case = { at: string; path: string; theirs: object; label: string; text: string; after: object; within?: string };
+  const cases: Case[] = [
+    {
+      at: `apis/${apiId}`,
+      path: `resource-servers/${apiId}`,
+      theirs: { enforce_policies: true, token_lifetime: 600 },
+      label: 'Name',
+      text: 'Plums Ltd',
+      after: { enforce_policies: true, token_lifetime: 600, name: 'Plums Ltd' },
+    },
+    {
+      at: `roles/${roleId}`,
+      path: `roles/${roleId}`,
+      theirs: { is_default: true },
+      label: 'Description',
+      text: 'Picks plums',
+      after: { is_default: true, name: 'Picker', description: 'Picks plums' },
+    },
+    {
+      at: `organizations/${organizationId}`,
+      path: `organizations/${organizationId}`,
+      theirs: { display_name: 'Plums Ltd', branding: { colors: { primary: '#123456' } } },
+      label: 'Logo',
+      text: icon,
+      after: { display_name: 'Plums Ltd', branding: { colors: { primary: '#123456' }, logo_url: icon } },
+    },
+    {
+      at: 'attack-protection',
+      path: 'attack-protection/suspicious-ip-throttling',
+      theirs: { shields: ['admin_notification'], stage: { 'pre-login': { max_attempts: 7 } } },
+      within: 'Suspicious IP throttling',
+      label: 'Sign-ups: maximum at once',
+      text: '8',
+      after: {
+        shields: ['admin_notification'],
+        stage: { 'pre-login': { max_attempts: 7 }, 'pre-user-registration': { max_attempts: 8 } },
+      },
+    },
+    {
+      at: 'sign-in-page',
+      path: 'branding',
+      theirs: { colors: { primary: '#123456' } },
+      label: 'Favicon',
+      text: icon,
+      after: { colors: { primary: '#123456' }, favicon_url: icon },
+    },
+  ];
+  for (const { at, path, theirs, label, text, after, within } of cases) {
+    await admin.goto(`${console}gate/${at}`);
+    const form = within === undefined ? admin.locator('#content') : panel(within);
+    const field = form.getByLabel(label, { exact: true });
+    await field.waitFor();
+    await manage('PATCH', path, theirs);
+    await field.fill(text);
+    await form.getByRole('button', { name: 'Save', exact: true }).click();
+    await form.getByText('Saved.').waitFor();
+    expect(await manage('GET', path)).toMatchObject(after);
+  }
+  await admin.goto(`${console}gate/attack-protection`);
+  const throttling = panel('Suspicious IP throttling');
+  const sign = throttling.getByLabel('Failed sign-ins: maximum at once');
+  await until('theirs', async () => (await sign.inputValue()) === '7');
+  await manage('PATCH', 'attack-protection/suspicious-ip-throttling', { stage: { 'pre-login': { max_attempts: 9 } } });
+  await throttling.getByRole('button', { name: 'Save' }).click();
+  await throttling.getByText('Saved.').waitFor();
+  expect(await sign.inputValue()).toBe('9');
 });
 
 test('refresh tokens without an end get one when a lifetime is set, or that they expire', async () => {

@@ -207,20 +207,30 @@ test('a secret is changed with an overlap, and nothing else of the hook changes'
   await until('its end', async () => !(await page.getByText('The previous secret also signs').isVisible()));
 });
 
-test('saving settings keeps a secret and headers that somebody set meanwhile', async () => {
+test('saving settings of a hook keeps what somebody else changed meanwhile', async () => {
   await using receiver = await openReceiver();
   const page = await openPage();
   const hook = await makeHook(`${receiver.url}/meanwhile`, { config: { url: `${receiver.url}/meanwhile` } });
   await signIn(page, `${console}${hook}?tab=settings`);
   await page.getByRole('button', { name: 'Save' }).waitFor();
-  const config = { url: `${receiver.url}/meanwhile`, secret };
-  await send('PATCH', hook, { config, request_headers: { 'X-Team': 'gate' } });
+  const config = { url: `${receiver.url}/meanwhile`, secret, content_type: 'json' };
+  await send('PATCH', hook, { config, events: ['push', 'issues'], request_headers: { 'X-Team': 'gate' } });
   await page.getByText('Retry failed deliveries').click();
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('Saved.').waitFor();
   expect(await send('PATCH', hook, {})).toMatchObject({
-    config: { secret: '********' },
+    config: { secret: '********', content_type: 'json' },
+    events: ['push', 'issues'],
     request_headers: { 'X-Team': '********' },
+    retry: 'off',
+  });
+  await send('PATCH', `${hook}/config`, { insecure_ssl: '1' });
+  await page.getByText('application/x-www-form-urlencoded').click();
+  await page.getByRole('button', { name: 'Save' }).click();
+  const isForm = async () => JSON.stringify(await send('PATCH', hook, {})).includes('"content_type":"form"');
+  await until('the other type', isForm);
+  expect(await send('PATCH', hook, {})).toMatchObject({
+    config: { secret: '********', insecure_ssl: '1' },
     retry: 'off',
   });
   await page.getByLabel('Value', { exact: true }).fill('post');

@@ -7,6 +7,7 @@ import { useConsole } from '../session/context.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { Problem } from '../ui/states.tsx';
 import { cacheHook } from './cache-hook.ts';
+import { changesOf } from './changes.ts';
 import { type HookForm, HookFormFields, toHookBody } from './hook-form.tsx';
 import { HookSecret } from './hook-secret.tsx';
 
@@ -14,29 +15,25 @@ export function HookSettings({ place, path, hook }: { place: Place; path: string
   const { api } = useConsole();
   const queries = useQueryClient();
   const navigate = useNavigate();
-  const [form, setForm] = useState<HookForm>({
-    url: hook.config.url,
-    contentType: hook.config.content_type,
-    insecureSsl: hook.config.insecure_ssl,
-    events: hook.events,
-    secret: kept,
-    active: hook.active,
-    retry: hook.retry,
-    headers: headersOf(hook),
-  });
-  const [shownHeaders, setShownHeaders] = useState(form.headers);
+  const [before, setBefore] = useState(() => formOf(hook));
+  const [form, setForm] = useState(before);
   const save = useMutation({
-    mutationFn: () => {
-      const { active: _, request_headers, ...body } = toHookBody(form);
-      // Somebody may have changed what was not changed here.
-      const areEdited = form.headers !== shownHeaders;
-      return api.send<Hook>('PATCH', path, { ...body, ...(areEdited && { request_headers }) });
+    mutationFn: async () => {
+      const { events, retry, headers, ...parts } = changesOf(before, form);
+      // The API replaces the whole config.
+      const config =
+        Object.keys(parts).length > 0 && toHookBody({ ...formOf(await api.get<Hook>(path)), ...parts }).config;
+      return api.send<Hook>('PATCH', path, {
+        ...(config && { config }),
+        ...(events && { events }),
+        ...(retry && { retry }),
+        ...(headers && { request_headers: toHookBody(form).request_headers }),
+      });
     },
     onSuccess: (changed) => {
       cacheHook(queries, path, changed);
-      const headers = headersOf(changed);
-      setForm({ ...form, headers });
-      setShownHeaders(headers);
+      setBefore(formOf(changed));
+      setForm(formOf(changed));
       return queries.invalidateQueries({ queryKey: ['hooks', place.owner] });
     },
   });
@@ -84,4 +81,15 @@ export function HookSettings({ place, path, hook }: { place: Place; path: string
 /** Keeps the secret that the hook has, or that it has none. */
 const kept = '********';
 
-const headersOf = (hook: Hook) => Object.entries(hook.request_headers).map(([name, value]) => ({ name, value }));
+function formOf({ config, events, active, retry, request_headers }: Hook): HookForm {
+  return {
+    url: config.url,
+    contentType: config.content_type,
+    insecureSsl: config.insecure_ssl,
+    events,
+    secret: kept,
+    active,
+    retry,
+    headers: Object.entries(request_headers).map(([name, value]) => ({ name, value })),
+  };
+}

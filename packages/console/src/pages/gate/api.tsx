@@ -8,6 +8,7 @@ import { Confirm } from '../../ui/confirm.tsx';
 import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
 import { Empty, isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { useTitle } from '../../ui/title.ts';
+import { changesOf } from '../changes.ts';
 import { apisKey, grantsKey, nameOfApi } from './application-apis.tsx';
 import { DeletePanel } from './delete-panel.tsx';
 import { NumberField } from './fields.tsx';
@@ -62,16 +63,8 @@ function useSave(server: ResourceServer, path: string) {
 }
 
 function Settings({ server, path }: { server: ResourceServer; path: string }) {
-  const [form, setForm] = useState({
-    name: server.name,
-    lifetime: String(server.token_lifetime),
-    alg: server.signing_alg as (typeof algorithms)[number][0],
-    offline: server.allow_offline_access,
-    skips: server.skip_consent_for_verifiable_first_party_clients,
-    enforces: server.enforce_policies ?? false,
-    isRfc: server.token_dialect.startsWith('rfc9068'),
-    listsPermissions: server.token_dialect.endsWith('_authz'),
-  });
+  const [before, setBefore] = useState(() => formOf(server));
+  const [form, setForm] = useState(before);
   const save = useSave(server, path);
   const change = (part: Partial<typeof form>) => {
     save.reset();
@@ -82,14 +75,11 @@ function Settings({ server, path }: { server: ResourceServer; path: string }) {
       label="Settings"
       save={save}
       onSave={() =>
-        save.mutate({
-          name: form.name,
-          token_lifetime: Number(form.lifetime),
-          signing_alg: form.alg,
-          allow_offline_access: form.offline,
-          skip_consent_for_verifiable_first_party_clients: form.skips,
-          enforce_policies: form.enforces,
-          token_dialect: dialectOf(form),
+        save.mutate(changesOf(bodyOf(before), bodyOf(form)), {
+          onSuccess: (changed) => {
+            setBefore(formOf(changed));
+            setForm(formOf(changed));
+          },
         })
       }
     >
@@ -125,6 +115,29 @@ function Settings({ server, path }: { server: ResourceServer; path: string }) {
     </SettingsForm>
   );
 }
+
+function formOf(server: ResourceServer) {
+  return {
+    name: server.name,
+    lifetime: String(server.token_lifetime),
+    alg: server.signing_alg as (typeof algorithms)[number][0],
+    offline: server.allow_offline_access,
+    skips: server.skip_consent_for_verifiable_first_party_clients,
+    enforces: server.enforce_policies ?? false,
+    isRfc: server.token_dialect.startsWith('rfc9068'),
+    listsPermissions: server.token_dialect.endsWith('_authz'),
+  };
+}
+
+const bodyOf = (form: ReturnType<typeof formOf>) => ({
+  name: form.name,
+  token_lifetime: Number(form.lifetime),
+  signing_alg: form.alg,
+  allow_offline_access: form.offline,
+  skip_consent_for_verifiable_first_party_clients: form.skips,
+  enforce_policies: form.enforces,
+  token_dialect: dialectOf(form),
+});
 
 const dialectOf = ({ isRfc, listsPermissions }: { isRfc: boolean; listsPermissions: boolean }): TokenDialect =>
   `${isRfc ? 'rfc9068_profile' : 'access_token'}${listsPermissions ? '_authz' : ''}`;

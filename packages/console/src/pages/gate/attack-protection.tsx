@@ -3,6 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Checkbox, Select } from '../../ui/fields.tsx';
 import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
+import { changesOf } from '../changes.ts';
 import { CheckboxList } from './fields.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
 import { type BotDetection, type BreachedPasswords, botsForm, breachedForm } from './protection-checks.tsx';
@@ -87,10 +88,12 @@ function Settings<T extends object>({
 }) {
   const { api, may } = useGate();
   const queries = useQueryClient();
+  const [before, setBefore] = useState(saved);
   const [value, setValue] = useState(saved);
   const save = useMutation({
-    mutationFn: () => api.send<T>('PATCH', `/attack-protection/${name}`, value),
+    mutationFn: () => api.send<T>('PATCH', `/attack-protection/${name}`, changesOf(before, value)),
     onSuccess: (changed) => {
+      setBefore(changed);
       setValue(changed);
       queries.setQueryData(protectionKey(name), changed);
     },

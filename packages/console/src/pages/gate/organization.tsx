@@ -6,6 +6,7 @@ import type { Organization } from '../../api/management-types.ts';
 import { TextField } from '../../ui/fields.tsx';
 import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { useTitle } from '../../ui/title.ts';
+import { changesOf } from '../changes.ts';
 import { DeletePanel } from './delete-panel.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
 import { Head, Id } from './head.tsx';
@@ -73,10 +74,23 @@ export const OrganizationPage = gatePage(
 function Settings({ organization, path }: { organization: Organization; path: string }) {
   const { api, may } = useGate();
   const queries = useQueryClient();
-  const [form, setForm] = useState(() => formOf(organization));
+  const [before, setBefore] = useState(() => formOf(organization));
+  const [form, setForm] = useState(before);
   const save = useMutation({
-    mutationFn: () => api.send<Organization>('PATCH', path, bodyOf(form)),
+    mutationFn: async () => {
+      const { name, display_name, ...look } = changesOf(before, form);
+      // The API replaces the whole branding.
+      const branding =
+        Object.keys(look).length > 0 && brandingOf({ ...formOf(await api.get<Organization>(path)), ...look });
+      return api.send<Organization>('PATCH', path, {
+        ...(name !== undefined && { name }),
+        ...(display_name !== undefined && { display_name }),
+        ...(branding && { branding }),
+      });
+    },
     onSuccess: async (changed) => {
+      setBefore(formOf(changed));
+      setForm(formOf(changed));
       queries.setQueryData(organizationKey(organization.id), changed);
       await queries.invalidateQueries({ queryKey: organizationsKey });
     },
@@ -92,8 +106,8 @@ function Settings({ organization, path }: { organization: Organization; path: st
         <TextField
           label="Display Name"
           isRequired
-          value={form.displayName}
-          onChange={(displayName) => change({ displayName })}
+          value={form.display_name}
+          onChange={(display_name) => change({ display_name })}
         />
         <TextField
           label="Logo"
@@ -138,18 +152,14 @@ type Values = ReturnType<typeof formOf>;
 function formOf({ name, display_name, branding = {} }: Organization) {
   return {
     name,
-    displayName: display_name,
+    display_name,
     logo: branding.logo_url ?? '',
     primary: branding.colors?.primary ?? '',
     background: branding.colors?.page_background ?? '',
   };
 }
 
-function bodyOf({ name, displayName, logo, primary, background }: Values): object {
+function brandingOf({ logo, primary, background }: Values): object {
   const colors = { ...(primary && { primary }), ...(background && { page_background: background }) };
-  return {
-    name,
-    display_name: displayName,
-    branding: { ...(logo && { logo_url: logo }), ...(Object.keys(colors).length > 0 && { colors }) },
-  };
+  return { ...(logo && { logo_url: logo }), ...(Object.keys(colors).length > 0 && { colors }) };
 }

@@ -5,7 +5,7 @@ import { Area, linesOf, NumberField } from './fields.tsx';
 /** Renders a part's settings, and reports changes to them. */
 export type Fields<T> = (value: T, change: (part: Partial<T>) => void) => ReactNode;
 
-/** Anything that is not a number yet is sent as it is: the API says what is wrong. */
+/** Kept as typed while it means the value. Anything that is not a number yet is sent as it is: the API says what is wrong. */
 export function Amount({
   label,
   hint,
@@ -22,7 +22,7 @@ export function Amount({
     <NumberField
       label={label}
       hint={hint}
-      value={typed}
+      value={Object.is(Number(typed), value) ? typed : String(value)}
       onChange={(text) => {
         setTyped(text);
         onChange(Number(text));
@@ -31,7 +31,7 @@ export function Amount({
   );
 }
 
-/** Kept as typed, so that new lines can be started. */
+/** Kept as typed while it means the value, so that new lines can be started. */
 export function Allowlist({
   of = 'counted',
   value,
@@ -47,7 +47,7 @@ export function Allowlist({
     <Area
       label="IP AllowList"
       hint={`Addresses and CIDR blocks that are not ${of}, one per line.`}
-      value={typed}
+      value={String(linesOf(typed)) === String(value) ? typed : value.join('\n')}
       onChange={(text) => {
         setTyped(text);
         onChange(linesOf(text));

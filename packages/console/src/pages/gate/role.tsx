@@ -7,6 +7,7 @@ import { Confirm } from '../../ui/confirm.tsx';
 import { Checkbox, TextField } from '../../ui/fields.tsx';
 import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { useTitle } from '../../ui/title.ts';
+import { changesOf } from '../changes.ts';
 import { DeletePanel } from './delete-panel.tsx';
 import { FindPerson } from './find-person.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
@@ -60,14 +61,13 @@ export const RolePage = gatePage('Role', 'read:roles', ({ roleId }: { roleId: st
 function Settings({ role, path }: { role: Role; path: string }) {
   const { api } = useGate();
   const queries = useQueryClient();
-  const [form, setForm] = useState({
-    name: role.name,
-    description: role.description ?? '',
-    is_default: role.is_default ?? false,
-  });
+  const [before, setBefore] = useState(() => formOf(role));
+  const [form, setForm] = useState(before);
   const save = useMutation({
-    mutationFn: () => api.send<Role>('PATCH', path, form),
+    mutationFn: () => api.send<Role>('PATCH', path, changesOf(before, form)),
     onSuccess: async (changed) => {
+      setBefore(formOf(changed));
+      setForm(formOf(changed));
       queries.setQueryData(roleKey(role.id), changed);
       await queries.invalidateQueries({ queryKey: rolesKey });
     },
@@ -87,6 +87,8 @@ function Settings({ role, path }: { role: Role; path: string }) {
     </SettingsForm>
   );
 }
+
+const formOf = ({ name, description = '', is_default = false }: Role) => ({ name, description, is_default });
 
 function Holders({ role, path }: { role: Role; path: string }) {
   const { api, may } = useGate();

@@ -6,6 +6,7 @@ import type { Branding } from '../../api/management-types.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
 import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
+import { changesOf } from '../changes.ts';
 import { useDebounced } from './debounced.ts';
 import { Area } from './fields.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
@@ -78,15 +79,18 @@ function Editor({ branding, template }: { branding: Branding; template: string |
   const queries = useQueryClient();
   const [look, setLook] = useState<Look>(() => lookOf(branding, template));
   /** As shown at first, or saved here last: somebody else may have saved another meanwhile. */
-  const [before, setBefore] = useState(template);
+  const [before, setBefore] = useState(look);
   const mayChange = may('update:branding');
   const save = useMutation({
     mutationFn: async () => {
-      await api.send('PATCH', '/branding', brandingOf(look, branding));
-      if (look.template === before) return;
+      const changes = changesOf(brandingOf(before, branding), brandingOf(look, branding));
+      const changed = await api.send<Branding>('PATCH', '/branding', changes);
+      setBefore(lookOf(changed, before.template));
+      setLook(lookOf(changed, look.template));
+      if (look.template === before.template) return;
       if (look.template === null) await api.send('DELETE', templateAt);
       else await api.send('PUT', templateAt, { template: look.template });
-      setBefore(look.template);
+      setBefore(lookOf(changed, look.template));
     },
     // Also after a refused template: the rest may have been saved.
     onSettled: () => queries.invalidateQueries({ queryKey: brandingKey }),
@@ -139,7 +143,7 @@ function Editor({ branding, template }: { branding: Branding; template: string |
           onChange={(font) => change({ font })}
           placeholder="https://example.com/font.woff2"
         />
-        <PageTemplate now={look.template} before={before} onChange={(template) => change({ template })} />
+        <PageTemplate now={look.template} before={before.template} onChange={(template) => change({ template })} />
       </SettingsForm>
       {mayChange && <Preview look={look} branding={branding} />}
     </div>

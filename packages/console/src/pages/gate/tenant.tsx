@@ -4,6 +4,7 @@ import { useState } from 'react';
 import type { ResourceServer, TenantSettings } from '../../api/management-types.ts';
 import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
 import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
+import { changesOf } from '../changes.ts';
 import { apisKey } from './application-apis.tsx';
 import { CheckboxList } from './fields.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
@@ -37,15 +38,7 @@ function Settings({ before: read }: { before: TenantSettings }) {
   const [before, setBefore] = useState(read);
   const [form, setForm] = useState(read);
   const save = useMutation({
-    mutationFn: () => {
-      const names = Object.keys(form) as (keyof TenantSettings)[];
-      const changed = names.filter((name) => JSON.stringify(form[name]) !== JSON.stringify(before[name]));
-      return api.send<TenantSettings>(
-        'PATCH',
-        '/tenants/settings',
-        Object.fromEntries(changed.map((name) => [name, form[name]])),
-      );
-    },
+    mutationFn: () => api.send<TenantSettings>('PATCH', '/tenants/settings', changesOf(before, form)),
     onSuccess: (changed) => {
       setBefore(changed);
       setForm(changed);

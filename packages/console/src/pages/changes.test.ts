@@ -1,0 +1,14 @@
+import { expect, test } from '@jest/globals';
+import { changesOf } from './changes.ts';
+
+test('only what was changed in a form is sent, also of a part of it; a list is sent whole', () => {
+  const before = {
+    name: 'a',
+    enabled: true,
+    shields: ['block'],
+    stage: { login: { max: 1, rate: 2 }, signup: { max: 3 } },
+  };
+  const now = { ...before, shields: ['block', 'mail'], stage: { ...before.stage, login: { max: 5, rate: 2 } } };
+  expect(changesOf(before, now)).toEqual({ shields: ['block', 'mail'], stage: { login: { max: 5 } } });
+  expect(changesOf(before, structuredClone(before))).toEqual({});
+});
