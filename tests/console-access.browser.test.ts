@@ -473,6 +473,24 @@ test('refresh tokens without an end get one when a lifetime is set, or that they
   expect(JSON.stringify(ending)).not.toContain('true');
 });
 
+test('a password reset link is for the identity that has a password', async () => {
+  type Made = { user_id: string };
+  const person = { connection: 'email', email: 'first@example.com', email_verified: true };
+  const { user_id: first } = await manage<Made>('POST', 'users', person);
+  const password = 'a few unrelated words';
+  const other = { connection: 'Username-Password-Authentication', email: 'second@example.com', password };
+  const { user_id: second } = await manage<Made>('POST', 'users', other);
+  const identity = { provider: 'auth0', user_id: second.split('|')[1]! };
+  await manage('POST', `users/${encodeURIComponent(first)}/identities`, identity);
+  await admin.goto(`${console}gate/users/${encodeURIComponent(first)}`);
+  await admin.getByRole('button', { name: 'Create a password reset link' }).click();
+  const link = await panel('Profile').getByRole('status').locator('code').textContent();
+  const someone = await openPage();
+  await someone.goto(link!);
+  await someone.getByText('second@example.com').first().waitFor();
+  await someone.context().close();
+});
+
 test('saving the sign-in page keeps a template that somebody else saved meanwhile', async () => {
   const path = 'branding/templates/universal-login';
   const template = '<!DOCTYPE html><html><head>{%- auth0:head -%}</head><body>{%- auth0:widget -%}</body></html>';

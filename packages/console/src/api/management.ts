@@ -11,8 +11,6 @@ export type Management = {
   all<T>(path: string, signal?: AbortSignal): Promise<T[]>;
   /** The person's permissions: scopes of the management API. */
   scopes(): Promise<ReadonlySet<string>>;
-  /** Sends the mail for choosing a new password, as if the person had asked for it. */
-  mailNewPassword(email: string, connection: string): Promise<void>;
 };
 
 export function openManagement({ gate }: Session): Management {
@@ -58,16 +56,6 @@ export function openManagement({ gate }: Session): Management {
       return text === '' ? (undefined as T) : JSON.parse(text);
     },
     scopes: async () => (await gate.token())?.scopes ?? new Set(),
-    async mailNewPassword(email, connection) {
-      const response = await fetch(`${gate.issuer}dbconnections/change_password`, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify({ client_id: gate.clientId, email, connection }),
-      }).catch(() => {
-        throw new Unreachable('The gate is not responding.');
-      });
-      if (!response.ok) throw await problemOf(response);
-    },
   };
 }
 

@@ -28,7 +28,6 @@ export type Session = {
   gate: {
     /** With its trailing slash. */
     issuer: string;
-    clientId: string;
     /** A valid access token of the gate's management API; undefined for people who cannot get one. */
     token(): Promise<GateToken | undefined>;
     /** Discards the current token, which is no longer valid. */
@@ -112,7 +111,7 @@ export async function openSession({ issuer, client_id, audience }: Config): Prom
     token: () => untilSignedIn(() => tokenOf(manager)),
     tokenAfter: (refused) => untilSignedIn(() => anotherThan(manager, refused)),
     renewal,
-    gate: { issuer, clientId: client_id, token: () => untilSignedIn(gate.token), forget: gate.forget },
+    gate: { issuer, token: () => untilSignedIn(gate.token), forget: gate.forget },
     signIn,
     signOut: () => manager.signoutRedirect(),
   };

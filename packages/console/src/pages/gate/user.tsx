@@ -2,8 +2,9 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Button } from 'react-aria-components';
-import type { LogEntry, User } from '../../api/management-types.ts';
+import type { Identity, LogEntry, User } from '../../api/management-types.ts';
 import { Confirm } from '../../ui/confirm.tsx';
+import { Copy } from '../../ui/copy.tsx';
 import { Fact } from '../../ui/fact.tsx';
 import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { Time } from '../../ui/time.tsx';
@@ -95,9 +96,9 @@ export const UserPage = gatePage('User', 'read:users', ({ userId }: { userId: st
   );
 });
 
-/** Blocks and unblocks, and sends the mail for a new password. */
+/** Blocks and unblocks, and makes the link for a new password: the API has no operation that mails it. */
 function UserActions({ user, path }: { user: User; path: string }) {
-  const { api } = useGate();
+  const { api, may } = useGate();
   const queries = useQueryClient();
   const refresh = () => queries.invalidateQueries({ queryKey: ['gate'] });
   const block = useMutation({
@@ -105,7 +106,13 @@ function UserActions({ user, path }: { user: User; path: string }) {
     onSuccess: refresh,
   });
   const database = user.identities.find(({ provider }) => provider === 'auth0');
-  const reset = useMutation({ mutationFn: () => api.mailNewPassword(user.email ?? '', database?.connection ?? '') });
+  const reset = useMutation({
+    mutationFn: ({ provider, user_id }: Identity) =>
+      api.send<{ ticket: string }>('POST', '/tickets/password-change', {
+        user_id: user.user_id,
+        identity: { provider, user_id },
+      }),
+  });
   const blocks = useQuery({
     queryKey: [...userKey(user.user_id), 'blocks'],
     queryFn: ({ signal }) =>
@@ -147,15 +154,18 @@ function UserActions({ user, path }: { user: User; path: string }) {
             <p>Their sessions and tokens end immediately, and they cannot sign in until somebody unblocks them.</p>
           </Confirm>
         )}
-        {user.email && database && (
-          <Button className="button" isDisabled={reset.isPending} onPress={() => reset.mutate()}>
-            Send a password reset email
+        {database && may('create:user_tickets') && (
+          <Button className="button" isDisabled={reset.isPending} onPress={() => reset.mutate(database)}>
+            Create a password reset link
           </Button>
         )}
-        <span role="status" className="good-text">
-          {reset.isSuccess ? `An email is on its way to ${user.email}.` : ''}
-        </span>
       </div>
+      {reset.data && (
+        <p className="note" role="status">
+          Send this link to the user. It works once, for five days, and is not shown again:{' '}
+          <code className="url">{reset.data.ticket}</code> <Copy text={reset.data.ticket} />
+        </p>
+      )}
       {error && <Problem error={error} />}
     </>
   );
