@@ -102,6 +102,25 @@ test('after trying the sign-in of the console itself, people still get into it',
   expect(origins).toContain(new URL(console).origin);
 });
 
+test('trying a sign-in ends in any tab without a trace', async () => {
+  await admin.goto(`${console}gate/applications/new`);
+  await admin.getByLabel('Name', { exact: true }).fill('Bakery');
+  await admin.getByRole('button', { name: 'Create' }).click();
+  await heading('Bakery');
+  await admin.getByRole('link', { name: 'Try sign-in' }).click();
+  await admin.getByRole('button', { name: 'Allow this callback URL' }).click();
+  await admin.getByRole('button', { name: 'Remove this callback URL' }).waitFor();
+  const other = await admin.context().newPage();
+  await other.goto(admin.url());
+
+  await other.getByRole('button', { name: 'Remove this callback URL' }).click();
+  await other.getByRole('button', { name: 'Allow this callback URL' }).waitFor();
+  await other.getByRole('link', { name: 'Settings', exact: true }).click();
+  expect(await other.getByLabel('Allowed Callback URLs').inputValue()).toBe('');
+  expect(await other.getByLabel('Allowed Web Origins').inputValue()).toBe('');
+  await other.close();
+});
+
 /** Runs the code shown on the page; resolves to its output. */
 async function runCode(program: string, file: string): Promise<string> {
   const folder = folderOf(file, (await panel(file).locator('pre').textContent())!);

@@ -34,7 +34,7 @@ export function TrySignIn({ application }: { application: Application }) {
   const allow = useMutation({
     mutationFn: async () => {
       const changed = await api.send<Application>('PATCH', path, withAnswer(application));
-      sessionStorage.setItem(addedKey(application), String(!application.web_origins.includes(origin)));
+      localStorage.setItem(addedKey(application), String(!application.web_origins.includes(origin)));
       return changed;
     },
     onSuccess: keep,
@@ -42,7 +42,7 @@ export function TrySignIn({ application }: { application: Application }) {
   const remove = useMutation({
     mutationFn: async () => {
       const changed = await api.send<Application>('PATCH', path, withoutAnswer(application));
-      sessionStorage.removeItem(addedKey(application));
+      localStorage.removeItem(addedKey(application));
       return changed;
     },
     onSuccess: keep,
@@ -178,7 +178,7 @@ function Json({ value }: { value: unknown }) {
 }
 
 const { origin } = location;
-/** Whether the origin is in the application's list only for the trial. The page may be loaded again meanwhile. */
+/** Whether the origin is in the application's list only for the trial, which another tab, or the page loaded again, may end. */
 const addedKey = ({ client_id }: Application) => `gatepost tried ${client_id}`;
 
 const withAnswer = ({ callbacks, web_origins }: Application) => ({
@@ -189,7 +189,7 @@ const withAnswer = ({ callbacks, web_origins }: Application) => ({
 /** Takes the origin back only if it was added for the trial, and nothing else needs it: the console itself is an application, too. */
 function withoutAnswer(application: Application) {
   const callbacks = application.callbacks.filter((url) => url !== answerUrl);
-  const isAdded = sessionStorage.getItem(addedKey(application)) === 'true';
+  const isAdded = localStorage.getItem(addedKey(application)) === 'true';
   const isNeeded = callbacks.some((url) => originOf(url) === origin);
   const web_origins = application.web_origins.filter((other) => other !== origin);
   return { callbacks, ...(isAdded && !isNeeded && { web_origins }) };
