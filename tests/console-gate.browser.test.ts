@@ -102,7 +102,7 @@ test('after trying the sign-in of the console itself, people still get into it',
   expect(origins).toContain(new URL(console).origin);
 });
 
-test('trying a sign-in ends in any tab without a trace', async () => {
+test('trying a sign-in changes no sample code, and ends in any tab without a trace', async () => {
   await admin.goto(`${console}gate/applications/new`);
   await admin.getByLabel('Name', { exact: true }).fill('Bakery');
   await admin.getByRole('button', { name: 'Create' }).click();
@@ -112,6 +112,12 @@ test('trying a sign-in ends in any tab without a trace', async () => {
   await admin.getByRole('button', { name: 'Remove this callback URL' }).waitFor();
   const other = await admin.context().newPage();
   await other.goto(admin.url());
+
+  await admin.getByRole('link', { name: 'Quick start' }).click();
+  await admin.getByRole('button', { name: 'FastAPI' }).click();
+  await panel('main.py').getByText('@app.get("/callback")').waitFor();
+  await panel('Run').getByText('uvicorn main:app --port 4706').waitFor();
+  await admin.getByText('The code below needs http://localhost:4706/callback among').waitFor();
 
   await other.getByRole('button', { name: 'Remove this callback URL' }).click();
   await other.getByRole('button', { name: 'Allow this callback URL' }).waitFor();

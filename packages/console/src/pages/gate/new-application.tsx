@@ -10,6 +10,7 @@ import { applicationsKey } from './applications.tsx';
 import { Area, linesOf } from './fields.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
 import { kinds } from './kinds.ts';
+import { originOf } from './origin.ts';
 import { rememberSecret } from './secrets.ts';
 
 export const NewApplication = gatePage('New application', 'create:clients', () => {
@@ -90,9 +91,4 @@ function newApplication(name: string, kind: AppType, callbacks: string[]) {
     ...(kind !== 'non_interactive' && kind !== 'native' && { allowed_logout_urls: origins }),
     ...(kind === 'spa' && { web_origins: origins, refresh_token: { rotation_type: 'rotating' } }),
   };
-}
-
-export function originOf(url: string): string | undefined {
-  const parsed = URL.parse(url);
-  return parsed && /^https?:$/.test(parsed.protocol) ? parsed.origin : undefined;
 }

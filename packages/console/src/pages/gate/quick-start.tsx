@@ -6,10 +6,11 @@ import type { Application, ResourceServer } from '../../api/management-types.ts'
 import { Copy } from '../../ui/copy.tsx';
 import { Select } from '../../ui/fields.tsx';
 import { apisKey } from './application-apis.tsx';
+import { fillIn, placeOf } from './fill-in.ts';
 import { useGate } from './gate-page.tsx';
-import { originOf } from './new-application.tsx';
-import { fillIn, quickStarts } from './quick-starts.ts';
+import { quickStarts } from './quick-starts.ts';
 import { secretOf } from './secrets.ts';
+import { answerUrl } from './try-answer.ts';
 
 export function QuickStart({ application }: { application: Application }) {
   const { api, may } = useGate();
@@ -24,8 +25,9 @@ export function QuickStart({ application }: { application: Application }) {
   const start = starts.find((each) => each.name === name)!;
   const secret = secretOf(application.client_id);
   const isConfidential = application.token_endpoint_auth_method !== 'none';
-  const [first] = application.callbacks;
-  const home = first === undefined ? undefined : originOf(first);
+  // The console's own is there only while a sign-in is tried.
+  const callbacks = application.callbacks.filter((url) => url !== answerUrl);
+  const { missing, ...place } = placeOf(start, callbacks);
   const own = (apis.data ?? []).filter((each) => !each.is_system);
   const server =
     own.find(({ identifier }) => identifier === chosen) ??
@@ -36,12 +38,9 @@ export function QuickStart({ application }: { application: Application }) {
     issuer: api.issuer,
     clientId: application.client_id,
     secret,
-    home,
-    callback: first && URL.parse(first)?.pathname,
+    ...place,
     api: server && { identifier: server.identifier, scopes: server.scopes.map(({ value }) => value) },
   };
-  const path = start.namesCallback && filling.callback ? filling.callback : start.callback;
-  const wanted = start.home === '' ? undefined : `${home ?? start.home}${path}`;
   return (
     <>
       <section className="panel form" aria-label="Quick start">
@@ -99,9 +98,9 @@ export function QuickStart({ application }: { application: Application }) {
           <dt>SDK</dt>
           <dd>{start.sdk}</dd>
         </dl>
-        {wanted !== undefined && !application.callbacks.includes(wanted) && (
+        {missing !== undefined && (
           <p className="note">
-            The code below needs <code className="url">{wanted}</code>
+            The code below needs <code className="url">{missing}</code>
             {application.app_type === 'native' ? ' (on any port)' : ''} among the{' '}
             <Link to="/gate/applications/$clientId" params={{ clientId: application.client_id }} search={{}}>
               Allowed Callback URLs

@@ -1,7 +1,4 @@
-/**
- * The quick starts of `examples/`, which `npm run examples` runs with a browser, filled in for one application: the code shown is the code
- * tested, with other names.
- */
+/** The quick starts of `examples/`, which `npm run examples` runs with a browser. */
 import express from '../../../../../examples/express/server.js?raw';
 import fastapi from '../../../../../examples/fastapi/main.py?raw';
 import fastapiRequirements from '../../../../../examples/fastapi/requirements.txt?raw';
@@ -249,59 +246,3 @@ export const quickStarts: Record<AppType, QuickStart[]> = {
   native: natives,
   non_interactive: machines,
 };
-
-export type Filling = {
-  issuer: string;
-  clientId: string;
-  /** undefined: leaves a placeholder for it. */
-  secret: string | undefined;
-  /** Where the application runs, from its first callback; undefined: as in the example. */
-  home: string | undefined;
-  callback: string | undefined;
-  /** The API that it calls; undefined: as in the example. */
-  api: { identifier: string; scopes: string[] } | undefined;
-};
-
-export function fillIn(start: QuickStart, code: string, { issuer, clientId, secret, ...filling }: Filling): string {
-  const replaced = [
-    // Short texts first: they could be part of what is filled in later.
-    ...placeOf(start, filling),
-    // For https, the Next.js SDK takes only a host.
-    ...(issuer.startsWith('https:') && start.name === 'Next.js'
-      ? [[/ {2}domain: .*\n {2}allowInsecureRequests: true,\n/, `  domain: '${new URL(issuer).host}',\n`] as const]
-      : []),
-    [/http:\/\/localhost:4400\//g, issuer] as const,
-    [/http:\/\/localhost:4400/g, issuer.replace(/\/$/, '')] as const,
-    ...apiOf(filling),
-    [new RegExp(`${start.clientId}-secret`, 'g'), secret ?? 'YOUR_CLIENT_SECRET'] as const,
-    [new RegExp(start.clientId, 'g'), clientId] as const,
-  ];
-  return replaced.reduce((text, [from, to]) => text.replace(from, () => to), code);
-}
-
-type Replaced = readonly (readonly [from: RegExp, to: string])[];
-
-function placeOf(start: QuickStart, { home, callback }: Pick<Filling, 'home' | 'callback'>): Replaced {
-  if (home === undefined || start.home === '') return [];
-  const { port } = new URL(start.home);
-  const given = new URL(home).port;
-  return [
-    [new RegExp(start.home, 'g'), home],
-    [/http:\/\/localhost:\$\{port\}/g, home],
-    ...(port !== '' && given !== '' ? [[new RegExp(`\\b${port}\\b`, 'g'), given] as const] : []),
-    ...(callback && start.namesCallback
-      ? [[new RegExp(`(?<=["'} ])${start.callback}(?=["'])`, 'g'), callback] as const]
-      : []),
-  ];
-}
-
-/** Keeps the example's scope if the API has it. */
-function apiOf({ api }: Pick<Filling, 'api'>): Replaced {
-  if (api === undefined) return [];
-  const scopeFor = (scope: string) => (api.scopes.includes(scope) ? scope : (api.scopes[0] ?? 'openid'));
-  return [
-    [/audience: 'http:\/\/localhost:4500\/'/g, `audience: '${api.identifier}'`],
-    [/https:\/\/api\.example\//g, api.identifier],
-    ...['read:repo_hook', 'read:things'].map((scope) => [new RegExp(scope, 'g'), scopeFor(scope)] as const),
-  ];
-}

@@ -9,7 +9,7 @@ import { Checkbox, TextField } from '../../ui/fields.tsx';
 import { Problem } from '../../ui/states.tsx';
 import { applicationKey } from './application.tsx';
 import { useGate } from './gate-page.tsx';
-import { originOf } from './new-application.tsx';
+import { originOf } from './origin.ts';
 import { secretOf } from './secrets.ts';
 import { answers, answerUrl } from './try-answer.ts';
 
