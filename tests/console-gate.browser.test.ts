@@ -275,6 +275,23 @@ test('a person is created, signs in, loses a device, is blocked and is let in ag
   await admin.getByText('names a field that cannot be searched').waitFor();
 });
 
+test('a person is created where nobody has a password', async () => {
+  await admin.route(/\/api\/v2\/connections\?/, async (route) => {
+    const response = await route.fetch();
+    const all = (await response.json()) as { name: string }[];
+    await route.fulfill({ response, json: all.filter(({ name }) => name === 'email') });
+  });
+  await admin.goto(`${console}gate/users`);
+  await admin.getByRole('button', { name: 'New user' }).click();
+  const form = admin.getByRole('form', { name: 'New user' });
+  await until('its only connection', async () => (await form.getByLabel('Connection').inputValue()) === 'email');
+  await form.getByLabel('Email', { exact: true }).fill('by-code@example.com');
+  expect(await form.getByLabel('Password').count()).toBe(0);
+  await form.getByRole('button', { name: 'Create' }).click();
+  await heading('by-code@example.com');
+  await admin.unrouteAll();
+});
+
 test('APIs get scopes, and say who may use them; connections and settings are changed', async () => {
   await go('APIs');
   await admin.getByRole('button', { name: 'New API' }).click();

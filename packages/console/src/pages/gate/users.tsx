@@ -125,12 +125,13 @@ function NewUser() {
     select: (all) => all.filter(({ strategy }) => ['auth0', 'email', 'sms'].includes(strategy)),
     enabled: may('read:connections'),
   });
-  const [connection, setConnection] = useState('Username-Password-Authentication');
+  const [chosen, setChosen] = useState('Username-Password-Authentication');
   const [address, setAddress] = useState('');
   const [name, setName] = useState('');
   const [password, setPassword] = useState('');
   const [isVerified, setVerified] = useState(false);
-  const strategy = connections.data?.find((each) => each.name === connection)?.strategy ?? 'auth0';
+  const found = connections.data?.find((each) => each.name === chosen) ?? connections.data?.[0];
+  const { name: connection, strategy } = found ?? { name: chosen, strategy: 'auth0' };
   const isPhone = strategy === 'sms';
   const create = useMutation({
     mutationFn: () =>
@@ -162,7 +163,7 @@ function NewUser() {
         <Select
           label="Connection"
           value={connection}
-          onChange={setConnection}
+          onChange={setChosen}
           options={connections.data.map((each) => [each.name, each.name] as const)}
         />
       )}
