@@ -62,6 +62,7 @@ export function DeliveryPage({ place, hookId, deliveryId }: { place: Place; hook
   if (isInTheWay(error, data)) return <Problem error={error} onRetry={refetch} isPage />;
   if (!data) return <Loading what="the delivery" />;
   const isGood = data.status_code < 400;
+  const curl = toCurl(data);
   return (
     <>
       {way}
@@ -72,7 +73,11 @@ export function DeliveryPage({ place, hookId, deliveryId }: { place: Place; hook
         </h1>
         <span className={`tag ${isGood ? 'good' : 'bad'}`}>{isGood ? data.status_code : data.status}</span>
         <span className="grow" />
-        <Copy text={toCurl(data)} label="Copy as curl" size="normal" />
+        {curl === undefined ? (
+          <span className="soft">The payload is no longer kept: it cannot be copied as curl</span>
+        ) : (
+          <Copy text={curl} label="Copy as curl" size="normal" />
+        )}
         <Button className="button" onPress={() => redeliver.mutate()} isDisabled={redeliver.isPending}>
           Redeliver
         </Button>
