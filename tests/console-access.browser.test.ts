@@ -365,6 +365,20 @@ test('saving permissions gives none back that somebody else took meanwhile', asy
   expect((await pears.getByRole('code').allTextContents()).sort()).toEqual(['eat:pears', 'pick:pears']);
 });
 
+test('permissions of one API stay selected while those of another are added', async () => {
+  const { id } = await manage<{ id: string }>('POST', 'roles', { name: 'Librarian' });
+  await admin.goto(`${console}gate/roles/${id}`);
+  await admin.getByLabel('Add permissions of').selectOption('Example API');
+  await panel('Example API').getByText('read:things').click();
+  await admin.getByLabel('Add permissions of').selectOption('Pears');
+  await panel('Pears').getByText('pick:pears').waitFor();
+  expect(
+    await panel('Example API')
+      .getByRole('checkbox', { name: /read:things/ })
+      .isChecked(),
+  ).toBe(true);
+});
+
 test('saving settings keeps what somebody else changed in them meanwhile', async () => {
   const api = { name: 'Plums', identifier: 'https://plums.example/' };
   const { id: apiId } = await manage<{ id: string }>('POST', 'resource-servers', api);

@@ -25,7 +25,7 @@ export function Permissions({
 }) {
   const { api, may } = useGate();
   const key = [...queryKey, 'permissions'];
-  const [added, setAdded] = useState('');
+  const [added, setAdded] = useState<string[]>([]);
   const held = useQuery({
     queryKey: key,
     queryFn: ({ signal }) => api.all<HeldPermission>(`${path}/permissions`, signal),
@@ -36,7 +36,7 @@ export function Permissions({
     enabled: may('read:resource_servers'),
   });
   const servers = serversOf(held.data ?? [], apis.data ?? []);
-  const shown = servers.filter(({ identifier }) => identifier === added || held.data?.some(isOf(identifier)));
+  const shown = servers.filter(({ identifier }) => added.includes(identifier) || held.data?.some(isOf(identifier)));
   const others = servers.filter((server) => !shown.includes(server));
   return (
     <section className="panel" aria-label="Permissions">
@@ -56,14 +56,14 @@ export function Permissions({
               path={path}
               listKey={key}
               mayChange={mayChange}
-              isNew={server.identifier === added}
+              isNew={added.includes(server.identifier)}
             />
           ))}
           {mayChange && others.length > 0 && (
             <Select
               label="Add permissions of"
               value=""
-              onChange={setAdded}
+              onChange={(identifier) => setAdded([...added, identifier])}
               options={[
                 ['', 'Choose an API …'] as const,
                 ...others.map((server) => [server.identifier, nameOfApi(server)] as const),
