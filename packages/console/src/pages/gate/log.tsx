@@ -9,6 +9,7 @@ import { Empty, Loading, Problem } from '../../ui/states.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
 import { Entries, refusedTypes } from './log-entries.tsx';
 import { type LogKind, type LogSearch, logKinds } from './search.ts';
+import { shownEntries, shownMax } from './shown-entries.ts';
 
 const typesOf: Record<Exclude<LogKind, 'all'>, string[]> = {
   refused: refusedTypes,
@@ -17,8 +18,6 @@ const typesOf: Record<Exclude<LogKind, 'all'>, string[]> = {
   changes: ['sapi', 'consent_granted'],
 };
 const perPage = 50;
-/** Nobody reads more than this as it passes. */
-const shownMax = 500;
 
 export const LogPage = gatePage('Log', 'read:logs', ({ search }: { search: LogSearch }) => {
   const { api } = useGate();
@@ -44,7 +43,7 @@ export const LogPage = gatePage('Log', 'read:logs', ({ search }: { search: LogSe
       const before = client.getQueryData<LogEntry[]>(queryKey) ?? [];
       const from = before[0]?.log_id ?? newest;
       const next = await api.get<LogEntry[]>(address({ from, take: '100' }), signal);
-      return [...next.reverse(), ...before].slice(0, shownMax);
+      return [...next.reverse(), ...before].slice(0, shownMax + 1); // one more says that there were more
     },
     enabled: isLive && past.isSuccess,
     refetchInterval: 2_000,
@@ -59,12 +58,7 @@ export const LogPage = gatePage('Log', 'read:logs', ({ search }: { search: LogSe
     });
   };
   const kind = search.kind ?? 'all';
-  // A page read later begins with entries that had arrived before: each is shown once.
-  const entries = [
-    ...new Map(
-      [...(live.data ?? []), ...(past.data?.pages.flat() ?? [])].map((entry) => [entry.log_id, entry]),
-    ).values(),
-  ];
+  const { entries, isCut } = shownEntries(live.data ?? [], past.data?.pages.flat() ?? []);
   return (
     <>
       <div className="title">
@@ -97,7 +91,8 @@ export const LogPage = gatePage('Log', 'read:logs', ({ search }: { search: LogSe
         ) : (
           <Entries entries={entries} />
         )}
-        {past.hasNextPage && (
+        {isCut && <p className="hint">Only the newest {shownMax} are shown. Reload the page to see older ones.</p>}
+        {past.hasNextPage && !isCut && (
           <Button className="button" isDisabled={past.isFetchingNextPage} onPress={() => past.fetchNextPage()}>
             Older
           </Button>
