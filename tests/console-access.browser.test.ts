@@ -598,3 +598,15 @@ test('a person with read access is offered nothing that the API would refuse', a
   expect(refused).toEqual([]);
   expect(complaints).toEqual([]);
 });
+
+test('an API with more machines than it shows says so', async () => {
+  for (let made = 0; made < 51; made += 1)
+    await manage('POST', 'clients', { name: `Machine ${made}`, app_type: 'non_interactive' });
+  await go('APIs');
+  await admin.getByRole('link', { name: /Example API/ }).click();
+  await admin.getByText('Only the first 50 are shown').waitFor();
+  await admin.getByLabel('Find an application').fill('Machine 5');
+  await panel('Machine 50').waitFor();
+  await admin.getByText('Only the first 50 are shown').waitFor({ state: 'detached' });
+  expect(complaints).toEqual([]);
+});

@@ -205,6 +205,8 @@ function Scopes({ server, path, mayChange }: { server: ResourceServer; path: str
   );
 }
 
+const shownMax = 50;
+
 /** Applications with the required grant type, authorized ones first. */
 function Machines({ server }: { server: ResourceServer }) {
   const { api } = useGate();
@@ -245,7 +247,7 @@ function Machines({ server }: { server: ResourceServer }) {
         <Empty title="No application has the grant type Client Credentials" />
       ) : (
         found
-          .slice(0, 50)
+          .slice(0, shownMax)
           .map(({ client_id: clientId, name }) => (
             <Grant
               key={clientId}
@@ -256,6 +258,9 @@ function Machines({ server }: { server: ResourceServer }) {
               grant={grantOf(clientId)}
             />
           ))
+      )}
+      {found.length > shownMax && (
+        <p className="hint">Only the first {shownMax} are shown. Use the search to find others.</p>
       )}
     </>
   );
