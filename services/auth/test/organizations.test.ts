@@ -1,8 +1,10 @@
 /** Signing in to an organization (https://auth0.com/docs/manage-users/organizations): who may, by what, and what tokens say. */
 import { Browser } from '@gatepost/testkit/browser';
 import { pkce } from '@gatepost/testkit/pkce';
+import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
+import PostalMime from 'postal-mime';
 import { openManagement } from './management/target.ts';
 
 const api = 'https://api.example.com/';
@@ -308,4 +310,32 @@ test('people of connections that an organization does not name are refused, and 
     'auth0|carol',
   ]);
   await auth0.organizations.delete(id);
+});
+
+test('whoever forgot the password of an organization’s own database is mailed a link, and another for a used one', async () => {
+  const works = { name: 'Works', strategy: 'auth0' as const, enabled_clients: ['spa'] };
+  const { id: connection_id = '' } = await auth0.connections.create(works);
+  const { id = '' } = await auth0.organizations.create({ name: 'works', enabled_connections: [{ connection_id }] });
+  const password = 'four unrelated words here';
+  await auth0.users.create({ connection: 'Works', email: 'dave@example.com', password });
+  const linksTo = async (email: string) => {
+    const mails = await Promise.all((await gate.outbox()).map((raw) => PostalMime.parse(raw)));
+    const texts = mails.filter(({ to }) => to?.[0]?.address === email).map(({ text = '' }) => text);
+    return texts.flatMap((text) => /http\S+change-password\?ticket=[\w-]+/.exec(text) ?? []);
+  };
+  const nextLink = (seen: number) => until('a link', async () => (await linksTo('dave@example.com'))[seen]);
+  // Carol's account is in the first database, which this organization does not take. The page says the same to everybody.
+  for (const email of ['carol@example.com', 'nobody@example.com', 'dave@example.com']) {
+    const browser = new Browser(gate);
+    const request = { client_id: 'spa', redirect_uri, response_type: 'code', organization: id, ...pkce() };
+    const { pathname } = new URL((await browser.authorize(request)).url);
+    const sent = await browser.submit(await browser.get(`${pathname}/forgot-password`), { email });
+    expect([sent.status, sent.html.includes(`If there is an account for <bdi>${email}</bdi>`)]).toEqual([200, true]);
+  }
+  const browser = new Browser(gate);
+  const link = (await nextLink(0))!;
+  expect((await browser.submit(await browser.get(link), { password })).html).toContain('Password changed');
+  await browser.submit(await browser.get(link));
+  expect((await browser.get((await nextLink(1))!)).html).toContain('Choose a new password');
+  expect(await linksTo('carol@example.com')).toEqual([]);
 });

@@ -46,10 +46,15 @@ export function makeChangePasswordRoutes(parts: ChangePasswordParts): Router {
     path,
     sentPage: 'password-mail-sent',
     find: parts.passwordTickets.past,
-    renew: ({ email, clientId }, asker) =>
+    renew: ({ userId, email, clientId }, asker) =>
       // An account without an address gets its links from an administrator.
-      email === '' ? undefined : () => sendTo(parts, email, clientId, asker),
-    sendTo: (email, client, asker) => sendTo(parts, email, client?.clientId, asker),
+      email === ''
+        ? undefined
+        : async () => {
+            const account = await parts.accounts.find(userId);
+            return sendTo(parts, { email, clientId, connection: account?.connection }, asker);
+          },
+    sendTo: (email, client, asker) => sendTo(parts, { email, clientId: client?.clientId }, asker),
   });
   const router = express.Router();
   router.get(path, (request, response) => showForm(parts, deadLinks, request, response));
@@ -155,11 +160,10 @@ async function showDone(parts: ChangePasswordParts, request: Request, response: 
 
 async function sendTo(
   { connections, sendPasswordMail }: ChangePasswordParts,
-  email: string,
-  clientId: string | undefined,
+  { email, clientId, ...of }: { email: string; clientId: string | undefined; connection?: string | undefined },
   asker: Asker,
 ): Promise<'sent' | 'too_many'> {
-  const database = await connections.database(clientId);
-  const asked = database && { connection: database.name, email, ...asker, ...(clientId && { clientId }) };
+  const connection = of.connection ?? (await connections.database(clientId))?.name;
+  const asked = connection && { connection, email, ...asker, ...(clientId && { clientId }) };
   return asked && (await sendPasswordMail(asked)) === 'too_many' ? 'too_many' : 'sent';
 }

@@ -4,6 +4,7 @@ import { isEmail } from '../accounts/identifier.ts';
 import { fieldsOf } from '../http/form-fields.ts';
 import type { Interaction } from './interaction.ts';
 import { challengeFor, isPerson } from './person-check.ts';
+import { waysOf } from './ways.ts';
 
 /** How many mails one interaction may ask for, the first one included. */
 const mails = { max: 6, windowSeconds: 600 };
@@ -36,7 +37,7 @@ export async function requestPasswordMail(interaction: Interaction, request: Req
       status: 429,
     });
   if (!(await parts.rate.take('password-mails-of', uid, mails.max, mails.windowSeconds))) return refused();
-  const database = await parts.connections.database(client.clientId);
+  const { database } = await waysOf(interaction);
   const asked = database && { connection: database.name, email, clientId: client.clientId, ip, languages };
   if (asked && (await parts.sendPasswordMail(asked)) === 'too_many') return refused();
   return interaction.turnTo('password-mail', { identifier: email, mailTo: email }, { resent });
