@@ -97,7 +97,9 @@ test('another person with the invitation link is refused, also in their own sess
 });
 
 test('an invitation that names a connection is accepted only by somebody who signs in there', async () => {
-  const { id = '' } = await auth0.connections.create({ name: 'Works', strategy: 'auth0' });
+  // The application does not offer it, so he can only sign up elsewhere.
+  const works = { name: 'Works', strategy: 'auth0' as const, enabled_clients: ['web'] };
+  const { id = '' } = await auth0.connections.create(works);
   const by = async (connection_id: string) =>
     follow((await invite('dave@example.com', { connection_id })).invitation_url!);
   const { browser, page } = await by(id);
@@ -127,6 +129,22 @@ test('an invitation cannot name a connection that the organization does not acce
   await expect(by('con_none')).rejects.toEqual(refusal(404, 'inexistent_connection'));
   expect(await all(await invitations.list(team))).toEqual([]);
   expect(await by('con_email')).toMatchObject({ connection_id: 'con_email' });
+});
+
+test('an invited newcomer signs up in the database that the invitation names, or gets a code by its passwordless connection', async () => {
+  const mill = { name: 'Mill', strategy: 'auth0' as const, enabled_clients: ['spa'] };
+  const { id: connection_id } = await auth0.connections.create(mill);
+  const email = 'erin@example.com';
+  const { browser, page } = await follow((await invite(email, { connection_id })).invitation_url!);
+  expect(answerOf(await browser.submit(page, { email, password }))).toHaveProperty('code');
+  expect(await auth0.users.listUsersByEmail({ email })).toMatchObject([{ identities: [{ connection: 'Mill' }] }]);
+  expect(await all(await members.list(orchard))).toContainEqual(expect.objectContaining({ email }));
+  // Also where one page asks for address and password.
+  await ask('PATCH', 'prompts', { identifier_first: false });
+  const byCode = await follow((await invite('finn@example.com', { connection_id: 'con_email' })).invitation_url!);
+  await ask('PATCH', 'prompts', { identifier_first: true });
+  expect(byCode.page.html).toContain('name="identifier"');
+  expect(byCode.page.html).not.toContain('name="password"');
 });
 
 test('an invitation needs an application for organizations, and its login address', async () => {

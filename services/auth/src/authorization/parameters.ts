@@ -37,9 +37,6 @@ export function makeExtraParams(
     audience: checkSizes,
     organization: (ctx: KoaContextWithOIDC, name: string | undefined, client: Client) =>
       checkOrganization(stores, ctx, name, client),
-    // Runs after the organization that it is for.
-    invitation: (ctx: KoaContextWithOIDC, ticket: string | undefined, client: Client) =>
-      checkInvitation(stores, ctx, ticket, client),
     screen_hint: null,
     // Not a client's parameter: a check of every request, before it logs anybody in.
     front_channel: refuseTokensInTheClear,
@@ -55,6 +52,10 @@ export function makeExtraParams(
       const { identifierFirst } = await stores.settings.load();
       if (!identifierFirst || !connection || connection.strategy === 'auth0') params.connection = undefined;
     },
+
+    // Runs after the organization that it is for, and after `connection`: the one that it names is not the request's to choose, and stays.
+    invitation: (ctx: KoaContextWithOIDC, ticket: string | undefined, client: Client) =>
+      checkInvitation(stores, ctx, ticket, client),
 
     // `ext-*` can have any name and the library wants each one registered, so all of them travel packed into this one, which survives
     // PAR, JAR, login and consent. A value that a client sends under this name is dropped.

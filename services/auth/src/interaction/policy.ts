@@ -32,8 +32,8 @@ export function makePolicy({
   login.checks.remove('essential_acr');
   login.checks.remove('essential_acrs');
   login.checks.add(needsFreshLogin(settings));
-  // A passwordless connection never reuses the session (as at Auth0): requesting one leads to its code page. A connection to another
-  // provider reuses a session that began there.
+  // A passwordless connection never reuses the session (as at Auth0): requesting one leads to its code page. Nor does a database, which
+  // only an invitation names. A connection to another provider reuses a session that began there.
   login.checks.add(
     new Check('passwordless_connection', 'End-User authentication is required', 'login_required', (ctx) => {
       const { connection } = ctx.oidc.params as { connection?: string };
