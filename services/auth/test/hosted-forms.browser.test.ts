@@ -1,16 +1,18 @@
 /** The forms of the hosted pages in a real browser, without JavaScript: reloads, the way back, what was typed; and with it, a proof of work. */
 import { patienceMs } from '@gatepost/testkit/chromium';
+import { pkce } from '@gatepost/testkit/pkce';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import type { Page } from 'playwright-core';
 import { logIn, openBrowserOfApplication } from './chromium.ts';
-import { openGate } from './gate.ts';
-import { alice, fullSeed } from './seeds.ts';
+import { freePort, openGate } from './gate.ts';
+import { alice, fullSeed, native } from './seeds.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
-const gate = stack.use(await openGate(fullSeed));
+const onIpv6 = { ...native, client_id: 'ipv6', callbacks: ['http://[::1]/callback'] };
+const gate = stack.use(await openGate({ ...fullSeed, clients: [...fullSeed.clients, onIpv6] }));
 const { browser } = stack.use(await openBrowserOfApplication());
 const asked = { redirect_uri: 'https://app.example/cb', scope: 'openid email', response_type: 'id_token', nonce: 'n' };
 const addressFor = (client_id: string, more: object = {}) =>
@@ -86,6 +88,18 @@ test('a typed address is carried over to the sign-up, and another person may ans
     expect(await page.textContent('.gp-who')).toContain('bob@example.com');
     await page.getByRole('button', { name: 'Allow', exact: true }).click();
     await page.waitForURL('https://app.example/cb?code=**');
+  });
+});
+
+test('a login comes back to a native application at a port of the IPv6 loopback address', async () => {
+  await inTab('en', async (page) => {
+    const redirect_uri = `http://[::1]:${await freePort()}/callback`;
+    await page.goto(addressFor('ipv6', { response_type: 'code', redirect_uri, ...pkce() }));
+    await logIn(page);
+    // Nobody listens there, since not every machine has IPv6. What counts is that the browser goes.
+    const back = page.waitForRequest((request) => request.url().startsWith(`${redirect_uri}?code=`));
+    await page.getByRole('button', { name: 'Allow', exact: true }).click({ noWaitAfter: true });
+    await back;
   });
 });
 

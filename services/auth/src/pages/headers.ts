@@ -59,13 +59,14 @@ function originsOf(urls: (string | undefined)[]): Set<string> {
 /**
  * Chromium applies `form-action` to every redirect that follows a form’s POST: ours to the application’s callback, and the
  * callback’s own to wherever the application continues, which we cannot know. Hence any https URL is allowed, and any port for an
- * application on the developer’s machine, but no other plain http host, and no scheme but the application’s.
+ * application on the developer’s machine, but no other plain http host, and no scheme but the application’s. An IPv6 address
+ * (RFC 8252 section 7.3) is no source that CSP knows, and Chromium would ignore it, so its whole scheme is allowed.
  */
 function formTargets(redirectUri: string | undefined): string {
   const targets = ["'self'", 'https:'];
   const url = redirectUri === undefined ? null : URL.parse(redirectUri);
   if (url === null) return targets.join(' ');
-  if (url.protocol === 'http:') targets.push(url.origin);
+  if (url.protocol === 'http:' && !url.hostname.startsWith('[')) targets.push(url.origin);
   else if (url.protocol !== 'https:') targets.push(url.protocol);
   if (isLoopback(url)) targets.push('http://localhost:*', 'http://127.0.0.1:*');
   return targets.join(' ');

@@ -81,6 +81,7 @@ describe('renderPage', () => {
       'http://localhost:3000/cb',
       "form-action 'self' https: http://localhost:3000 http://localhost:* http://127.0.0.1:*;",
     ],
+    ['http://[::1]:3000/cb', "form-action 'self' https: http: "],
     ['com.example.app:/cb', "form-action 'self' https: com.example.app:;"],
     ['not a url', "form-action 'self' https:;"],
   ])('allows its form to lead to the application at %s', (redirectUri, directive) => {
