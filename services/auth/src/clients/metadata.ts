@@ -41,6 +41,8 @@ export type OwnMetadata = {
   organization_usage: 'deny' | 'allow' | 'require' | null;
   /** What happens when one is required and the request names none; null is Auth0's default, `no_prompt`. */
   organization_require_behavior: 'no_prompt' | 'pre_login_prompt' | 'post_login_prompt' | null;
+  /** `initiate_login_uri` as an administrator wrote it: under that name the library would refuse a client whose address is not https. */
+  login_uri: string | null;
 };
 
 export const ownMetadataNames: (keyof OwnMetadata)[] = [
@@ -60,6 +62,7 @@ export const ownMetadataNames: (keyof OwnMetadata)[] = [
   'is_token_endpoint_ip_header_trusted',
   'organization_usage',
   'organization_require_behavior',
+  'login_uri',
 ];
 
 /** Grant types that need a redirect URI. */
@@ -103,6 +106,7 @@ export function clientMetadata(client: RegisteredClient): ClientMetadata & OwnMe
     is_token_endpoint_ip_header_trusted: oidc.is_token_endpoint_ip_header_trusted === true,
     organization_usage: oidc.organization_usage ?? null,
     organization_require_behavior: oidc.organization_require_behavior ?? null,
+    login_uri: (client.inert as { initiate_login_uri?: string }).initiate_login_uri ?? null,
   };
 }
 
