@@ -10,7 +10,8 @@ import { alice, fullSeed } from './seeds.ts';
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 const dave = { ...alice, user_id: 'auth0|dave', email: 'dave@example.com', nickname: 'dave', phone_number: undefined };
-const people = { ...fullSeed, users: [...fullSeed.users, dave] };
+const erin = { ...dave, user_id: 'auth0|erin', email: 'erin@example.com', nickname: 'erin' };
+const people = { ...fullSeed, users: [...fullSeed.users, dave, erin] };
 const gate = stack.use(await openGate(people));
 const classic = stack.use(await openGate({ ...people, settings: { identifier_first: false } }));
 const redis = new Redis(redisUrl());
@@ -201,9 +202,9 @@ test('is stored sealed and for one hour, since people type passwords into the wr
 });
 
 describe('a link for a new password', () => {
-  const passwordLink = async (email: string, browser: Browser) => {
+  const passwordLink = async (email: string, browser: Browser, more: Record<string, string> = {}) => {
     const before = (await mailsTo(email)).length;
-    const first = await browser.authorize(request);
+    const first = await browser.authorize({ ...request, ...more });
     const forgot = await browser.get(`${new URL(first.url).pathname}/forgot-password`);
     const sent = await browser.submit(forgot, { email });
     return { sent, link: linkIn((await until('the mail', async () => (await mailsTo(email))[before]))!) };
@@ -247,6 +248,21 @@ describe('a link for a new password', () => {
       texts.push((await reader.submit(wrong, { email })).html);
     expect(texts[0]).toContain('If there is an account for <bdi>bob@example.com</bdi>');
     expect(texts[1]!.replaceAll('nobody@', 'bob@')).toBe(texts[0]);
+  });
+
+  test('leads to pages in the language that the application asked for, and so does the one that replaces it', async () => {
+    const { link } = await passwordLink(erin.email, new Browser(gate), { ui_locales: 'de' });
+    const reader = new Browser(gate);
+    const form = await reader.get(link, { 'accept-language': 'fr' });
+    await redis.del(...(await redis.keys(`${gate.redisPrefix}auth:password-ticket:*`)));
+    const expired = await reader.get(link);
+    const sent = await reader.submit(expired);
+    const mail = await until('the new mail', async () => (await mailsTo(erin.email))[1]);
+    const next = await reader.get(linkIn(mail!));
+    const done = await reader.submit(next, { password });
+    const languages = [form, expired, sent, next, done].map(({ html }) => /<html lang="(\w+)"/.exec(html)?.[1]);
+    expect(languages).toEqual(['de', 'de', 'de', 'de', 'de']);
+    expect(done.url).toContain('/change-password/done');
   });
 
   test('can be sent again a few times, and looks the same for an unknown address', async () => {

@@ -154,7 +154,8 @@ async function showDone(parts: ChangePasswordParts, request: Request, response: 
     (past.clientId ? await provider.Client.find(past.clientId) : undefined) ??
     (await rememberedClient(provider, provider.createContext(request, response)));
   const back = linkBack(client);
-  const common = await parts.commonContext({ acceptLanguage: request.get('accept-language'), client });
+  const params = { ui_locales: past.uiLocales };
+  const common = await parts.commonContext({ acceptLanguage: request.get('accept-language'), client, params });
   sendPage(response, 'password-changed', { ...common, ...(back && { back }) });
 }
 

@@ -55,10 +55,12 @@ export function makeSendPasswordMail(parts: {
       if (!account?.email || account.blocked) return;
       const rules = await parts.letters.linkRules('reset_email', clientId);
       const { ttlSeconds = passwordTtlSeconds, resultUrl, includeEmail } = rules;
+      const { uiLocales } = languages;
       const kept = {
         email: account.email,
         includeEmail,
         ...(clientId && { clientId }),
+        ...(uiLocales && { uiLocales }),
         ...(resultUrl && { resultUrl }),
       };
       const ticket = await parts.passwordTickets.issue({ account, ...kept }, ttlSeconds);
