@@ -335,7 +335,21 @@ test('an email is written in one’s own words, and previewed before people get 
   await admin.getByText('Saved. The next email').waitFor();
   await admin.getByLabel('Template', { exact: true }).selectOption('Sign-in by Code');
   await mail.getByText('314159').waitFor();
-  await admin.getByLabel('Template', { exact: true }).selectOption('Verification Email (using Link)');
+  // Only the fields that a mail heeds, each with its own default.
+  const fields = ['Redirect To', 'URL Lifetime', 'Include email address'];
+  const shown = async () => (await Promise.all(fields.map((label) => admin.getByLabel(label).count()))).join(' ');
+  for (const [template, wanted, lifetime] of [
+    ['Sign-in by Code', '0 0 0', undefined],
+    ['Welcome Email', '1 0 0', undefined],
+    ['Change Password (using Link)', '1 1 1', 'an hour'],
+    ['User Invitation', '0 1 0', 'a week'],
+    ['Blocked Account Email', '1 1 1', 'an hour'],
+    ['Verification Email (using Link)', '1 1 1', 'five days'],
+  ] as const) {
+    await admin.getByLabel('Template', { exact: true }).selectOption(template);
+    await until(`the fields of ${template}`, async () => (await shown()) === wanted);
+    if (lifetime) await admin.getByText(`Leave empty for ${lifetime}.`).waitFor();
+  }
   await until('it is kept', async () => (await admin.getByLabel('Message').inputValue()).includes('Dear'));
 });
 

@@ -30,7 +30,7 @@ export type VerificationMails = {
 };
 
 /** Auth0's value, for links whose template does not say. */
-const verificationTtlSeconds = 432_000;
+export const verificationTtlSeconds = 432_000;
 export const verificationPath = '/email-verification';
 
 /** For each asking network, per hour. */

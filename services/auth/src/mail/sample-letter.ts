@@ -1,4 +1,7 @@
 /** A plausible mail of each kind, for checking a template before people get it. */
+import { passwordTtlSeconds } from '../accounts/password-mail.ts';
+import { verificationTtlSeconds } from '../accounts/verification-mail.ts';
+import { invitationTtlSeconds } from '../organizations/invitations.ts';
 import type { Letter, LetterName } from './letters.ts';
 import { en } from './strings/en.ts';
 
@@ -16,6 +19,12 @@ const ownLetters = [
 const sent: readonly string[] = Object.keys(en).filter((name) => ![...notLetters, ...ownLetters].includes(name));
 
 export const isSent = (name: string): name is LetterName => sent.includes(name);
+
+/** How long links are valid by default; those to a new password are not listed. */
+const linkTtlSeconds: Partial<Record<LetterName, number>> = {
+  verify_email: verificationTtlSeconds,
+  user_invitation: invitationTtlSeconds,
+};
 
 /** Belongs to nobody: the address is reserved for examples, and the link leads nowhere. */
 export function sampleLetter(
@@ -41,7 +50,7 @@ export function sampleLetter(
     clientId,
     languages: { uiLocales },
     ...(isCode ? { code: '314159' } : { url: `${issuer}?ticket=sample` }),
-    ttlSeconds: isCode ? 180 : 432_000,
+    ttlSeconds: isCode ? 180 : (linkTtlSeconds[name] ?? passwordTtlSeconds),
     ...(name === 'user_invitation' && {
       invitation: {
         organization: {

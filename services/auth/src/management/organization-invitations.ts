@@ -5,7 +5,7 @@ import type { RegisteredClient } from '../clients/store.ts';
 import type { Prisma } from '../database.ts';
 import type { OrganizationInvitationModel, OrganizationModel } from '../generated/models.ts';
 import { connectionOf } from '../organizations/admission.ts';
-import { makeInvitationTicket } from '../organizations/invitations.ts';
+import { invitationTtlSeconds, makeInvitationTicket } from '../organizations/invitations.ts';
 import { merge } from './merge.ts';
 import { created, gone, ok, operation } from './operation.ts';
 import { loadOrganization } from './organizations.ts';
@@ -14,8 +14,7 @@ import type { Parts } from './parts.ts';
 import { badBody, missing } from './problem.ts';
 import { checkRolesHeld } from './roles.ts';
 
-/** Auth0's values: a week, and at most 30 days. */
-const ttlDefault = 604_800;
+/** Auth0's value. */
 const ttlMax = 2_592_000;
 const metadata = z.record(z.string().max(255), z.unknown());
 
@@ -44,7 +43,8 @@ export const createInvitation = operation({
       throw badBody('the connection is not enabled for the organization');
     const { ticket, ticketHash } = makeInvitationTicket();
     const url = await invitationUrl(parts, { client, organization, ticket });
-    const ttlSeconds = body.ttl_sec || ttlDefault;
+    const rules = await parts.letters.linkRules('user_invitation', client.clientId);
+    const ttlSeconds = body.ttl_sec || rules.ttlSeconds || invitationTtlSeconds;
     const invitation = await parts.db.organizationInvitation.create({
       data: {
         id: `uinv_${randomBytes(8).toString('hex')}`,

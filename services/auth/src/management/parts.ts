@@ -63,7 +63,7 @@ export type ManagementParts = {
   verificationTickets: AccountTickets;
   verificationMails: Pick<VerificationMails, 'send'>;
   sendInvitation: SendInvitation;
-  letters: Pick<Letters, 'preview'>;
+  letters: Pick<Letters, 'preview' | 'linkRules'>;
   factors: FactorStore;
   factorEvents: FactorEvents;
   jobs: JobStore;

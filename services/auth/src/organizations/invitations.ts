@@ -17,6 +17,9 @@ export type InvitationStore = {
   accept(invitation: OrganizationInvitationModel, account: AccountModel): Promise<boolean>;
 };
 
+/** Auth0's value, for invitations whose template does not say. */
+export const invitationTtlSeconds = 604_800;
+
 export const makeInvitationTicket = (): { ticket: string; ticketHash: string } => {
   const ticket = randomBytes(24).toString('base64url');
   return { ticket, ticketHash: hashId(ticket) };

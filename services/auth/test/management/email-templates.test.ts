@@ -134,6 +134,15 @@ describe('email templates', () => {
     await auth0.emailTemplates.create({ template: 'verify_email', body, subject: 'Saved', from: null });
     expect((await ask('POST', at, {})).body).toMatchObject({ subject: 'Saved' });
     expect((await ask('POST', at, { subject: null })).body).toMatchObject({ subject: 'Confirm your email address' });
+    const defaults = { body: null, subject: null, from: null };
+    for (const [name, lifetime] of [
+      ['reset_email', '1 hour'],
+      ['verify_email', '5 days'],
+      ['user_invitation', '7 days'],
+    ])
+      expect((await ask('POST', `email-templates/${name}/previews`, defaults)).body.text).toContain(
+        `within ${lifetime}`,
+      );
     for (const [path, wrong, message] of [
       [at, { body: '<script>alert(1)</script>' }, 'script'],
       [at, { from: 'nobody' }, 'from: it is no address'],
@@ -143,5 +152,26 @@ describe('email templates', () => {
         status: 400,
         body: { message: expect.stringContaining(message) },
       });
+  });
+
+  test('decide how long an invitation is valid that does not say so itself', async () => {
+    await ask('PATCH', 'clients/spa', { organization_usage: 'allow', initiate_login_uri: 'https://app.example/login' });
+    const { id = '' } = await auth0.organizations.create({ name: 'orchard' });
+    const email = 'guest@example.com';
+    const hoursOf = async (more: object = {}) => {
+      const invited = { inviter: { name: 'Alice' }, invitee: { email }, client_id: 'spa', ...more };
+      const { created_at = '', expires_at = '' } = await auth0.organizations.invitations.create(id, invited);
+      return Math.round((Date.parse(expires_at) - Date.parse(created_at)) / 3_600_000);
+    };
+    const silently = { send_invitation_email: false };
+    expect(await hoursOf(silently)).toBe(168);
+    const template = { template: 'user_invitation' as const, urlLifetimeInSeconds: 7_200 };
+    await auth0.emailTemplates.create(template);
+    expect(await hoursOf({ ...silently, ttl_sec: 18_000 })).toBe(5);
+    expect(await hoursOf({ ttl_sec: 0 })).toBe(2);
+    const mail = await until('the mail', async () => (await gate.outbox()).find((one) => one.includes(email)));
+    expect((await PostalMime.parse(mail!)).text).toContain('within 2 hours');
+    await auth0.emailTemplates.update('user_invitation', { enabled: false });
+    expect(await hoursOf(silently)).toBe(168);
   });
 });

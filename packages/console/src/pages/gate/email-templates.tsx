@@ -11,19 +11,57 @@ import { gatePage, useGate } from './gate-page.tsx';
 import { Frame, Language, NoPreview, previewed } from './preview.tsx';
 import { SettingsForm } from './settings-form.tsx';
 
-/** The mails that exist, in Auth0's words. What happens without a template: docs/reference/mail.md. */
+type Mail = {
+  text: string;
+  /** What happens without a template. */
+  off: string;
+  /** Whether it has a link, and not a code. */
+  link: boolean;
+  /** Where its link leads, where a template may choose. */
+  redirect?: string;
+  /** How long its link is valid by default, where a template may choose. */
+  lifetime?: string;
+};
+
+const afterLink = 'Where users are redirected after using the link. Leave empty for the default page.';
+
+/** The mails that exist, in Auth0's words, each with the fields that it heeds: docs/reference/mail.md. */
 const templates = {
   verify_email: {
     text: 'Verification Email (using Link)',
     link: true,
+    redirect: afterLink,
+    lifetime: 'five days',
     off: 'Users are not asked to confirm their address.',
   },
-  welcome_email: { text: 'Welcome Email', link: true, off: 'It is not sent.' },
-  reset_email: { text: 'Change Password (using Link)', link: true, off: 'The default text is sent.' },
+  welcome_email: {
+    text: 'Welcome Email',
+    link: true,
+    redirect: 'Where the link leads. Leave empty for the application’s own address.',
+    off: 'It is not sent.',
+  },
+  reset_email: {
+    text: 'Change Password (using Link)',
+    link: true,
+    redirect: afterLink,
+    lifetime: 'an hour',
+    off: 'The default text is sent.',
+  },
   auth_email_by_code: { text: 'Sign-in by Code', link: false, off: 'The default text is sent.' },
-  blocked_account: { text: 'Blocked Account Email', link: true, off: 'The user is not notified.' },
-  user_invitation: { text: 'User Invitation', link: true, off: 'Invitations are not emailed.' },
-} as const;
+  blocked_account: {
+    text: 'Blocked Account Email',
+    link: true,
+    redirect: afterLink,
+    lifetime: 'an hour',
+    off: 'The user is not notified.',
+  },
+  user_invitation: {
+    text: 'User Invitation',
+    link: true,
+    lifetime: 'a week',
+    off: 'Invitations are not emailed.',
+  },
+} satisfies Record<string, Mail>;
 type Name = keyof typeof templates;
 
 const templateKey = (name: string) => ['gate', 'email template', name];
@@ -69,6 +107,7 @@ export const EmailTemplates = gatePage('Email templates', 'read:email_templates'
 function Editor({ name, saved }: { name: Name; saved: EmailTemplate | null }) {
   const { api, may } = useGate();
   const queries = useQueryClient();
+  const { off, link, redirect, lifetime }: Mail = templates[name];
   const [form, setForm] = useState(() => formOf(saved, name));
   const mayChange = may(saved ? 'update:email_templates' : 'create:email_templates');
   const save = useMutation({
@@ -92,7 +131,7 @@ function Editor({ name, saved }: { name: Name; saved: EmailTemplate | null }) {
         saved="Saved. The next email uses this template."
       >
         <Checkbox isSelected={form.enabled} onChange={(enabled) => change({ enabled })}>
-          Use this template. Otherwise: {templates[name].off}
+          Use this template. Otherwise: {off}
         </Checkbox>
         <TextField
           label="From"
@@ -114,31 +153,33 @@ function Editor({ name, saved }: { name: Name; saved: EmailTemplate | null }) {
           onChange={(body) => change({ body })}
           hint={
             <>
-              HTML with Liquid, as in Auth0: <code>{templates[name].link ? '{{ url }}' : '{{ code }}'}</code>,{' '}
+              HTML with Liquid, as in Auth0: <code>{link ? '{{ url }}' : '{{ code }}'}</code>,{' '}
               <code>{'{{ user.name | escape }}'}</code>, <code>{'{{ application.name }}'}</code>. Leave empty for the
               default text in the user’s language.
             </>
           }
         />
-        {templates[name].link && (
-          <>
-            <TextField
-              label="Redirect To"
-              value={form.resultUrl}
-              onChange={(resultUrl) => change({ resultUrl })}
-              placeholder="https://app.example.com/done"
-              hint="Where users are redirected after opening the link. Leave empty for the default page."
-            />
-            <NumberField
-              label="URL Lifetime (seconds)"
-              value={form.lifetime}
-              onChange={(lifetime) => change({ lifetime })}
-              hint="Leave empty for five days."
-            />
-            <Checkbox isSelected={form.includeEmail} onChange={(includeEmail) => change({ includeEmail })}>
-              Include email address in the redirect URL
-            </Checkbox>
-          </>
+        {redirect && (
+          <TextField
+            label="Redirect To"
+            value={form.resultUrl}
+            onChange={(resultUrl) => change({ resultUrl })}
+            placeholder="https://app.example.com/done"
+            hint={redirect}
+          />
+        )}
+        {lifetime && (
+          <NumberField
+            label="URL Lifetime (seconds)"
+            value={form.lifetime}
+            onChange={(lifetime) => change({ lifetime })}
+            hint={`Leave empty for ${lifetime}.`}
+          />
+        )}
+        {redirect && lifetime && (
+          <Checkbox isSelected={form.includeEmail} onChange={(includeEmail) => change({ includeEmail })}>
+            Include email address in the redirect URL
+          </Checkbox>
         )}
       </SettingsForm>
       {may('update:email_templates') && <Preview name={name} form={form} />}
