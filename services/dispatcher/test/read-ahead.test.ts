@@ -146,16 +146,15 @@ test('a flood that waits here when the connection breaks does not keep later eve
   relay.cut();
   await until('the connection is lost', () => !consumer.isConnected());
   usual.let(Number.POSITIVE_INFINITY);
-  const all = () => new Set(usual.ids.filter((id) => id.startsWith('flood'))).size;
+  // On a busy machine they come back too slowly to be a flood, and go ahead.
+  const all = () => new Set([...usual.ids, ...ahead.ids].filter((id) => id.startsWith('flood'))).size;
   await until('all of the flood is routed', () => all() === 2 * flood);
   usual.let(0);
-  const [takenBefore, routedBefore] = [taken, usual.ids.length];
+  const inHandNow = () => taken - usual.ids.length - ahead.ids.length;
+  const before = inHandNow();
   await publish('later', 0, 2 * flood);
-  await until(
-    'it has its hands full again',
-    () => taken - takenBefore - (usual.ids.length - routedBefore) > inHand * 0.6,
-  );
+  await until('it has its hands full again', () => inHandNow() - before > inHand * 0.6);
   usual.let(Number.POSITIVE_INFINITY);
-  await until('later events are routed', () => new Set(usual.ids).has(`later ${2 * flood - 1}`));
+  await until('later events are routed', () => [...usual.ids, ...ahead.ids].includes(`later ${2 * flood - 1}`));
   await readAhead.pause();
 });
