@@ -125,6 +125,7 @@ export function DeliveryPage({ place, hookId, deliveryId }: { place: Place; hook
         title="Request"
         headers={data.request.headers}
         body={data.request.payload === null ? '' : JSON.stringify(data.request.payload)}
+        none="no longer kept"
       />
       <Message title="Response" headers={data.response.headers ?? {}} body={data.response.payload ?? ''} />
     </>

@@ -4,7 +4,18 @@ import { Button } from 'react-aria-components';
 import { Copy } from './copy.tsx';
 import { Fact } from './fact.tsx';
 
-export function Message({ title, headers, body }: { title: string; headers: Record<string, string>; body: string }) {
+export function Message({
+  title,
+  headers,
+  body,
+  none = 'no body',
+}: {
+  title: string;
+  headers: Record<string, string>;
+  body: string;
+  /** Shown in place of an empty body. */
+  none?: string;
+}) {
   const [isRaw, setRaw] = useState(false);
   const pretty = prettyOf(body);
   return (
@@ -27,7 +38,7 @@ export function Message({ title, headers, body }: { title: string; headers: Reco
         ))}
       </dl>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard */}
-      <pre tabIndex={0}>{body === '' ? 'no body' : isRaw ? body : pretty}</pre>
+      <pre tabIndex={0}>{body === '' ? none : isRaw ? body : pretty}</pre>
     </section>
   );
 }
