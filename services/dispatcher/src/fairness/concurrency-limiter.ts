@@ -63,7 +63,7 @@ export function makeConcurrencyLimiter<T extends Waiting>(options: {
   const lastMax = Math.max(1, Math.floor(concurrency / 8));
 
   const shareOf = (accountId: number) =>
-    accounts.paceMs(accountId, now()) > shortWaitMs ? Math.min(share, concurrency - inFlight) : share;
+    accounts.isSlow(accountId, now()) ? Math.min(share, concurrency - inFlight) : share;
 
   const mayStart = (receiver: Receiver<T>, item: T) =>
     inFlight < concurrency &&
@@ -170,7 +170,8 @@ function makeReceivers<T>(limit: number): (hookId: number) => Receiver<T> {
 
 /** What each account has in flight and waiting here, and how fast its attempts end. */
 function makeAccounts() {
-  const accounts = new Map<number, { inFlight: number; waiting: number; durationMs: number; silentSince: number }>();
+  type Account = { inFlight: number; waiting: number; durationMs: number; silentSince: number };
+  const accounts = new Map<number, Account>();
   const of = (id: number) => {
     const known = accounts.get(id);
     if (known) return known;
@@ -178,6 +179,9 @@ function makeAccounts() {
     accounts.set(id, account);
     return account;
   };
+  /** How long its attempts take, or have been silent for. */
+  const paceMs = ({ durationMs, inFlight, silentSince }: Account, nowMs: number) =>
+    Math.max(durationMs, inFlight > 0 ? nowMs - silentSince : 0);
   return {
     inFlight: (id: number) => accounts.get(id)?.inFlight ?? 0,
     started(id: number, nowMs: number) {
@@ -195,18 +199,16 @@ function makeAccounts() {
     waits(id: number, by: 1 | -1) {
       of(id).waiting += by;
     },
-    /** How long its attempts take, or have been silent for; without end where none has ended yet. */
-    paceMs(id: number, nowMs: number): number {
+    /** Also while none of its attempts has ended yet. */
+    isSlow(id: number, nowMs: number): boolean {
       const account = accounts.get(id);
-      if (!account || account.durationMs === 0) return Number.POSITIVE_INFINITY;
-      return Math.max(account.durationMs, account.inFlight > 0 ? nowMs - account.silentSince : 0);
+      return !account || account.durationMs === 0 || paceMs(account, nowMs) > shortWaitMs;
     },
     /** How long one more would wait for the account's share; 0 while that is not used up. */
     expectedWaitMs(id: number, share: number, nowMs: number): number {
       const account = accounts.get(id);
       if (!account || account.inFlight < share) return 0;
-      const silentMs = account.inFlight > 0 ? nowMs - account.silentSince : 0;
-      return ((account.waiting + 1) / Math.max(1, share)) * Math.max(account.durationMs, silentMs);
+      return ((account.waiting + 1) / Math.max(1, share)) * paceMs(account, nowMs);
     },
   };
 }
