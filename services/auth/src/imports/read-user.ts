@@ -127,7 +127,7 @@ const withoutNulls = (given: unknown): unknown =>
     ? Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null))
     : given;
 
-const { password_hash: _, custom_password_hash: __, mfa_factors: ___, ...harmless } = shape.shape;
+const harmless = shape.omit({ password_hash: true, custom_password_hash: true, mfa_factors: true }).shape;
 
 /** What is kept of a user who was not imported. A member that the schema does not know may be a misnamed password or hash. */
 export const withoutSecrets = (given: unknown): object =>
