@@ -14,6 +14,7 @@ const machineScopes = [
   ...['read:roles', 'create:roles', 'update:roles', 'read:attack_protection', 'update:attack_protection'],
   ...['read:organizations', 'create:organizations', 'update:organizations'],
   ...['read:branding', 'update:branding', 'delete:branding', 'read:actions', 'create:actions', 'update:actions'],
+  ...['create:connections', 'update:connections'],
 ];
 const adaptSeed = (yaml: string) =>
   yaml.replace(
@@ -466,6 +467,37 @@ test('saving settings keeps what somebody else changed in them meanwhile', async
   await throttling.getByRole('button', { name: 'Save' }).click();
   await throttling.getByText('Saved.').waitFor();
   expect(await sign.inputValue()).toBe('9');
+});
+
+test('changing a scope or an option of a connection keeps what somebody else changed meanwhile', async () => {
+  const pick = { value: 'pick:figs' };
+  const figs = { name: 'Figs', identifier: 'https://figs.example/', scopes: [pick] };
+  const { id: apiId } = await manage<{ id: string }>('POST', 'resource-servers', figs);
+  await admin.goto(`${console}gate/apis/${apiId}`);
+  await panel('Scopes').getByText('pick:figs').waitFor();
+  await manage('PATCH', `resource-servers/${apiId}`, { scopes: [pick, { value: 'sell:figs' }] });
+  await admin.getByLabel('Scope', { exact: true }).fill('eat:figs');
+  await admin.getByRole('button', { name: 'Add', exact: true }).click();
+  await panel('Scopes').getByText('eat:figs').waitFor();
+  const { scopes } = await manage<{ scopes: { value: string }[] }>('GET', `resource-servers/${apiId}`);
+  expect(scopes.map(({ value }) => value).sort()).toEqual(['eat:figs', 'pick:figs', 'sell:figs']);
+
+  const options = { client_id: 'gatepost', client_secret: 'a secret of figs', scope: 'openid' };
+  const discovery_url = 'https://figs.example/.well-known/openid-configuration';
+  const made = { name: 'figs', strategy: 'oidc', options: { ...options, discovery_url } };
+  const { id } = await manage<{ id: string }>('POST', 'connections', made);
+  await admin.goto(`${console}gate/connections`);
+  await panel('figs').getByRole('button', { name: 'Settings' }).click();
+  const theirs = { ...options, client_id: 'another', discovery_url, set_user_root_attributes: 'on_first_login' };
+  await manage('PATCH', `connections/${id}`, { display_name: 'Figs Ltd', options: theirs });
+  await panel('figs').getByLabel('Scope').fill('openid profile');
+  await panel('figs').getByRole('button', { name: 'Save' }).click();
+  await panel('figs').getByText('Saved.').waitFor();
+  expect(await manage('GET', `connections/${id}`)).toMatchObject({
+    display_name: 'Figs Ltd',
+    options: { client_id: 'another', scope: 'openid profile', set_user_root_attributes: 'on_first_login' },
+  });
+  expect(await panel('figs').getByLabel('Client ID').inputValue()).toBe('another');
 });
 
 test('refresh tokens without an end get one when a lifetime is set, or that they expire', async () => {

@@ -50,11 +50,12 @@ export const ApiPage = gatePage('API', 'read:resource_servers', ({ apiId }: { ap
   );
 });
 
-function useSave(server: ResourceServer, path: string) {
+/** `bodyOf`: what to send for a change. */
+function useSave<Change>(server: ResourceServer, path: string, bodyOf: (change: Change) => object | Promise<object>) {
   const { api } = useGate();
   const queries = useQueryClient();
   return useMutation({
-    mutationFn: (change: object) => api.send<ResourceServer>('PATCH', path, change),
+    mutationFn: async (change: Change) => api.send<ResourceServer>('PATCH', path, await bodyOf(change)),
     onSuccess: async (changed) => {
       queries.setQueryData([...apisKey, server.id], changed);
       await queries.invalidateQueries({ queryKey: apisKey, exact: true });
@@ -65,7 +66,7 @@ function useSave(server: ResourceServer, path: string) {
 function Settings({ server, path }: { server: ResourceServer; path: string }) {
   const [before, setBefore] = useState(() => formOf(server));
   const [form, setForm] = useState(before);
-  const save = useSave(server, path);
+  const save = useSave(server, path, (now: typeof form) => changesOf(bodyOf(before), bodyOf(now)));
   const change = (part: Partial<typeof form>) => {
     save.reset();
     setForm({ ...form, ...part });
@@ -75,7 +76,7 @@ function Settings({ server, path }: { server: ResourceServer; path: string }) {
       label="Settings"
       save={save}
       onSave={() =>
-        save.mutate(changesOf(bodyOf(before), bodyOf(form)), {
+        save.mutate(form, {
           onSuccess: (changed) => {
             setBefore(formOf(changed));
             setForm(formOf(changed));
@@ -145,7 +146,12 @@ const dialectOf = ({ isRfc, listsPermissions }: { isRfc: boolean; listsPermissio
 function Scopes({ server, path, mayChange }: { server: ResourceServer; path: string; mayChange: boolean }) {
   const [value, setValue] = useState('');
   const [description, setDescription] = useState('');
-  const save = useSave(server, path);
+  const { api } = useGate();
+  // The API replaces the whole list, to which others may have added meanwhile.
+  const save = useSave(server, path, async (edit: (scopes: Scope[]) => Scope[]) => {
+    const { scopes } = await api.get<ResourceServer>(path);
+    return { scopes: edit(scopes) };
+  });
   return (
     <section className="panel" aria-label="Scopes">
       <h2>Scopes</h2>
@@ -168,7 +174,7 @@ function Scopes({ server, path, mayChange }: { server: ResourceServer; path: str
                 label="Remove"
                 title={`Remove the scope ${scope.value}?`}
                 action="Remove it"
-                onConfirm={() => save.mutate({ scopes: server.scopes.filter((other) => other.value !== scope.value) })}
+                onConfirm={() => save.mutate((scopes) => scopes.filter(({ value }) => value !== scope.value))}
               >
                 <p>New tokens no longer contain it. Tokens already issued keep it until they expire.</p>
               </Confirm>
@@ -182,15 +188,12 @@ function Scopes({ server, path, mayChange }: { server: ResourceServer; path: str
           aria-label="New scope"
           onSubmit={(event) => {
             event.preventDefault();
-            save.mutate(
-              { scopes: [...server.scopes, { value, ...(description !== '' && { description }) }] },
-              {
-                onSuccess: () => {
-                  setValue('');
-                  setDescription('');
-                },
+            save.mutate((scopes) => [...scopes, { value, ...(description !== '' && { description }) }], {
+              onSuccess: () => {
+                setValue('');
+                setDescription('');
               },
-            );
+            });
           }}
         >
           <TextField label="Scope" isRequired value={value} onChange={setValue} placeholder="read:things" />
@@ -204,6 +207,8 @@ function Scopes({ server, path, mayChange }: { server: ResourceServer; path: str
     </section>
   );
 }
+
+type Scope = ResourceServer['scopes'][number];
 
 const shownMax = 50;
 

@@ -7,6 +7,7 @@ import { Confirm } from '../../ui/confirm.tsx';
 import { Copy } from '../../ui/copy.tsx';
 import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
 import { Empty, isInTheWay, Loading, Problem } from '../../ui/states.tsx';
+import { changesOf } from '../changes.ts';
 import { useApplications } from './applications.tsx';
 import { Area, Catalogue, CheckboxList } from './fields.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
@@ -111,28 +112,50 @@ function Toggle({ text, isOpen, onChange }: { text: string; isOpen: boolean; onC
 function Provider({ connection }: { connection: Connection }) {
   const { api } = useGate();
   const queries = useQueryClient();
-  const [options, setOptions] = useState(() => textsOf(connection));
-  const [label, setLabel] = useState(connection.display_name ?? '');
-  const [isButton, setButton] = useState(connection.show_as_button !== false);
+  const [before, setBefore] = useState(() => formOf(connection));
+  const [form, setForm] = useState(before);
   const save = useMutation({
-    mutationFn: () =>
-      api.send('PATCH', `/connections/${encodeURIComponent(connection.id)}`, {
-        options: { ...connection.options, ...given(connection.strategy, options) },
-        display_name: label === '' ? null : label,
-        show_as_button: isButton,
-      }),
-    onSuccess: () => queries.invalidateQueries({ queryKey: connectionsKey }),
+    mutationFn: async () => {
+      const path = `/connections/${encodeURIComponent(connection.id)}`;
+      const { options, ...changes } = changesOf(bodyOf(before), bodyOf(form));
+      if (!options) return api.send<Connection>('PATCH', path, changes);
+      // The API replaces all options at once.
+      const now = await api.get<Connection>(path);
+      return api.send<Connection>('PATCH', path, { ...changes, options: { ...now.options, ...options } });
+    },
+    onSuccess: async (changed) => {
+      setBefore(formOf(changed));
+      setForm(formOf(changed));
+      await queries.invalidateQueries({ queryKey: connectionsKey });
+    },
   });
+  const change = (part: Partial<typeof form>) => {
+    save.reset();
+    setForm({ ...form, ...part });
+  };
   return (
     <SettingsForm className="form" label={`Settings of ${connection.name}`} save={save} onSave={() => save.mutate()}>
-      <OptionFields strategy={connection.strategy} options={options} onChange={setOptions} />
-      <TextField label="Button label" value={label} onChange={setLabel} />
-      <Checkbox isSelected={isButton} onChange={setButton}>
+      <OptionFields strategy={connection.strategy} options={form.options} onChange={(options) => change({ options })} />
+      <TextField label="Button label" value={form.label} onChange={(label) => change({ label })} />
+      <Checkbox isSelected={form.isButton} onChange={(isButton) => change({ isButton })}>
         Show as a button on the sign-in page
       </Checkbox>
     </SettingsForm>
   );
 }
+
+const formOf = (connection: Connection) => ({
+  strategy: connection.strategy,
+  options: textsOf(connection),
+  label: connection.display_name ?? '',
+  isButton: connection.show_as_button !== false,
+});
+
+const bodyOf = ({ strategy, options, label, isButton }: ReturnType<typeof formOf>) => ({
+  options: given(strategy, options),
+  display_name: label === '' ? null : label,
+  show_as_button: isButton,
+});
 
 type Texts = Record<string, string>;
 
