@@ -220,19 +220,36 @@ describe('a post-login action', () => {
     expect((await manage('GET', 'users/auth0%7Calice')).body.app_metadata.count).toBe(1);
   });
 
-  test('can reach allowed hosts with fetch', async () => {
-    const server = createServer((request, response) =>
-      response.setHeader('x-method', request.method!).end('{"plan":"silver"}'),
+  test('can reach allowed hosts with fetch, which sends the headers that Node adds to its own', async () => {
+    const names = ['accept', 'accept-encoding', 'accept-language', 'content-type', 'user-agent', 'x-own'];
+    const server = createServer(({ method, headers }, response) =>
+      response.setHeader('x-method', method!).end(JSON.stringify(names.map((name) => headers[name] ?? null))),
     );
+    stack.defer(() => void server.close());
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as { port: number };
+    const url = `http://127.0.0.1:${(server.address() as { port: number }).port}/plan`;
+    const requests: RequestInit[] = [
+      { method: 'POST', body: 'x', headers: { 'x-own': 'y' } },
+      { headers: { accept: 'application/json', 'User-Agent': 'an action' } },
+    ];
     await set(
       'post-login',
-      `const answer = await fetch('http://127.0.0.1:${port}/plan', { method: 'POST', body: 'x' });
-      api.idToken.setCustomClaim('fetched', [answer.status, answer.headers.get('x-method'), (await answer.json()).plan]);`,
+      `const said = async (init) => {
+         const answer = await fetch('${url}', init);
+         return [answer.status, answer.headers.get('x-method'), await answer.json()];
+       };
+       api.idToken.setCustomClaim('fetched', await Promise.all(${JSON.stringify(requests)}.map(said)));`,
     );
-    expect((await signIn()).id.fetched).toEqual([200, 'POST', 'silver']);
-    server.close();
+    const said = async (init: RequestInit) => {
+      const answer = await fetch(url, init);
+      return [answer.status, answer.headers.get('x-method'), await answer.json()];
+    };
+    const byNode = await Promise.all(requests.map(said));
+    expect(byNode).toMatchObject([
+      [200, 'POST', ['*/*', 'gzip, deflate', '*', 'text/plain;charset=UTF-8', 'node', 'y']],
+      [200, 'GET', ['application/json', 'gzip, deflate', '*', null, 'an action', null]],
+    ]);
+    expect((await signIn()).id.fetched).toEqual(byNode);
   });
 
   test('reads compressed answers of fetch as in Node', async () => {

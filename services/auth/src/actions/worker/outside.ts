@@ -13,6 +13,9 @@ export const bodyMaxBytes = 1024 * 1024;
 /** The gate's limits (../report-shape.ts); it ends a process that exceeds them, with everything running in it. */
 const most = { url: 8_192, headers: 100, name: 200, value: 8_192 };
 
+/** What Node's fetch adds: some servers refuse requests without it, as GitHub's API does without a `User-Agent`. */
+const usual = { accept: '*/*', 'accept-language': '*', 'user-agent': 'node', 'accept-encoding': 'gzip, deflate' };
+
 /** Hands a request to the gate. Rejects with a TypeError, as `fetch` does. */
 export type Ask = (request: FetchRequest, signal?: AbortSignal) => Promise<FetchedAnswer>;
 
@@ -50,7 +53,9 @@ export function makeFetch(tell: (given: { fetch: number; request: FetchRequest }
       request.signal.throwIfAborted();
       const { url, method, redirect } = request;
       const body = bytes.length > 0 ? { body: bytes.toString('base64') } : {};
-      const answer = await ask({ url, method, headers: [...request.headers], redirect, ...body }, request.signal);
+      const added = Object.entries(usual).filter(([name]) => !request.headers.has(name));
+      const asked = { url, method, headers: [...request.headers, ...added], redirect, ...body };
+      const answer = await ask(asked, request.signal);
       const { status, statusText, headers } = answer;
       const response = new Response(contentOf(answer), { status, statusText, headers });
       Object.defineProperty(response, 'url', { value: answer.url });
