@@ -115,6 +115,21 @@ describe('a verification template', () => {
     expect((await mailTo('gina@example.com')).subject).toBe('Hello gina@example.com');
     const { user_id } = await somebody();
     await expect(auth0.jobs.verificationEmail.create({ user_id })).rejects.toEqual(refusal(400, 'template_disabled'));
+
+    // A native application listens on this machine only while it waits for a login.
+    await auth0.emailTemplates.update('welcome_email', { body: 'Start at {{ url }}.' });
+    const starts = async (application: Parameters<typeof auth0.clients.create>[0], person: string) => {
+      const { client_id = '' } = await auth0.clients.create(application);
+      await gate.post('dbconnections/signup', { client_id, connection, email: person, password });
+      return (await mailTo(person)).html;
+    };
+    const callbacks = ['http://127.0.0.1/callback', 'https://app.example/callback'];
+    const near = { name: 'Near', app_type: 'native' as const, callbacks: callbacks.slice(0, 1) };
+    const far = { name: 'Far', app_type: 'native' as const, callbacks };
+    const own = { name: 'Own', initiate_login_uri: 'https://app.example/start', callbacks };
+    expect(await starts(near, 'hal@example.com')).toContain('Start at .');
+    expect(await starts(far, 'ida@example.com')).toContain('Start at https://app.example/.');
+    expect(await starts(own, 'joe@example.com')).toContain('Start at https://app.example/start.');
     await auth0.emailTemplates.update('verify_email', { enabled: true, resultUrl: null });
     await auth0.emailTemplates.update('welcome_email', { enabled: false });
   });

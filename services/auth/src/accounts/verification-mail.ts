@@ -1,7 +1,8 @@
 /** Asks somebody by mail whether an address is theirs, and welcomes them once they confirm it. */
 import { baseUrlOf } from '@gatepost/runtime/issuer';
 import type { Background } from '../background.ts';
-import type { ClientStore } from '../clients/store.ts';
+import { appAddress } from '../clients/app-address.ts';
+import type { ClientStore, RegisteredClient } from '../clients/store.ts';
 import type { AccountModel } from '../generated/models.ts';
 import { networkOf } from '../http/network.ts';
 import type { Languages } from '../mail/language.ts';
@@ -108,10 +109,16 @@ async function welcome(
   const { isSent, resultUrl } = await letters.linkRules('welcome_email', clientId);
   if (!isSent || !email) return;
   const client = clientId === undefined ? undefined : await clients.find(clientId);
-  const callback = client?.callbacks.map((uri) => URL.parse(uri)).find((uri) => uri?.protocol.startsWith('http'));
-  const url = resultUrl ?? (callback ? `${callback.origin}/` : undefined);
+  const url = resultUrl ?? (client && addressOf(client));
   const about = { email, account, connection, clientId, languages, ...(url && { url }) };
   background.mail.add('a welcome', async () =>
     postBox.sendMail({ to: email, ...(await letters.write({ name: 'welcome_email', ...about })) }),
   );
 }
+
+const addressOf = ({ inert, callbacks, appType }: RegisteredClient) =>
+  appAddress({
+    loginUri: (inert as { initiate_login_uri?: string }).initiate_login_uri,
+    callbacks,
+    isNative: appType === 'native',
+  });

@@ -5,8 +5,8 @@
 
 import type { Client, KoaContextWithOIDC, Provider } from 'oidc-provider';
 import { accountClientId } from '../clients/account-client-id.ts';
+import { appAddress } from '../clients/app-address.ts';
 import type { OwnMetadata } from '../clients/metadata.ts';
-import { isLoopback } from '../http/loopback.ts';
 
 const cookieOf = ({ issuer }: Provider) => (issuer.startsWith('https:') ? '__Host-application' : '_application');
 const ttlMs = 24 * 3_600_000;
@@ -31,19 +31,14 @@ export async function rememberedClient(provider: Provider, { cookies }: Cookies)
   return value ? provider.Client.find(Buffer.from(value, 'base64url').toString()) : undefined;
 }
 
-/**
- * The address where the application starts a login, or else its origin. Undefined for an application without a web address: a native one
- * listens on this machine only while it waits for a login.
- */
+/** Where its application starts a login, or else its origin (`appAddress`). */
 export function linkBack(client: Client | undefined): string | undefined {
   if (!client) return undefined;
   if (client.clientId === accountClientId) return '/account';
   const { login_uri, initiateLoginUri } = client as Client & OwnMetadata & { initiateLoginUri?: string };
-  const login = login_uri ?? initiateLoginUri;
-  if (login && isWebAddress(URL.parse(login))) return login;
-  const isOpen = (url: URL) => client.applicationType !== 'native' || !isLoopback(url);
-  const callback = client.redirectUris?.map((uri) => URL.parse(uri)).find((url) => isWebAddress(url) && isOpen(url));
-  return callback ? `${callback.origin}/` : undefined;
+  return appAddress({
+    loginUri: login_uri ?? initiateLoginUri,
+    callbacks: client.redirectUris ?? [],
+    isNative: client.applicationType === 'native',
+  });
 }
-
-const isWebAddress = (url: URL | null): url is URL => url?.protocol === 'https:' || url?.protocol === 'http:';
