@@ -12,6 +12,7 @@ const expired = {
   remembered_browsers: 'expires_at < now()',
   user_imports: "ended_at < now() - interval '1 day'",
   signing_keys: "retires_at < now() - interval '7 days'",
+  former_organizations: "announced_key <> '' AND removed_at < now() - interval '30 days'",
 };
 
 export function startPurge(pool: Pool, log: Log, registry: Registry, everyMs = 30_000): AsyncDisposable {

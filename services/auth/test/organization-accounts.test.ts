@@ -20,6 +20,13 @@ const vhost = stack.use(await freshVhost());
 const scopes = ['organizations', 'organization_members', 'organization_member_roles'].flatMap((resource) =>
   ['create', 'delete'].map((verb) => `${verb}:${resource}`),
 );
+const further = [
+  'update:organizations',
+  'read:roles',
+  'create:signing_keys',
+  'read:signing_keys',
+  'update:signing_keys',
+];
 const gate = stack.use(
   await openGate(
     (issuer: string) => ({
@@ -39,7 +46,7 @@ const gate = stack.use(
           client_id: 'manager',
           client_secret: 'manager-secret',
           grant_types: ['client_credentials'],
-          client_grants: [{ audience: `${issuer}api/v2/`, scope: [...scopes, 'update:organizations', 'read:roles'] }],
+          client_grants: [{ audience: `${issuer}api/v2/`, scope: [...scopes, ...further] }],
         },
       ],
     }),
@@ -65,8 +72,8 @@ async function ask(method: string, path: string, body?: object) {
   return text ? JSON.parse(text) : undefined;
 }
 
-test('an organization that is an account is announced with its members, their roles, and its deletion', async () => {
-  const keys = createRemoteJWKSet(new URL(`${gate.issuer}.well-known/jwks.json`));
+test('an organization that is an account is announced with its members, their roles, and its deletion, and again without the key that signed it', async () => {
+  const keys = createRemoteJWKSet(new URL(`${gate.issuer}.well-known/jwks.json`), { cooldownDuration: 0 });
   const told: unknown[] = [];
   const { audience, typ } = organizationStatement;
   const hear = async (message: Incoming) => {
@@ -110,5 +117,19 @@ test('an organization that is an account is announced with its members, their ro
   await ask('PATCH', `organizations/${id}`, { metadata: { gatepost_account: 'true' } });
   await tells({ ...said, members: [{ subject: 'auth0|bob', role: 'member' }] });
   await ask('DELETE', `organizations/${id}`);
-  await tells({ ...said, is_account: false, members: [] });
+  const gone = { ...said, is_account: false, members: [] };
+  await tells(gone);
+
+  const meadow = await ask('POST', 'organizations', { name: 'meadow', metadata: { gatepost_account: 'true' } });
+  const kept = { id: meadow.id, name: 'meadow', is_account: true, members: [] };
+  await tells(kept);
+  // What the post has not read by now, it could no longer check.
+  const signing: { kid: string; current?: boolean }[] = await ask('GET', 'keys/signing');
+  const { kid } = signing.find(({ current }) => current)!;
+  await ask('POST', 'keys/signing/rotate');
+  await ask('POST', 'keys/signing/rotate');
+  const before = told.length;
+  await ask('PUT', `keys/signing/${kid}/revoke`);
+  const again = await until('both are said again', () => told.length >= before + 2 && told.slice(before));
+  expect(again).toEqual(expect.arrayContaining([kept, gone]));
 });

@@ -1,7 +1,8 @@
 /**
  * Announces to the post those organizations that are accounts there (`gatepost_account: "true"` in their metadata). Each change
  * increments a version in the database; anything not yet announced is sent, always as the whole organization, until the broker confirms
- * it. So nothing is lost, whoever made the change, and a duplicate or late message changes nothing.
+ * it, and again once its key is revoked or retired, since the post may not have read it by then. So nothing is lost, whoever made the
+ * change, and a duplicate or late message changes nothing.
  */
 import { randomUUID } from 'node:crypto';
 import { reconnectCounter } from '@gatepost/amqp/reconnects';
@@ -51,12 +52,15 @@ export async function openAnnouncements({ env, log, registry, db, pool, seal }: 
       .sign(await importJWK(key, 'RS256'));
     const message = { exchange: organizationsExchange, routingKey: '', messageId: randomUUID() };
     await publisher.publish({ ...message, contentType: 'application/jwt', body: Buffer.from(text) });
+    return key.kid;
   };
+  let keys: string | undefined;
   const announce = async () => {
-    for (const row of await pendingAnnouncements(pool, env.WEBHOOK_API_AUDIENCE)) {
-      await say(row.statement);
-      await row.done();
-    }
+    const now = await publishedKeys(pool);
+    if (now !== keys) await reannounceUnverifiable(pool);
+    keys = now;
+    for (const row of await pendingAnnouncements(pool, env.WEBHOOK_API_AUDIENCE))
+      await row.done(await say(row.statement));
   };
   await reannounceAdmins(pool);
   let running: Promise<void> | undefined;
@@ -98,6 +102,20 @@ async function reannounceAdmins(pool: Pool): Promise<void> {
   );
 }
 
+const published = `SELECT kid FROM signing_keys WHERE alg = 'RS256' AND revoked_at IS NULL AND (retires_at IS NULL OR retires_at > now())`;
+
+async function publishedKeys(pool: Pool): Promise<string> {
+  const { rows } = await pool.query<{ kid: string }>(`${published} ORDER BY kid`);
+  return rows.map(({ kid }) => kid).join();
+}
+
+/** Makes those pending whose last statement can no longer be checked. */
+async function reannounceUnverifiable(pool: Pool): Promise<void> {
+  await pool.query(
+    `UPDATE organizations SET version = version + 1 WHERE version = announced AND announced_key NOT IN (${published})`,
+  );
+}
+
 /**
  * An admin of the account is anybody whose roles within the organization allow `admin:org` of the post's own API. Machines aside, nobody
  * else is: other APIs may use the same name for something of their own.
@@ -105,7 +123,7 @@ async function reannounceAdmins(pool: Pool): Promise<void> {
 async function pendingAnnouncements(
   pool: Pool,
   audience: string,
-): Promise<{ statement: OrganizationStatement; done(): Promise<unknown> }[]> {
+): Promise<{ statement: OrganizationStatement; done(kid: string): Promise<unknown> }[]> {
   const { rows } = await pool.query<Row>({
     name: 'organizations unannounced',
     text: `SELECT o.id, o.name, o.version, coalesce(o.metadata ->> 'gatepost_account', '') = 'true' AS is_account,
@@ -120,7 +138,7 @@ async function pendingAnnouncements(
   });
   const { rows: former } = await pool.query<Pick<Row, 'id' | 'name' | 'version'>>({
     name: 'organizations gone',
-    text: `SELECT id, name, version FROM former_organizations ORDER BY id LIMIT ${atOnce}`,
+    text: `SELECT id, name, version FROM former_organizations WHERE announced_key NOT IN (${published}) ORDER BY id LIMIT ${atOnce}`,
   });
   const said = ({ version, is_account: isAccount, members, ...row }: Row): OrganizationStatement => ({
     ...row,
@@ -131,12 +149,17 @@ async function pendingAnnouncements(
   return [
     ...rows.map((row) => ({
       statement: said(row),
-      done: () =>
-        pool.query('UPDATE organizations SET announced = greatest(announced, $2) WHERE id = $1', [row.id, row.version]),
+      done: (kid: string) =>
+        pool.query('UPDATE organizations SET announced = greatest(announced, $2), announced_key = $3 WHERE id = $1', [
+          row.id,
+          row.version,
+          kid,
+        ]),
     })),
     ...former.map((row) => ({
       statement: said({ ...row, is_account: false, members: [] }),
-      done: () => pool.query('DELETE FROM former_organizations WHERE id = $1', [row.id]),
+      done: (kid: string) =>
+        pool.query('UPDATE former_organizations SET announced_key = $2 WHERE id = $1', [row.id, kid]),
     })),
   ];
 }
