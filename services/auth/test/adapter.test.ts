@@ -8,6 +8,7 @@ import pg from 'pg';
 import { hashId, hashIds } from '../src/adapter/hashed.ts';
 import { makePostgresAdapter } from '../src/adapter/postgres.ts';
 import { redisAdapters } from '../src/adapter/redis.ts';
+import { makeSessions } from '../src/adapter/sessions.ts';
 import { openDatabase } from '../src/database.ts';
 import { makeUnique } from '../src/library/tokens/replay-detection.ts';
 import { migrateAuth } from '../src/migrations.ts';
@@ -123,6 +124,46 @@ test('a request that was about to extend a revoked grant does not revive it', as
   await grants.destroy('grant-3');
   await expect(grants.upsert('grant-3', payload, 60)).rejects.toMatchObject({ error: 'access_denied' });
   expect(await grants.find('grant-3')).toBeUndefined();
+});
+
+test('requests that add to a grant at the same time lose nothing that another has added', async () => {
+  await pool.query("INSERT INTO accounts (user_id, connection) VALUES ('auth0|parallel', 'c')");
+  const grants = makePostgresAdapter(pool, 'Grant');
+  const payload = { jti: 'grant-5', accountId: 'auth0|parallel', clientId: 'c', exp: 1 };
+  const save = (given: object) => grants.upsert('grant-5', { ...payload, ...given } as never, 60);
+  const openid = { scope: 'profile openid' };
+  await save({ openid });
+  // Each has read the grant before the other wrote it.
+  await save({
+    openid: { scope: 'profile openid email', claims: ['name'] },
+    resources: { 'urn:one': 'write:a read:a' },
+  });
+  await save({ openid: { ...openid, claims: ['zoneinfo'] }, resources: { 'urn:two': 'b' }, exp: 2 });
+  await save({ openid, resources: { 'urn:one': 'write:a more:a' } });
+  expect(await grants.find('grant-5')).toEqual({
+    ...payload,
+    openid: { scope: 'profile openid email', claims: ['name', 'zoneinfo'] },
+    resources: { 'urn:one': 'write:a read:a more:a', 'urn:two': 'b' },
+  });
+});
+
+test('requests of one session at the same time lose no application of each other', async () => {
+  const adapter = redisAdapters(redis, prefix)('Session', false);
+  const sessions = makeSessions(redis, prefix);
+  const session = { jti: 'session-1', uid: 'uid-1', accountId: 'auth0|parallel', loginTs: 1 };
+  const first = { first: { sid: 'a', grantId: 'g' } };
+  await adapter.upsert('session-1', { ...session, authorizations: first }, 60);
+  // Each has read the session before the other wrote it.
+  await adapter.upsert('session-1', { ...session, authorizations: { ...first, second: { sid: 'b' } } }, 60);
+  await adapter.upsert('session-1', { ...session, authorizations: { ...first, third: { sid: 'c' } } }, 60);
+  await adapter.upsert('session-1', session, 60);
+  const all = { ...session, authorizations: { ...first, second: { sid: 'b' }, third: { sid: 'c' } } };
+  expect(await adapter.find('session-1')).toEqual(all);
+  expect(await adapter.findByUid('uid-1')).toEqual(all);
+  expect(await sessions.find('uid-1')).toEqual(all);
+  expect(await sessions.ofAccount('auth0|parallel')).toEqual([all]);
+  await adapter.destroy('session-1');
+  expect(await adapter.find('session-1')).toBeUndefined();
 });
 
 test('each revoked grant is announced to other processes, and gone there at once', async () => {

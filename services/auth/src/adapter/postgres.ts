@@ -24,7 +24,7 @@ const upsert = `INSERT INTO artefacts (model, id, grant_id, account_id, client_i
 /**
  * A grant is written only while the login behind it still counts ($9, epoch seconds): a concurrent password change either waits for
  * the grant and then ends it, or makes the grant wait. Otherwise a request in progress would keep access past the change. The same
- * holds for membership of the grant's organization.
+ * holds for membership of the grant's organization. A grant only ever grows, so what a concurrent request has added to it is kept.
  */
 const upsertGrant = `WITH owner AS MATERIALIZED (
     SELECT user_id FROM accounts
@@ -37,7 +37,7 @@ const upsertGrant = `WITH owner AS MATERIALIZED (
      SELECT FROM organization_members member
       WHERE member.organization_id = $6::jsonb ->> 'organization' AND member.user_id = owner.user_id FOR KEY SHARE)
   ON CONFLICT (model, id) DO UPDATE SET grant_id = excluded.grant_id, account_id = excluded.account_id,
-    client_id = excluded.client_id, payload = excluded.payload, expires_at = excluded.expires_at
+    client_id = excluded.client_id, payload = merged_grant(artefacts.payload, excluded.payload), expires_at = excluded.expires_at
   WHERE artefacts.expires_at > now()`;
 const consume = 'UPDATE artefacts SET consumed_at = now() WHERE model = $1 AND id = $2 AND consumed_at IS NULL';
 /** The column holds milliseconds: `now()` might be rounded up and keep the grant alive until then. */

@@ -7,7 +7,7 @@ import type { Redis } from 'ioredis';
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 import { defineScript } from '../redis-script.ts';
 import { AlreadyConsumed } from './consumed.ts';
-import { makeUpsertSession, sessionKeys } from './sessions.ts';
+import { makeUpsertSession, sessionKeys, sessionOf } from './sessions.ts';
 
 // ARGV: payload, lifetime in seconds.
 const upsert = `
@@ -36,7 +36,7 @@ export function redisAdapters(redis: Redis, prefix: string): (model: string, gra
   const artefactUpsert = defineScript<number>(redis, 'artefactUpsert', upsert, 1);
   const grantAdd = defineScript<number>(redis, 'grantAdd', addToGrant, 1);
   const artefactConsume = defineScript<number>(redis, 'artefactConsume', consume, 1);
-  const upsertSession = makeUpsertSession(redis, prefix, artefactUpsert);
+  const upsertSession = makeUpsertSession(redis, prefix);
   return (model, grantable) => {
     const key = (id: string) => artefactKey(prefix, model, id);
     // One set per model and grant, because oidc-provider revokes model by model.
@@ -44,6 +44,7 @@ export function redisAdapters(redis: Redis, prefix: string): (model: string, gra
     const userCodeKey = (userCode: string) => `${prefix}user-code:${userCode}`;
 
     const find = async (id: string): Promise<AdapterPayload | undefined> => {
+      if (model === 'Session') return sessionOf(await redis.hgetall(key(id)));
       const [payload, consumed] = await redis.hmget(key(id), 'payload', 'consumed');
       if (!payload) return undefined;
       const parsed = JSON.parse(payload) as AdapterPayload;

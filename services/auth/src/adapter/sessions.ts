@@ -1,5 +1,5 @@
 /**
- * Indexes sessions by account. The library finds a session only by its cookie; beside it, each account has a set of its sessions'
+ * Stores sessions, and indexes them by account. The library finds a session only by its cookie; beside it, each account has a set of its sessions'
  * uids, which give no access. A session ended from outside is not written again by a request still holding it.
  */
 import type { Redis } from 'ioredis';
@@ -32,6 +32,11 @@ export type Sessions = {
 const endedSeconds = 120;
 const perAccountMax = 1_000;
 
+// KEYS: the session. ARGV: payload, lifetime in seconds, then a field and its value for each application.
+const upsertScript = `
+redis.call('HSET', KEYS[1], 'payload', ARGV[1], unpack(ARGV, 3))
+return redis.call('EXPIRE', KEYS[1], ARGV[2])`;
+
 // KEYS: the set of an account's sessions. ARGV: uid, now, lifetime.
 const addToAccountScript = `
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[2])
@@ -48,19 +53,36 @@ export function sessionKeys(prefix: string) {
   };
 }
 
-/** `write` keeps a payload under a key for some seconds. */
-export function makeUpsertSession(
-  redis: Redis,
-  prefix: string,
-  write: (key: string, payload: string, seconds: number) => Promise<unknown>,
-) {
+/**
+ * Requests at the same time each save their own copy of a session; so what it holds for each application is also a field of its own, which
+ * no other copy replaces. Nothing is left out of a session under the same id: the library changes the id first.
+ */
+const applicationField = 'application:';
+
+/** From all fields of its hash. */
+export function sessionOf({ payload, ...fields }: Record<string, string>): StoredSession | undefined {
+  if (payload === undefined) return undefined;
+  const session = JSON.parse(payload) as StoredSession;
+  const kept = Object.entries(fields)
+    .filter(([name]) => name.startsWith(applicationField))
+    .map(([name, value]) => [name.slice(applicationField.length), JSON.parse(value)] as const);
+  if (kept.length === 0) return session;
+  return { ...session, authorizations: { ...session.authorizations, ...Object.fromEntries(kept) } };
+}
+
+export function makeUpsertSession(redis: Redis, prefix: string) {
+  const sessionUpsert = defineScript<number>(redis, 'sessionUpsert', upsertScript, 1);
   const sessionAdd = defineScript<number>(redis, 'sessionAdd', addToAccountScript, 1);
   const at = sessionKeys(prefix);
   return async (id: string, payload: AdapterPayload, seconds: number): Promise<void> => {
-    const { uid = '', accountId } = payload;
+    const { uid = '', accountId, authorizations = {} } = payload;
     const now = Math.floor(Date.now() / 1000);
+    const fields = Object.entries(authorizations).flatMap(([clientId, held]) => [
+      `${applicationField}${clientId}`,
+      JSON.stringify(held),
+    ]);
     await Promise.all([
-      write(at.session(id), JSON.stringify(payload), seconds),
+      sessionUpsert(at.session(id), JSON.stringify(payload), seconds, ...fields),
       redis.set(at.uid(uid), id, 'EX', seconds),
       accountId && sessionAdd(at.account(accountId), uid, now, seconds),
     ]);
@@ -73,8 +95,7 @@ export function makeSessions(redis: Redis, prefix: string): Sessions {
   const at = sessionKeys(prefix);
   const find = async (uid: string): Promise<StoredSession | undefined> => {
     const id = await redis.get(at.uid(uid));
-    const payload = id && (await redis.hget(at.session(id), 'payload'));
-    const session = payload ? (JSON.parse(payload) as StoredSession) : undefined;
+    const session = id ? sessionOf(await redis.hgetall(at.session(id))) : undefined;
     // The uid outlives its session for a while, and the session id may have a newer uid.
     return session?.uid === uid && session.accountId ? session : undefined;
   };
