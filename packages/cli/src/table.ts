@@ -101,7 +101,7 @@ GATEPOST_NO_KEYRING=1 always uses the file. Without signing in: GATEPOST_TOKEN, 
   {
     words: ['profiles', 'use'],
     summary: 'Choose the sign-in to use from now on',
-    args: [{ name: 'PROFILE', summary: 'its name: the API’s host, or the name given to `login --profile`' }],
+    args: [{ name: 'PROFILE', summary: 'its name: the API’s host, or the name that the sign-in was given' }],
     load: async () => (await account()).useProfile,
   },
 

@@ -63,6 +63,17 @@ test('a command that still runs sends nothing of a later sign-in to the gate of 
   });
 });
 
+test('a sign-in under the name in GATEPOST_PROFILE leaves the others alone', async () => {
+  await using gate = await openOpenGate('gate');
+  const env = newConfig();
+  expect(await gatepost(['login', '--api', gate.url], env)).toMatchObject({ code: 0 });
+  const named = { ...env, GATEPOST_PROFILE: 'second' };
+  expect(await gatepost(['login', '--api', gate.url], named)).toMatchObject({ code: 0 });
+  expect(gate.revoked).toEqual([]);
+  const { out } = await gatepost(['profiles', 'list', '--json'], env);
+  expect(JSON.parse(out).map(({ name }: { name: string }) => name)).toEqual([new URL(gate.url).host, 'second']);
+});
+
 test('signing out waits for a renewal in flight, and leaves nothing of it', async () => {
   const hold = newHold();
   await using gate = await openOpenGate('gate', () => hold.released);

@@ -40,7 +40,7 @@ export const login: Run = async (context) => {
   const { login: subject } = (await openApi(place.api, async () => token, signal).call('GET', '/user')) as {
     login: string;
   };
-  const name = flags.text('profile') ?? new URL(place.api).host;
+  const name = flags.text('profile') ?? env.GATEPOST_PROFILE ?? new URL(place.api).host;
   const profile = await withLock(lockFile(env, name), signal, async (): Promise<Profile> => {
     await endSignIn(name, readProfiles(env).profiles[name], context).catch(() => {}); // it is replaced in any case
     signal.throwIfAborted();
