@@ -18,7 +18,8 @@ const head = `# The command line
 - **Signing in**: \`gatepost login --api http://localhost:4500\` asks the API which gate it trusts, and shows a code to enter in a browser. The application is \`gatepost-cli\`, which is in the demo's [seed](../infra/demo/seed.yaml); on your own
   system, register a public native application with the grants \`refresh_token\` and \`urn:ietf:params:oauth:grant-type:device_code\`, under that name or another one (\`--client-id\`). It asks for the scopes that a person needs here; what they allow depends on your role in an organization.
 - **As a machine**, for what needs \`site_admin\` or the gate's management API: \`gatepost login --machine --client-id ID\`, whose secret comes from \`GATEPOST_CLIENT_SECRET\` or standard input.
-- **In a pipeline** nothing needs to be stored: \`GATEPOST_API\` with \`GATEPOST_TOKEN\`, or with \`GATEPOST_CLIENT_ID\` and \`GATEPOST_CLIENT_SECRET\`.
+- **In a pipeline** nothing needs to be stored: \`GATEPOST_API\` with \`GATEPOST_TOKEN\`, or with \`GATEPOST_CLIENT_ID\` and \`GATEPOST_CLIENT_SECRET\`. Another \`--api\` is refused then, since it would get what belongs to the first. Without \`GATEPOST_ISSUER\` it is the API that
+  says which gate gets the secret: name the gate wherever you do not rely on the API for that.
 - **For programs**: every command takes \`--json\`. Results are on standard output, everything else on standard error; the exit code says what happened.
 - **Where tokens are kept**: in the system's keyring through \`secret-tool\` (libsecret) or \`security\` (macOS), else in \`~/.config/gatepost\` (\`GATEPOST_CONFIG_DIR\`), in files with mode 600 that are refused if others may read them. Secrets are never taken from arguments, which everybody
   on a machine can see. A token is sent only to the API and the gate it was made for: redirects are not followed, and plain http is not used beyond this machine unless \`GATEPOST_ALLOW_HTTP=1\`.

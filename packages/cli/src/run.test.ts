@@ -106,6 +106,28 @@ test('without a sign-in a command says how to sign in, and ends with 3', async (
 });
 
 test.each([
+  ['GATEPOST_TOKEN', 'whoami', { GATEPOST_TOKEN: 't' }],
+  ['GATEPOST_CLIENT_SECRET', 'whoami', { GATEPOST_CLIENT_ID: 'ci', GATEPOST_CLIENT_SECRET: 's' }],
+  ['GATEPOST_CLIENT_SECRET', 'login --machine --client-id ci', { GATEPOST_CLIENT_SECRET: 's' }],
+])('%s is sent to the API in GATEPOST_API, and to no other: `%s` refuses one', async (name, line, secret) => {
+  const asked: string[] = [];
+  const server = createHttpServer(({ url }, response) => {
+    asked.push(url!);
+    response.writeHead(404).end();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const other = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const there = { ...secret, GATEPOST_API: 'https://api.example/' };
+  expect(await gatepost(`${line} --api ${other}`, there)).toBe(2);
+  expect(err).toContain(
+    `gatepost: ${name} is for https://api.example, not for ${other}\n  If it is for that one: GATEPOST_API=${other}\n`,
+  );
+  expect(asked).toEqual([]);
+  expect(await gatepost(`${line} --api ${other}`, { ...there, GATEPOST_API: `${other}/` })).not.toBe(2);
+  server.close();
+});
+
+test.each([
   ['localhost:4500', 'gatepost: localhost:4500 is no http or https URL\n  Begin it with http:// or https://.\n'],
   ['api.example', 'gatepost: api.example is no URL\n  Begin it with http:// or https://.\n'],
 ])('an address without a scheme is refused with that reason: %s', async (address, said) => {

@@ -19,7 +19,7 @@ import {
 import { withLock } from '../session/lock.ts';
 import { lockFile, type Profile, readProfiles, writeProfiles } from '../session/profiles.ts';
 import { forgetSecrets, keepSecrets, readSecrets, type Secrets } from '../session/secrets.ts';
-import { chooseProfile } from '../session/session.ts';
+import { checkIsFor, chooseProfile } from '../session/session.ts';
 import { clean } from '../terminal.ts';
 
 /** The scopes requested for a person; administrator rights are for machines only. */
@@ -29,6 +29,7 @@ const defaultApi = 'http://localhost:4500';
 
 export const login: Run = async (context) => {
   const { flags, env, out, json, signal } = context;
+  if (flags.is('machine') && env.GATEPOST_CLIENT_SECRET) checkIsFor('GATEPOST_CLIENT_SECRET', flags, env);
   const api = flags.text('api') ?? env.GATEPOST_API ?? defaultApi;
   const given = {
     issuer: flags.text('issuer') ?? env.GATEPOST_ISSUER,

@@ -70,6 +70,7 @@ async function fromEnvironment(
   if (flags.text('profile') || !(token || (clientId && clientSecret))) return undefined;
   const api = flags.text('api') ?? env.GATEPOST_API;
   const which = token ? 'GATEPOST_TOKEN' : 'GATEPOST_CLIENT_SECRET';
+  checkIsFor(which, flags, env);
   if (!api)
     throw usage(`${which} is for one API: GATEPOST_API says which`, 'GATEPOST_API=http://localhost:4500 gatepost …');
   checkTransport(api, env);
@@ -92,6 +93,13 @@ async function fromEnvironment(
     return (await held.get(audience)!).value;
   };
   return makeSession(which, profile, tokenFor, signal);
+}
+
+/** @throws Problem when `--api` is not the API of the environment: it would get a secret that belongs there. */
+export function checkIsFor(secret: string, flags: Flags, env: NodeJS.ProcessEnv): void {
+  const [asked, own] = [flags.text('api'), env.GATEPOST_API].map((url) => url?.replace(/\/+$/, ''));
+  if (asked && own && asked !== own)
+    throw usage(`${secret} is for ${own}, not for ${asked}`, `If it is for that one: GATEPOST_API=${asked}`);
 }
 
 export function chooseProfile(flags: Flags, env: NodeJS.ProcessEnv): { name: string; profile: Profile } {
