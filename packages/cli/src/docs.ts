@@ -21,8 +21,8 @@ const head = `# The command line
 - **In a pipeline** nothing needs to be stored: \`GATEPOST_API\` with \`GATEPOST_TOKEN\`, or with \`GATEPOST_CLIENT_ID\` and \`GATEPOST_CLIENT_SECRET\`. Another \`--api\` is refused then, since it would get what belongs to the first. Without \`GATEPOST_ISSUER\` it is the API that
   says which gate gets the secret: name the gate wherever you do not rely on the API for that.
 - **For programs**: every command takes \`--json\`. Results are on standard output, everything else on standard error; the exit code says what happened.
-- **Where tokens are kept**: in the system's keyring through \`secret-tool\` (libsecret) or \`security\` (macOS), else in \`~/.config/gatepost\` (\`GATEPOST_CONFIG_DIR\`), in files with mode 600 that are refused if others may read them. Secrets are never taken from arguments, which everybody
-  on a machine can see. A token is sent only to the API and the gate it was made for: redirects are not followed, and plain http is not used beyond this machine unless \`GATEPOST_ALLOW_HTTP=1\`.
+- **Where tokens are kept**: in the system's keyring through \`secret-tool\` (libsecret) or \`security\` (macOS), else in \`~/.config/gatepost\` (\`GATEPOST_CONFIG_DIR\`), in files with mode 600 that are refused if others may read them. Secrets are not taken from arguments, which everybody
+  on a machine can see, except by \`verify --secret\`, for one that is only for tests. A token is sent only to the API and the gate it was made for: redirects are not followed, and plain http is not used beyond this machine unless \`GATEPOST_ALLOW_HTTP=1\`.
 - Control characters are shown as \`\\u001b\` and the like, since others wrote much of what is shown. Colours appear only on a terminal, and not with \`NO_COLOR\`.`;
 
 /** The text of docs/cli.md. */
