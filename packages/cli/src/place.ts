@@ -26,6 +26,12 @@ export function placeOf({ flags, env }: Pick<Context, 'flags' | 'env'>): Place {
   };
 }
 
+/** The options that named the place, for commands that are shown; those that were not given need none. */
+export function placeGiven({ flags }: Pick<Context, 'flags'>): string {
+  const [repo, org] = [flags.text('repo'), flags.text('org')];
+  return (repo === undefined ? '' : ` --repo ${repo}`) + (org === undefined ? '' : ` --org ${org}`);
+}
+
 /** A number in a path. */
 export function idOf(text: string | undefined, what: string): string {
   if (text !== undefined && /^\d{1,16}$/.test(text)) return text;

@@ -65,6 +65,24 @@ test('`trigger` fails when a hook refuses, and says which', async () => {
   expect(err).toContain('gatepost: 1 of 2 hooks refused\n  Give its secret: --secret-file FILE');
 });
 
+test('commands that are shown name the repository or organization that was given', async () => {
+  await using gate = await openGate({
+    '/orgs/a/hooks/1': () => ({ active: true }),
+    '/orgs/a/hooks/1/pings': () => ({}),
+    '/orgs/a/hooks/1/deliveries/replays': () => ({ id: 3, ended_at: null }),
+    '/repos/a/b/hooks/1/deliveries/7/attempts': () => ({}),
+  });
+  const shown = async (...args: string[]) => (await gatepost(args, gate.machine)).out;
+  expect(await shown('hooks', 'ping', '1', '--org', 'a')).toContain('gatepost deliveries list 1 --org a shows');
+  const replay = await shown('deliveries', 'replay', '1', '--org', 'a', '--since', '1h', '--no-wait');
+  expect(replay).toContain('gatepost deliveries replays 1 --org a shows');
+  expect(replay).toContain('gatepost deliveries replay-stop 1 3 --org a ends');
+  const again = ['deliveries', 'redeliver', '1', '7'];
+  expect(await shown(...again, '--repo', 'a/b')).toContain('gatepost deliveries tail 1 --repo a/b\n');
+  const { out } = await gatepost(again, { ...gate.machine, GATEPOST_REPO: 'a/b' });
+  expect(out).toContain('gatepost deliveries tail 1\n');
+});
+
 test.each([
   ['SIGINT', 130],
   ['SIGTERM', 143],

@@ -1,7 +1,7 @@
 /** The log of a hook's deliveries. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context, Run } from '../command.ts';
-import { idOf, numberOf, placeOf } from '../place.ts';
+import { idOf, numberOf, placeGiven, placeOf } from '../place.ts';
 import { Problem } from '../problem.ts';
 import type { Api, Json } from '../session/api.ts';
 import { clean, cleanLines, type Output, toJson } from '../terminal.ts';
@@ -168,7 +168,6 @@ export const redeliver: Run = async (context) => {
   }
   bar.end();
   if (json) return out.json({ redelivered: ids.map(Number) });
-  out.line(
-    `${ids.length === 1 ? 'It is' : `${ids.length} are`} on the way again, with the same guid: gatepost deliveries tail ${context.args.HOOK}`,
-  );
+  const tail = `gatepost deliveries tail ${context.args.HOOK}${clean(placeGiven(context))}`;
+  out.line(`${ids.length === 1 ? 'It is' : `${ids.length} are`} on the way again, with the same guid: ${tail}`);
 };

@@ -1,7 +1,7 @@
 /** Hooks of a repository or an organization. */
 import type { Context, Run } from '../command.ts';
 import { confirm, readInput, readSecret } from '../input.ts';
-import { idOf, placeOf } from '../place.ts';
+import { idOf, placeGiven, placeOf } from '../place.ts';
 import { Problem, usage } from '../problem.ts';
 import type { Json } from '../session/api.ts';
 import { clean } from '../terminal.ts';
@@ -151,5 +151,6 @@ export const pingHook: Run = async (context) => {
   await api.call('POST', `${path}/pings`);
   if (json) return out.json({ pinged: Number(args.HOOK), active });
   if (!active) return out.note('The hook is not active: nothing is sent. gatepost hooks edit HOOK --active');
-  out.line(`A ping is on its way: gatepost deliveries list ${args.HOOK} shows its outcome.`);
+  const list = `gatepost deliveries list ${args.HOOK}${clean(placeGiven(context))}`;
+  out.line(`A ping is on its way: ${list} shows its outcome.`);
 };

@@ -1,7 +1,7 @@
 /** Delivers many again: failures, all, or what a hook has missed. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context, Run } from '../command.ts';
-import { idOf, placeOf } from '../place.ts';
+import { idOf, placeGiven, placeOf } from '../place.ts';
 import { usage } from '../problem.ts';
 import type { Json } from '../session/api.ts';
 import { clean } from '../terminal.ts';
@@ -23,11 +23,12 @@ export const replayDeliveries: Run = async (context) => {
   };
   const { api } = await session();
   let state: Json = await api.call('POST', path, body);
-  const stop = `gatepost deliveries replay-stop ${args.HOOK} ${state.id}`;
+  const place = clean(placeGiven(context));
+  const stop = `gatepost deliveries replay-stop ${args.HOOK} ${state.id}${place}`;
   if (flags.is('no-wait')) {
     if (json) return out.json(state);
     out.line(
-      `Replay ${state.id} has begun. gatepost deliveries replays ${args.HOOK} shows how far it is; ${stop} ends it.`,
+      `Replay ${state.id} has begun. gatepost deliveries replays ${args.HOOK}${place} shows how far it is; ${stop} ends it.`,
     );
     return;
   }
