@@ -83,6 +83,39 @@ test('commands that are shown name the repository or organization that was given
   expect(out).toContain('gatepost deliveries tail 1\n');
 });
 
+test('`deliveries list` says truly what there is beyond what it shows', async () => {
+  const item = (id: number) => ({
+    ...{ id, guid: 'g', event: 'push', action: null, delivered_at: '2026-11-27T12:00:00.000Z' },
+    ...{ status: 'OK', status_code: 200, duration: 0.1, attempt: 1, redelivery: false, sequence: id },
+  });
+  await using gate = await openGate({
+    '/repos/a/b/hooks/1/deliveries': ({ query }: Asked) =>
+      query.has('status') ? [] : Array.from({ length: 101 }, (_, index) => item(index + 1)),
+    '/repos/a/b/hooks/2/deliveries': () => [],
+  });
+  const said = async (...args: string[]) =>
+    (await gatepost(['deliveries', 'list', ...args, '--repo', 'a/b'], gate.machine)).err;
+  expect(await said('1', '--status', 'failure')).toBe('There are no such deliveries.\n');
+  expect(await said('2')).toMatch(/^Nothing has been delivered there yet/);
+  expect(await said('1', '--limit', '50')).toBe('There are more: --limit 100 shows further back.\n');
+  expect(await said('1', '--limit', '50', '--after-sequence', '0')).toBe(
+    'There are more: --limit 100 shows what follows.\n',
+  );
+});
+
+test.each([
+  [[], 'There are more, further back.\n'],
+  [['--after-sequence', '0'], 'There are more: --after-sequence 9999 goes on from there.\n'],
+])('`deliveries list --limit 10000 %s` names no limit that is refused', async (more, said) => {
+  const item = { guid: 'g', event: 'push', action: null, delivered_at: '2026-11-27T12:00:00.000Z', duration: 0.1 };
+  await using gate = await openGate({
+    '/repos/a/b/hooks/1/deliveries': () =>
+      Array.from({ length: 10_001 }, (_, n) => ({ ...item, id: n + 1, sequence: n + 1, status: 'OK' })),
+  });
+  const list = ['deliveries', 'list', '1', '--repo', 'a/b', '--limit', '10000', ...more];
+  expect(await gatepost(list, gate.machine)).toMatchObject({ code: 0, err: said });
+});
+
 test.each([
   ['SIGINT', 130],
   ['SIGTERM', 143],

@@ -9,10 +9,12 @@ import { clean, cleanLines, type Output, toJson } from '../terminal.ts';
 const deliveriesPath = (context: Context) =>
   `${placeOf(context).path}/hooks/${idOf(context.args.HOOK, 'HOOK')}/deliveries`;
 
+const limitMax = 10_000;
+
 export const listDeliveries: Run = async (context) => {
   const { flags, out, json, session } = context;
   const path = deliveriesPath(context);
-  const limit = numberOf(flags.text('limit'), 'limit', 30, 10_000);
+  const limit = numberOf(flags.text('limit'), 'limit', 30, limitMax);
   const after = flags.text('after-sequence');
   const query = new URLSearchParams({
     ...(flags.text('status') && { status: flags.text('status')! }),
@@ -22,7 +24,11 @@ export const listDeliveries: Run = async (context) => {
   const { items, isMore } = await api.list(query.size > 0 ? `${path}?${query}` : path, limit);
   if (json) return out.json(items);
   if (items.length === 0)
-    return out.note('Nothing has been delivered there yet. gatepost hooks ping HOOK sends a ping.');
+    return out.note(
+      query.size > 0
+        ? 'There are no such deliveries.'
+        : 'Nothing has been delivered there yet. gatepost hooks ping HOOK sends a ping.',
+    );
   out.table(
     ['ID', 'SEQ', 'WHEN', 'EVENT', 'STATUS', 'CODE', 'MS', 'TRY', 'GUID'],
     items.map((item) => [
@@ -37,8 +43,16 @@ export const listDeliveries: Run = async (context) => {
       item.guid,
     ]),
   );
-  if (isMore) out.note(`There are more: --limit ${limit * 2} shows further back.`);
+  if (isMore) out.note(`There are more${howToSee(limit, after !== undefined && items.at(-1).sequence)}.`);
 };
+
+/** `sequence`: the last one shown, where they are shown in that order. */
+function howToSee(limit: number, sequence: number | false): string {
+  if (limit < limitMax)
+    return `: --limit ${Math.min(limit * 2, limitMax)} shows ${sequence === false ? 'further back' : 'what follows'}`;
+  // Some attempts under the last number may follow.
+  return sequence === false ? ', further back' : `: --after-sequence ${sequence - 1} goes on from there`;
+}
 
 export const eventOf = ({ event, action }: Json): string => (action ? `${event}.${action}` : event);
 
