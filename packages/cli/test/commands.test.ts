@@ -65,6 +65,40 @@ test('`trigger` fails when a hook refuses, and says which', async () => {
   expect(err).toContain('gatepost: 1 of 2 hooks refused\n  Give its secret: --secret-file FILE');
 });
 
+test('`deliveries redeliver` says what is on its way when others are refused, or the API goes away', async () => {
+  const asked: string[] = [];
+  const attempt = (id: string, status: number, message = '') => ({
+    [`/repos/a/b/hooks/1/deliveries/${id}/attempts`]: () => {
+      asked.push(id);
+      return new Reply(status, { message });
+    },
+  });
+  await using gate = await openGate({
+    ...attempt('5', 202),
+    ...attempt('6', 422, 'Its event is no longer stored'),
+    ...attempt('7', 202),
+    ...attempt('8', 503, 'Service Unavailable'),
+    ...attempt('9', 202),
+  });
+  const redeliver = (...ids: string[]) =>
+    gatepost(['deliveries', 'redeliver', '1', ...ids, '--repo', 'a/b', '--json'], gate.machine);
+  const { code, out, err } = await redeliver('5', '6', '7', '8', '9');
+  expect([code, JSON.parse(out)]).toEqual([
+    1,
+    {
+      redelivered: [5, 7],
+      refused: [
+        { delivery: 6, error: expect.stringContaining('Its event is no longer stored') },
+        { delivery: 8, error: expect.stringContaining('Service Unavailable') },
+      ],
+    },
+  ]);
+  expect(err).toContain('gatepost: 3 of 5 are not known to be on their way\n  Try again in a moment.\n');
+  expect(err).toContain('  Only these: gatepost deliveries redeliver 1 6 8 9 --repo a/b\n');
+  expect(asked).toEqual(['5', '6', '7', '8']);
+  expect(await redeliver('8', '9')).toMatchObject({ code: 6, out: '' });
+});
+
 test('commands that are shown name the repository or organization that was given', async () => {
   await using gate = await openGate({
     '/orgs/a/hooks/1': () => ({ active: true }),

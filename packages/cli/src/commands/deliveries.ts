@@ -170,18 +170,46 @@ function openTail(api: Api, path: string): { next(): Promise<Json[]> } {
   };
 }
 
+/** What was sent already must be known when one is refused: sent again, it would arrive once more. */
 export const redeliver: Run = async (context) => {
-  const { rest, out, json, session } = context;
+  const { args, rest, out, json, session } = context;
   const path = deliveriesPath(context);
   const ids = rest.map((id) => idOf(id, 'DELIVERY'));
   const { api } = await session();
   const bar = out.progress('redelivering', ids.length);
+  const sent: string[] = [];
+  const refused: { id: string; problem: Problem }[] = [];
   for (const [index, id] of ids.entries()) {
-    await api.call('POST', `${path}/${id}/attempts`);
+    try {
+      await api.call('POST', `${path}/${id}/attempts`);
+      sent.push(id);
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      refused.push({ id, problem: error });
+      if (error.exit !== 'refused' && error.exit !== 'notFound') break; // the others would fare no better
+    }
     bar.at(index + 1);
   }
   bar.end();
-  if (json) return out.json({ redelivered: ids.map(Number) });
-  const tail = `gatepost deliveries tail ${context.args.HOOK}${clean(placeGiven(context))}`;
-  out.line(`${ids.length === 1 ? 'It is' : `${ids.length} are`} on the way again, with the same guid: ${tail}`);
+  const [first] = refused;
+  if (first && sent.length === 0) throw first.problem;
+  const place = clean(placeGiven(context));
+  if (json)
+    out.json({
+      redelivered: sent.map(Number),
+      ...(first && { refused: refused.map(({ id, problem }) => ({ delivery: Number(id), error: problem.message })) }),
+    });
+  else
+    out.line(
+      `${sent.length === 1 ? 'One is' : `${sent.length} are`} on the way again, with the same guid: gatepost deliveries tail ${args.HOOK}${place}`,
+    );
+  if (!first) return;
+  for (const { id, problem } of refused) out.note(`${id}: ${clean(problem.message)}`);
+  const left = [...refused.map(({ id }) => id), ...ids.slice(sent.length + refused.length)];
+  throw new Problem(
+    'failed',
+    `${left.length} of ${ids.length} are not known to be on their way`,
+    ...refused.at(-1)!.problem.next,
+    `Only these: gatepost deliveries redeliver ${args.HOOK} ${left.join(' ')}${place}`,
+  );
 };
