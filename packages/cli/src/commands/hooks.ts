@@ -3,7 +3,7 @@ import type { Context, Run } from '../command.ts';
 import { confirm, readInput, readSecret } from '../input.ts';
 import { idOf, placeGiven, placeOf } from '../place.ts';
 import { Problem, usage } from '../problem.ts';
-import type { Json } from '../session/api.ts';
+import type { Api, Json } from '../session/api.ts';
 import { clean } from '../terminal.ts';
 
 const hookPath = (context: Context) => `${placeOf(context).path}/hooks/${idOf(context.args.HOOK, 'HOOK')}`;
@@ -77,7 +77,10 @@ function adviseListen(error: unknown): never {
   throw error;
 }
 
-/** `…/config` keeps values that are not given; by GitHub's rule, updating the hook itself removes a missing secret. */
+/**
+ * `…/config` keeps values that are not given. By GitHub's rule, updating the hook itself resets what its `config` does not name: there the
+ * present values go along, so that all is changed at once or nothing. Only `…/config` takes an overlap, with its secret.
+ */
 export const editHook: Run = async (context) => {
   const { flags, session } = context;
   const path = hookPath(context);
@@ -94,13 +97,35 @@ export const editHook: Run = async (context) => {
     ...(flags.text('retry') && { retry: flags.text('retry') }),
     ...(headers && { request_headers: headers }),
   };
-  const [hasConfig, hasRest] = [config, rest].map((part) => Object.keys(part).length > 0);
+  const [hasConfig, hasRest] = [hasMembers(config), hasMembers(rest)];
   if (!hasConfig && !hasRest) throw usage('nothing to change', '`gatepost hooks edit --help` shows what can be.');
   const { api } = await session();
-  const changed = hasConfig ? await api.call('PATCH', `${path}/config`, config) : {};
-  const hook = await (hasRest ? api.call('PATCH', path, rest) : api.call('GET', path));
-  show(context, { ...hook, ...(changed.dropped_headers && { dropped_headers: changed.dropped_headers }) });
+  if (!hasRest) {
+    const { dropped_headers } = await api.call('PATCH', `${path}/config`, config);
+    return show(context, { ...(await api.call('GET', path)), ...(dropped_headers && { dropped_headers }) });
+  }
+  const { secret, previous_secret_until, ...others } = config;
+  const hasOverlap = previous_secret_until !== undefined;
+  const together = hasOverlap ? others : config;
+  const hook = await api.call('PATCH', path, {
+    ...rest,
+    ...(hasMembers(together) && { config: { ...(await presentConfig(api, path)), ...together } }),
+  });
+  if (!hasOverlap) return show(context, hook);
+  await api.call('PATCH', `${path}/config`, { secret, previous_secret_until }).catch((error) => {
+    if (error instanceof Problem) error.next.unshift('Everything but the secret is changed already.');
+    throw error;
+  });
+  show(context, { ...hook, ...(await api.call('GET', path)) });
 };
+
+const hasMembers = (part: object): boolean => Object.keys(part).length > 0;
+
+/** Without the URL, which an update keeps, while a hook is shown without its user name and password. */
+async function presentConfig(api: Api, path: string): Promise<Json> {
+  const { url: _, ...config } = (await api.call('GET', path)).config;
+  return config;
+}
 
 function overlapEnd({ flags }: Context): string {
   const hours = Number(flags.text('overlap'));
