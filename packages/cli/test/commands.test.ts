@@ -133,6 +133,17 @@ test('`deliveries redeliver` says what is on its way when others are refused, or
   expect(await redeliver('8', '9')).toMatchObject({ code: 6, out: '' });
 });
 
+test('`log-level` names the variable with the token that the ops port wants', async () => {
+  await using process = await openGate({
+    '/log-level': () => new Reply(401, { error: 'needs OPS_TOKEN as a bearer token' }),
+  });
+  expect(await gatepost(['log-level', process.url], { GATEPOST_OPS_TOKEN: 'wrong' })).toEqual({
+    code: 3,
+    out: '',
+    err: 'gatepost: needs OPS_TOKEN as a bearer token (GET /log-level: 401)\n  The ops port has a token of its own: put it into GATEPOST_OPS_TOKEN.\n',
+  });
+});
+
 test('commands that are shown name the repository or organization that was given', async () => {
   await using gate = await openGate({
     '/orgs/a/hooks/1': () => ({ active: true }),

@@ -205,7 +205,8 @@ export const reseal: Run = async ({ session, out, json }) => {
 export const logLevel: Run = async ({ args, rest, env, out, signal }) => {
   const url = args['OPS-URL']!;
   checkTransport(url, env);
-  const api = openApi(url.replace(/\/+$/, ''), async () => env.GATEPOST_OPS_TOKEN ?? 'none', signal);
+  const again = 'The ops port has a token of its own: put it into GATEPOST_OPS_TOKEN.';
+  const api = openApi(url.replace(/\/+$/, ''), async () => env.GATEPOST_OPS_TOKEN ?? 'none', signal, again);
   const [level, module] = rest.toReversed();
   if (rest.length > 2) throw usage(`\`log-level\` does not take ${rest.slice(2).join(' ')}`);
   const body = { ...(module !== undefined && { module }), level };

@@ -79,19 +79,19 @@ function refusal(what: string, { status, headers, text }: Answered, again: strin
 }
 
 function describe(text: string): string {
-  let said: { message?: unknown; errors?: unknown; error_description?: unknown };
+  let said: { message?: unknown; errors?: unknown; error_description?: unknown; error?: unknown };
   try {
     said = JSON.parse(text);
   } catch {
     return text.slice(0, 200).trim();
   }
-  const { message, error_description, errors } = said ?? {};
+  const { message, error_description, error, errors } = said ?? {};
   const items = (Array.isArray(errors) ? errors : []).map((item: unknown) => {
     if (typeof item === 'string') return item;
     const { field, message, code, value } = item as Record<string, string | undefined>;
     return [field, message ?? code, value && `(${value})`].filter(Boolean).join(' ');
   });
-  return [message ?? error_description ?? '', ...items].filter(Boolean).join('; ');
+  return [message ?? error_description ?? error ?? '', ...items].filter(Boolean).join('; ');
 }
 
 function whyNot(headers: Headers): string[] {
