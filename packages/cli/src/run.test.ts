@@ -201,29 +201,58 @@ test('output that cannot be written is an error, unless nobody reads any further
   expect([...(await once(unread, 'close')), said]).toEqual([0, null, '']);
 });
 
-test('`deliveries tail` shows a slow delivery that ends after a later, faster one', async () => {
-  const delivery = (id: number) => ({
-    id,
-    guid: `guid-${id}`,
-    event: 'push',
-    action: null,
-    delivered_at: `2026-11-27T12:00:${id}.000Z`,
-    status: 'OK',
-    status_code: 200,
-    duration: 0.1,
-  });
-  const looks = [[20], [22, 20], [23, 22, 21, 20], [24, 23, 22, 21, 20]];
-  const server = createHttpServer((_, response) => {
-    const ids = looks.length > 1 ? looks.shift()! : looks[0]!;
-    response.setHeader('etag', `"${ids}"`);
-    response.end(JSON.stringify(ids.map(delivery)));
+/** A hook's log, of which each list and each stream is the next one given; all but the last stream break. */
+async function openLog(lists: object[][], streams: object[][]) {
+  const server = createHttpServer(({ url }, response) => {
+    if (!url!.includes('/stream')) return void response.end(JSON.stringify(lists.shift()));
+    const events = streams.shift()!.map((item) => `event: delivery\ndata: ${JSON.stringify(item)}\n\n`);
+    response.write(`retry: 1000\n\n${events.join(':\n\n')}`, () => streams.length > 0 && response.destroy());
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const there = { GATEPOST_TOKEN: 't', GATEPOST_API: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
-  expect(await gatepost('deliveries tail 1 --repo a/b --interval 1 --count 3 --json', there)).toBe(0);
-  const shown = out.trim().split('\n');
-  expect(shown.map((line) => JSON.parse(line).id)).toEqual([22, 21, 23]);
-  server.close();
+  const tail = async (options: string) => {
+    const code = await gatepost(`deliveries tail 1 --repo a/b --interval 1 ${options} --json`, there);
+    return { code, ids: out.split('\n').flatMap((line) => (line ? [JSON.parse(line).id as number] : [])) };
+  };
+  return { tail, [Symbol.dispose]: () => void server.close() };
+}
+
+/** Of a log, `ms` later than its first. */
+const logged = (id: number, ms: number, status = 200) => ({
+  ...{ id, guid: `guid-${id}`, event: 'push', action: null, status: 'OK', status_code: status, duration: 0.1 },
+  delivered_at: new Date(Date.UTC(2026, 10, 27, 12) + ms).toISOString(),
+});
+
+test('`deliveries tail` shows each delivery once, whatever its id, and those that were made while its connection was broken', async () => {
+  const past = Array.from({ length: 1_001 }, (_, n) => logged(2_001 - n, 10_000 - n));
+  const retry = logged(7, 20_000);
+  const slow = logged(2_002, 9_900);
+  const missed = logged(2_005, 20_200);
+  const last = logged(2_004, 20_300);
+  using log = await openLog(
+    [past, [missed, retry, logged(2_003, 11_000), slow, ...past.slice(0, 500)]],
+    [
+      [logged(900, 5_000), past[0]!, logged(2_003, 11_000), slow, retry, retry],
+      [retry, missed, last],
+    ],
+  );
+  expect(await log.tail('--count 5')).toEqual({ code: 0, ids: [2_003, 2_002, 7, 2_005, 2_004] });
+  expect(err).toMatch(/^http.* does not answer: .*; trying again\n$/);
+});
+
+test('`deliveries tail --status failure` shows failed deliveries only, and says when it has missed some', async () => {
+  const many = Array.from({ length: 1_001 }, (_, n) => logged(1_002 - n, 1_002 - n));
+  using log = await openLog(
+    [[], many],
+    [
+      [logged(1, 1), logged(2, 2, 500)],
+      [logged(2_000, 2_000), logged(2_001, 2_001, 404)],
+    ],
+  );
+  expect(await log.tail('--status failure --count 2')).toEqual({ code: 0, ids: [2, 2_001] });
+  expect(err).toContain(
+    'Not all that was delivered meanwhile follows: gatepost deliveries list 1 --repo a/b shows it.',
+  );
 });
 
 test.each(commands.map((command) => [command.words.join(' '), command] as const))(

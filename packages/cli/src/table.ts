@@ -191,7 +191,7 @@ GATEPOST_NO_KEYRING=1 always uses the file. Without signing in: GATEPOST_TOKEN, 
     options: [
       ...placeOptions,
       status,
-      { name: 'interval', value: 'SECONDS', summary: 'how often to look (default 2)' },
+      { name: 'interval', value: 'SECONDS', summary: 'after a break, how soon to connect again (default 2)' },
       { name: 'count', value: 'N', summary: 'end after this many' },
     ],
     load: async () => (await deliveries()).tailDeliveries,

@@ -9,7 +9,7 @@ import path from 'node:path';
 import { inherited } from '@gatepost/testkit/system';
 
 export type Asked = { method: string; query: URLSearchParams; body: string; form: URLSearchParams };
-/** The answer's JSON, or a `Reply`; undefined: 404; a promise is waited for. */
+/** The answer's JSON, a `Reply`, or a text (of events); undefined: 404; a promise is waited for. */
 type Answer = (asked: Asked) => unknown;
 
 export class Reply {
@@ -38,7 +38,7 @@ export async function openGate(answers: Record<string, Answer>): Promise<Gate> {
     const asked = { method: request.method!, query, body, form: new URLSearchParams(body) };
     const answer = await (answers[pathname] ?? known[pathname])?.(asked);
     const reply = answer instanceof Reply ? answer : new Reply(answer ? 200 : 404, answer ?? { message: 'Not Found' });
-    response.writeHead(reply.status).end(JSON.stringify(reply.body));
+    response.writeHead(reply.status).end(typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -32,6 +32,7 @@ async function openOpenGate(name: string, renewing: () => Promise<unknown> = asy
       return {};
     },
     '/repos/a/b/hooks/1/deliveries': () => [],
+    '/repos/a/b/hooks/1/deliveries/stream': () => ':\n\n', // and ends, so that another one is asked for
   });
   const login = (env: Record<string, string>) => gatepost(['login', '--profile', 'work', '--api', gate.url], env);
   return Object.assign(gate, { sent, revoked, login });
@@ -136,8 +137,9 @@ test('a machine whose token could not be renewed once goes on when the gate is b
     '/repos/a/b/hooks/1/deliveries': () => {
       looks += 1;
       const old = { id: 1, guid: 'g', event: 'push', action: null, status: 'OK', status_code: 200, duration: 0.1 };
-      return looks < 3 ? [] : [{ ...old, delivered_at: new Date().toISOString() }];
+      return looks < 2 ? [] : [{ ...old, delivered_at: new Date().toISOString() }];
     },
+    '/repos/a/b/hooks/1/deliveries/stream': () => ':\n\n',
   });
   const tail = ['deliveries', 'tail', '1', '--repo', 'a/b', '--interval', '1', '--count', '1', '--json'];
   const { code, out, err } = await gatepost(tail, gate.machine);

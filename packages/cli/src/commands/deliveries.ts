@@ -97,20 +97,20 @@ function writeHeaders(out: Output, headers: Record<string, string> | null): void
     out.line(`${out.paint('cyan', clean(name))}: ${clean(value)}`);
 }
 
-/** Shows new deliveries, oldest first. An unchanged list is answered 304, which counts against no limit. */
+/** Shows deliveries as they are recorded; after a break also those that were recorded meanwhile. */
 export const tailDeliveries: Run = async (context) => {
-  const { flags, out, json, session, signal } = context;
-  const path = `${deliveriesPath(context)}${flags.text('status') ? `?status=${flags.text('status')}` : ''}`;
+  const { args, flags, out, json, session, signal } = context;
+  const path = deliveriesPath(context);
+  const status = flags.text('status');
   const seconds = numberOf(flags.text('interval'), 'interval', 2, 3_600);
   const most = flags.text('count') === undefined ? Number.POSITIVE_INFINITY : numberOf(flags.text('count'), 'count', 1);
   const { api } = await session();
   const tail = openTail(api, path);
-  await tail.next(); // skips what was there before
-  if (!json) out.note('Waiting for deliveries; Ctrl-C ends it.');
-  for (let shown = 0; shown < most; ) {
-    await sleep(seconds * 1000, undefined, { signal });
-    for (const item of await tail.next().catch(tolerateUnreachable(out))) {
-      if (shown >= most) break;
+  let shown = 0;
+  const isEnough = () => shown >= most;
+  const take = (items: Json[]) => {
+    for (const item of items) {
+      if (isEnough() || (status !== undefined && status !== (item.status_code < 400 ? 'success' : 'failure'))) continue;
       shown += 1;
       if (json) out.line(toJson(item));
       else
@@ -118,56 +118,82 @@ export const tailDeliveries: Run = async (context) => {
           `${item.delivered_at}  ${clean(eventOf(item)).padEnd(24)}  ${item.guid}  ${verdict(out, item)}  ${Math.round(item.duration * 1000)} ms  ${item.id}`,
         );
     }
+    return isEnough();
+  };
+  await tail.missed(); // skips what was there before
+  if (!json) out.note('Waiting for deliveries; Ctrl-C ends it.');
+  await tail.follow(take).catch(tolerateUnreachable(out));
+  while (!isEnough()) {
+    await sleep(seconds * 1000, undefined, { signal });
+    try {
+      const { items, isMore } = await tail.missed();
+      if (isMore) {
+        const list = `gatepost deliveries list ${args.HOOK}${clean(placeGiven(context))}`;
+        out.note(`Not all that was delivered meanwhile follows: ${list} shows it.`);
+      }
+      if (!take(items)) await tail.follow(take);
+    } catch (error) {
+      tolerateUnreachable(out)(error);
+    }
   }
 };
 
 /** A restart of the API must not end a tail. */
-const tolerateUnreachable =
-  (out: Output) =>
-  (error: unknown): Json[] => {
-    if (!(error instanceof Problem) || error.exit !== 'unreachable') throw error;
-    out.note(`${clean(error.message)}; trying again`);
-    return [];
-  };
+const tolerateUnreachable = (out: Output) => (error: unknown) => {
+  if (!(error instanceof Problem) || error.exit !== 'unreachable') throw error;
+  out.note(`${clean(error.message)}; trying again`);
+};
 
 /**
- * Remembers what was there, since neither ids nor times tell what is new: both are given before the row appears, and a slow attempt ends
- * after a later, faster one.
+ * Remembers what was there, since neither ids nor times tell what is new: an id may be hours older than its attempt, and a slow attempt ends
+ * after a later, faster one. The stream begins with the latest seconds, and so leaves no gap behind the list.
  */
-function openTail(api: Api, path: string): { next(): Promise<Json[]> } {
-  const seenMax = 10_000; // far more than one look reads
+function openTail(api: Api, path: string) {
+  const seenMax = 10_000; // far more than a list, or what a stream begins with
   const seen = new Set<number>();
-  let etag: string | undefined;
   let since: number | undefined;
   const timeOf = (item: Json) => Date.parse(item.delivered_at);
-  const isFresh = (item: Json) => !seen.has(item.id) && timeOf(item) > since!;
+  const isNew = (item: Json) => !seen.has(item.id) && timeOf(item) > since!;
+  const takeNew = (items: Json[]) => {
+    const found = items.filter((item) => isNew(item) && seen.add(item.id));
+    for (const id of seen) {
+      if (seen.size <= seenMax) break;
+      seen.delete(id);
+    }
+    return found;
+  };
   return {
-    async next() {
-      const first = `${path}${path.includes('?') ? '&' : '?'}per_page=100`;
-      const { status, body, headers } = await api.ask(
-        'GET',
-        first,
-        undefined,
-        etag === undefined ? {} : { headers: { 'if-none-match': etag } },
-      );
-      if (status === 304) return [];
-      let items = body as Json[];
-      const oldest = items.length === 100 ? items.at(-1) : undefined;
-      // What is older than a full first page was there before, though nobody has looked at it.
-      if (since === undefined) since = oldest ? timeOf(oldest) : Number.NEGATIVE_INFINITY;
-      // More than a page has come since the last look.
-      else if (oldest && isFresh(oldest)) ({ items } = await api.list(path, 2_000));
-      // Not earlier: if the further pages fail, the next look must not be answered 304.
-      etag = headers.get('etag') ?? undefined;
-      const fresh = items.filter(isFresh).reverse();
-      for (const { id } of fresh) seen.add(id);
-      for (const id of seen) {
-        if (seen.size <= seenMax) break;
-        seen.delete(id);
+    /** What the list has that was not there before, oldest first, and whether there was more than it has. At first there is nothing. */
+    async missed(): Promise<{ items: Json[]; isMore: boolean }> {
+      // With a time the latest attempt comes first, otherwise the largest id.
+      const { items, isMore } = await api.list(`${path}?since=1970-01-01T00:00:00Z`, 1_000);
+      const oldest = isMore ? items.at(-1) : undefined;
+      if (since === undefined) {
+        // What is older than a full list was there before, too, though nobody has looked at it.
+        since = oldest ? timeOf(oldest) : Number.NEGATIVE_INFINITY;
+        takeNew(items);
       }
-      return fresh;
+      const isCut = oldest !== undefined && isNew(oldest);
+      return { items: takeNew(items.reverse()), isMore: isCut };
+    },
+    /** Those of the stream, until it ends or `take` has enough. */
+    async follow(take: (items: Json[]) => boolean): Promise<void> {
+      let rest = '';
+      const onText = (text: string) => {
+        const events = `${rest}${text}`.split('\n\n');
+        rest = events.pop()!;
+        return take(takeNew(events.flatMap(deliveryOf)));
+      };
+      await api.ask('GET', `${path}/stream`, undefined, { headers: { accept: 'text/event-stream' }, onText });
     },
   };
+}
+
+/** Of a server-sent event, if it is a delivery: it is on one line. */
+function deliveryOf(event: string): Json[] {
+  const lines = event.split('\n');
+  const data = lines.find((line) => line.startsWith('data: '));
+  return data !== undefined && lines.includes('event: delivery') ? [JSON.parse(data.slice('data: '.length))] : [];
 }
 
 /** What was sent already must be known when one is refused: sent again, it would arrive once more. */

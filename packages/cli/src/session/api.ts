@@ -1,6 +1,6 @@
 /** Requests to an API with a token, with refusals explained to the user. */
 import { Problem } from '../problem.ts';
-import { type Answered, parseJson, request } from './request.ts';
+import { type Answered, type Asked, parseJson, request } from './request.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: an answer's JSON, of which each command reads what it names
 export type Json = any;
@@ -15,7 +15,7 @@ export type Api = {
     path: string,
     body?: unknown,
     /** `uninterrupted`: Ctrl-C waits for the answer. */
-    more?: { headers?: Record<string, string>; uninterrupted?: true },
+    more?: Pick<Asked, 'headers' | 'onText'> & { uninterrupted?: true },
   ): Promise<Answered & { body: Json }>;
   /** Items of a list, page by page, up to `most`. */
   list(path: string, most: number): Promise<{ items: Json[]; isMore: boolean }>;
@@ -28,7 +28,7 @@ export function openApi(
   signal: AbortSignal,
   again = 'The token is no longer valid: gatepost login',
 ): Api {
-  const ask: Api['ask'] = async (method, path, body, { headers, uninterrupted } = {}) => {
+  const ask: Api['ask'] = async (method, path, body, { headers, onText, uninterrupted } = {}) => {
     const answered = await request(base + path, {
       method,
       headers: {
@@ -39,6 +39,7 @@ export function openApi(
         ...headers,
       },
       ...(uninterrupted ? {} : { signal }),
+      ...(onText && { onText }),
       ...(body === undefined ? {} : { body: body instanceof FormData ? body : JSON.stringify(body) }),
     });
     const { status } = answered;

@@ -7,26 +7,33 @@ export type Asked = {
   headers?: Record<string, string>;
   body?: string | URLSearchParams | FormData;
   signal?: AbortSignal;
+  /** Takes a good answer as it comes, for as long as something does; true: that is enough. */
+  onText?: (text: string) => boolean;
 };
 export type Answered = { status: number; headers: Headers; text: string };
 
 const timeoutMs = 30_000;
 
 /** @throws Problem `unreachable` when there is no answer, `failed` for a redirect. */
-export async function request(url: string, { signal, ...asked }: Asked = {}): Promise<Answered> {
-  const deadline = AbortSignal.timeout(timeoutMs);
+export async function request(url: string, { signal, onText, ...asked }: Asked = {}): Promise<Answered> {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(new Error(`nothing for ${timeoutMs / 1000} s`)), timeoutMs);
   let answered: Answered;
   try {
     const response = await fetch(url, {
       ...asked,
       redirect: 'manual',
       headers: { 'user-agent': `gatepost-cli/${version}`, ...asked.headers },
-      signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
+      signal: signal ? AbortSignal.any([signal, late.signal]) : late.signal,
     });
-    answered = { status: response.status, headers: response.headers, text: await response.text() };
+    const { status, headers, ok, body } = response;
+    const text = onText && ok && body ? await pass(body, onText, timer) : await response.text();
+    answered = { status, headers, text };
   } catch (error) {
     signal?.throwIfAborted();
     throw noAnswer(new URL(url).origin, error as Error & { cause?: NodeJS.ErrnoException });
+  } finally {
+    clearTimeout(timer);
   }
   const { status, headers } = answered;
   if (status >= 300 && status < 400 && status !== 304)
@@ -36,6 +43,20 @@ export async function request(url: string, { signal, ...asked }: Asked = {}): Pr
       'Sign in at the address where the API really is: gatepost login --api URL',
     );
   return answered;
+}
+
+/** @returns what is left of it: nothing */
+async function pass(
+  body: ReadableStream<Uint8Array>,
+  onText: (text: string) => boolean,
+  timer: NodeJS.Timeout,
+): Promise<string> {
+  const decoder = new TextDecoder();
+  for await (const part of body) {
+    timer.refresh();
+    if (onText(decoder.decode(part, { stream: true }))) break;
+  }
+  return '';
 }
 
 function noAnswer(origin: string, error: Error & { cause?: NodeJS.ErrnoException }): Problem {
