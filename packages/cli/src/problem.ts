@@ -20,9 +20,12 @@ export const exitMeanings: Record<Exit, string> = {
   notSignedIn: 'nobody is signed in, or the token is no longer valid: `gatepost login`',
   notFound: 'it does not exist, or this token may not see or do it',
   refused: 'the API understood and refused: a limit, a wrong value',
-  unreachable: 'the API or the gate does not answer, or asks to come back later',
+  unreachable:
+    'the API or the gate does not answer, or asks to come back later, as when all requests of an hour are used up',
   interrupted: 'ended by Ctrl-C, or the answer was no; 143: ended by SIGTERM',
 };
+
+export type Later = { when: string; waitMs: number };
 
 export class Problem extends Error {
   readonly exit: Exit;
@@ -30,6 +33,8 @@ export class Problem extends Error {
   readonly next: string[];
   /** Of the API's refusal, if it is one. */
   status?: number;
+  /** When the API asks to come back. */
+  later?: Later;
   constructor(exit: Exit, message: string, ...next: string[]) {
     super(message);
     this.exit = exit;

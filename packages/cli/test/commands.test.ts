@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { until } from '@gatepost/testkit/until';
 import { expect, test } from '@jest/globals';
-import { type Asked, gatepost, newFolder, openGate, Reply, start } from './gate.ts';
+import { type Asked, gatepost, newFolder, openGate, Reply, start, usedUp } from './gate.ts';
 
 test('`apps list` shows all applications, however many', async () => {
   const all = Array.from({ length: 1_150 }, (_, n) => ({ client_id: `app-${n}` }));
@@ -131,6 +131,38 @@ test('`deliveries redeliver` says what is on its way when others are refused, or
   expect(err).toContain('  Only these: gatepost deliveries redeliver 1 6 8 9 --repo a/b\n');
   expect(asked).toEqual(['5', '6', '7', '8']);
   expect(await redeliver('8', '9')).toMatchObject({ code: 6, out: '' });
+});
+
+test('a command beyond the limit of requests says when it ends, and ends with 6', async () => {
+  await using gate = await openGate({ '/user': () => usedUp(1_800_000_000) });
+  expect(await gatepost(['whoami'], gate.machine)).toEqual({
+    code: 6,
+    out: '',
+    err: 'gatepost: API rate limit exceeded for ci. (GET /user: 403)\n  Try again at 2027-01-15T08:00:00.000Z.\n',
+  });
+});
+
+test('`deliveries tail` waits for the end of a limit of requests', async () => {
+  let reset = 0;
+  const asked: number[] = [];
+  const item = { id: 1, guid: 'g', event: 'push', action: null, status: 'OK', status_code: 200, duration: 0.1 };
+  await using gate = await openGate({
+    '/repos/a/b/hooks/1/deliveries': () => {
+      asked.push(Date.now() / 1000);
+      if (asked.length === 1) return [];
+      if (asked.length > 2) return [{ ...item, delivered_at: '2026-11-27T12:00:00.000Z' }];
+      reset = Math.ceil(Date.now() / 1000) + 3;
+      return usedUp(reset);
+    },
+    '/repos/a/b/hooks/1/deliveries/stream': () => ':\n\n',
+  });
+  const tail = ['deliveries', 'tail', '1', '--repo', 'a/b', '--interval', '1', '--count', '1', '--json'];
+  const { code, err } = await gatepost(tail, gate.machine);
+  expect([code, asked.length]).toEqual([0, 3]);
+  expect(asked[2]).toBeGreaterThanOrEqual(reset);
+  expect(err).toContain(
+    `(GET /repos/a/b/hooks/1/deliveries: 403); trying again at ${new Date(reset * 1000).toISOString()}\n`,
+  );
 });
 
 test('`log-level` names the variable with the token that the ops port wants', async () => {

@@ -15,11 +15,21 @@ type Answer = (asked: Asked) => unknown;
 export class Reply {
   readonly status: number;
   readonly body: unknown;
-  constructor(status: number, body: unknown = {}) {
+  readonly headers: Record<string, string>;
+  constructor(status: number, body: unknown = {}, headers: Record<string, string> = {}) {
     this.status = status;
     this.body = body;
+    this.headers = headers;
   }
 }
+
+/** An answer beyond the hourly limit of requests, as the API gives it until `reset`, in seconds since 1970. */
+export const usedUp = (reset: number): Reply =>
+  new Reply(
+    403,
+    { message: 'API rate limit exceeded for ci.', status: '403' },
+    { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(reset), 'x-oauth-scopes': 'repo' },
+  );
 
 export type Gate = AsyncDisposable & {
   url: string;
@@ -38,7 +48,9 @@ export async function openGate(answers: Record<string, Answer>): Promise<Gate> {
     const asked = { method: request.method!, query, body, form: new URLSearchParams(body) };
     const answer = await (answers[pathname] ?? known[pathname])?.(asked);
     const reply = answer instanceof Reply ? answer : new Reply(answer ? 200 : 404, answer ?? { message: 'Not Found' });
-    response.writeHead(reply.status).end(typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body));
+    response
+      .writeHead(reply.status, reply.headers)
+      .end(typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

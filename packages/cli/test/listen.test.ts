@@ -4,10 +4,13 @@ import { openReceiver } from '@gatepost/testkit/receiver';
 import { until } from '@gatepost/testkit/until';
 import { expect, test } from '@jest/globals';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { type Asked, newFolder, openGate, Reply, start } from './gate.ts';
+import { type Asked, newFolder, openGate, Reply, start, usedUp } from './gate.ts';
 
-/** A gate and an API with hooks of listeners; `token` answers for the gate. */
-async function openApi(token: () => unknown = () => ({ access_token: 't', expires_in: 3600 })) {
+/** A gate and an API with hooks of listeners; `token` answers for the gate, `refusal` for a socket that is not to be. */
+async function openApi(
+  token: () => unknown = () => ({ access_token: 't', expires_in: 3600 }),
+  refusal: () => Reply | undefined = () => undefined,
+) {
   const made: string[] = [];
   const sockets: WebSocket[] = [];
   const gate = await openGate({
@@ -17,7 +20,14 @@ async function openApi(token: () => unknown = () => ({ access_token: 't', expire
       return { id: 1 };
     },
   });
-  const upgrades = new WebSocketServer({ server: gate.server, path: '/repos/a/b/hooks/1/socket' });
+  const upgrades = new WebSocketServer({
+    server: gate.server,
+    path: '/repos/a/b/hooks/1/socket',
+    verifyClient(_, admit) {
+      const refused = refusal();
+      admit(!refused, refused?.status, undefined, refused?.headers);
+    },
+  });
   upgrades.on('connection', (socket) => sockets.push(socket));
   return Object.assign(gate, { made, sockets });
 }
@@ -34,6 +44,24 @@ test('a listener whose gate is away when its token is to be renewed connects aga
   child.kill('SIGINT');
   expect(await ended).toMatchObject({ code: 130 });
   expect(err()).toContain('answers 503; connecting again');
+});
+
+test('a listener that reconnects beyond the limit of requests waits for its end', async () => {
+  const reset = Math.ceil(Date.now() / 1000) + 5;
+  const asked: number[] = [];
+  await using api = await openApi(undefined, () => {
+    asked.push(Date.now() / 1000);
+    return asked.length === 2 ? usedUp(reset) : undefined;
+  });
+  const { child, ended, err } = start(['listen', '--repo', 'a/b'], api.machine);
+  (await until('the first socket', () => api.sockets[0])).close(1012, 'restarting');
+  await until('the second socket or its end', () => api.sockets[1] ?? (child.exitCode !== null && 'ended'));
+  child.kill('SIGINT');
+  expect(await ended).toMatchObject({ code: 130 });
+  expect(asked[2]).toBeGreaterThanOrEqual(reset);
+  expect(err()).toContain(
+    `the API answers 403, to be asked again at ${new Date(reset * 1000).toISOString()}; connecting`,
+  );
 });
 
 test('a folder of recordings that cannot be made is refused before there is a hook', async () => {

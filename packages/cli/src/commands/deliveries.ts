@@ -122,27 +122,31 @@ export const tailDeliveries: Run = async (context) => {
   };
   await tail.missed(); // skips what was there before
   if (!json) out.note('Waiting for deliveries; Ctrl-C ends it.');
-  await tail.follow(take).catch(tolerateUnreachable(out));
-  while (!isEnough()) {
-    await sleep(seconds * 1000, undefined, { signal });
-    try {
-      const { items, isMore } = await tail.missed();
-      if (isMore) {
-        const list = `gatepost deliveries list ${args.HOOK}${clean(placeGiven(context))}`;
-        out.note(`Not all that was delivered meanwhile follows: ${list} shows it.`);
-      }
-      if (!take(items)) await tail.follow(take);
-    } catch (error) {
-      tolerateUnreachable(out)(error);
+  const tolerate = tolerateUnreachable(out);
+  let waitMs = await tail.follow(take).then(() => 0, tolerate);
+  const again = async () => {
+    const { items, isMore } = await tail.missed();
+    if (isMore) {
+      const list = `gatepost deliveries list ${args.HOOK}${clean(placeGiven(context))}`;
+      out.note(`Not all that was delivered meanwhile follows: ${list} shows it.`);
     }
+    if (!take(items)) await tail.follow(take);
+    return 0;
+  };
+  while (!isEnough()) {
+    await sleep(Math.max(seconds * 1000, waitMs), undefined, { signal });
+    waitMs = await again().catch(tolerate);
   }
 };
 
-/** A restart of the API must not end a tail. */
-const tolerateUnreachable = (out: Output) => (error: unknown) => {
-  if (!(error instanceof Problem) || error.exit !== 'unreachable') throw error;
-  out.note(`${clean(error.message)}; trying again`);
-};
+/** A restart of the API, or a limit of requests, must not end a tail. @returns how long the API asks to wait */
+const tolerateUnreachable =
+  (out: Output) =>
+  (error: unknown): number => {
+    if (!(error instanceof Problem) || error.exit !== 'unreachable') throw error;
+    out.note(`${clean(error.message)}; trying again${error.later ? ` ${error.later.when}` : ''}`);
+    return error.later?.waitMs ?? 0;
+  };
 
 /**
  * Remembers what was there, since neither ids nor times tell what is new: an id may be hours older than its attempt, and a slow attempt ends

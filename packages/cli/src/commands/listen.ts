@@ -104,7 +104,7 @@ async function stayListening(context: Context, take: Take): Promise<void> {
     const end: End = await holdSocket(current, path, signal, onOpen, take);
     if (end.kind === 'over') throw end.problem;
     out.note(`${clean(end.why)}; connecting again`);
-    await sleep(waitMs, undefined, { signal });
+    await sleep(Math.max(waitMs, end.waitMs ?? 0), undefined, { signal });
     waitMs = Math.min(waitMs * 2, 10_000);
     if (end.kind === 'anew') path = await retried(make, path);
   }

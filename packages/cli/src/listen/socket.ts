@@ -4,13 +4,13 @@
  */
 import type { WebSocket as Socket } from 'ws';
 import { Problem } from '../problem.ts';
-import type { Json } from '../session/api.ts';
+import { comeBackLater, type Json } from '../session/api.ts';
 import type { Session } from '../session/session.ts';
 import type { Delivery } from './delivery.ts';
 import type { Outcome } from './forward.ts';
 
-/** How to continue after a socket has ended: with the same hook, with a new one, or not at all. */
-export type End = { kind: 'again' | 'anew'; why: string } | { kind: 'over'; problem: Problem };
+/** How to continue after a socket has ended: with the same hook, with a new one, or not at all. `waitMs`: no sooner than that. */
+export type End = { kind: 'again' | 'anew'; why: string; waitMs?: number } | { kind: 'over'; problem: Problem };
 
 /** The server pings every 10 s. */
 const silenceMs = 45_000;
@@ -72,7 +72,7 @@ export async function holdSocket(
     socket.on('unexpected-response', (_, response) => {
       response.resume();
       socket.terminate();
-      end(refusal(response.statusCode ?? 0));
+      end(refusal(response.statusCode ?? 0, new Headers(response.headers as Record<string, string>)));
     });
     socket.on('error', (error) => end({ kind: 'again', why: error.message }));
     socket.on('close', (code, reason) => end(endOf(code, reason.toString())));
@@ -90,9 +90,11 @@ async function answer(socket: Socket, text: string, take: (delivery: Delivery) =
   socket.send(JSON.stringify(said));
 }
 
-function refusal(status: number): End {
+function refusal(status: number, headers: Headers): End {
   if (status === 404) return { kind: 'anew', why: 'the hook is gone' };
-  if (status === 429 || status >= 500) return { kind: 'again', why: `the API answers ${status}` };
+  const later = comeBackLater(status, headers);
+  if (later)
+    return { kind: 'again', why: `the API answers ${status}, to be asked again ${later.when}`, waitMs: later.waitMs };
   if (status === 401)
     return { kind: 'over', problem: new Problem('notSignedIn', 'the token is no longer valid', 'gatepost login') };
   return { kind: 'over', problem: new Problem('refused', `the API refuses the socket: ${status}`) };

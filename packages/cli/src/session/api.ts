@@ -1,5 +1,5 @@
 /** Requests to an API with a token, with refusals explained to the user. */
-import { Problem } from '../problem.ts';
+import { type Later, Problem } from '../problem.ts';
 import { type Answered, type Asked, parseJson, request } from './request.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: an answer's JSON, of which each command reads what it names
@@ -71,12 +71,20 @@ function refusal(what: string, { status, headers, text }: Answered, again: strin
   const said = describe(text).replace(/\s+/g, ' ');
   const message = `${said || `status ${status}`} (${what}: ${status})`;
   if (status === 401) return new Problem('notSignedIn', message, again);
+  const later = comeBackLater(status, headers);
+  if (later) return Object.assign(new Problem('unreachable', message, `Try again ${later.when}.`), { later });
   if (status === 403 || status === 404) return new Problem('notFound', message, ...whyNot(headers));
-  if (status === 429 || status >= 500) {
-    const wait = headers.get('retry-after');
-    return new Problem('unreachable', message, wait ? `Try again in ${wait} s.` : 'Try again in a moment.');
-  }
   return new Problem('refused', message);
+}
+
+/** Of an answer that asks for that. A used-up limit is a 403, as at GitHub. */
+export function comeBackLater(status: number, headers: Headers): Later | undefined {
+  const resetMs = Number(headers.get('x-ratelimit-reset')) * 1000;
+  if (status === 403 && headers.get('x-ratelimit-remaining') === '0' && resetMs > 0)
+    return { when: `at ${new Date(resetMs).toISOString()}`, waitMs: Math.max(0, resetMs - Date.now()) };
+  if (status !== 429 && status < 500) return undefined;
+  const seconds = Number(headers.get('retry-after'));
+  return seconds > 0 ? { when: `in ${seconds} s`, waitMs: seconds * 1000 } : { when: 'in a moment', waitMs: 0 };
 }
 
 function describe(text: string): string {
