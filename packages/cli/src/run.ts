@@ -32,7 +32,7 @@ export async function run(argv: string[], env: NodeJS.ProcessEnv): Promise<numbe
     await (await command.load())(context);
     return exits.ok;
   } catch (error) {
-    const ended = abort.signal.aborted ? (abort.signal.reason as unknown) : error;
+    const ended = abort.signal.aborted ? (abort.signal.reason as unknown) : ofSystem(error);
     if (!(ended instanceof Problem)) throw ended;
     if (ended.exit !== 'interrupted') {
       const { paint } = openOutput(env, process.stderr, process.stderr);
@@ -44,6 +44,10 @@ export async function run(argv: string[], env: NodeJS.ProcessEnv): Promise<numbe
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
   }
 }
+
+/** A file that cannot be written, or a full disk, is no fault of the program. */
+const ofSystem = (error: unknown): unknown =>
+  error instanceof Error && 'syscall' in error ? new Problem('failed', error.message) : error;
 
 /** The longest row of the table that matches the first words; options may appear anywhere. */
 export function findCommand(argv: string[]): { command: Command | undefined; words: string[]; rest: string[] } {

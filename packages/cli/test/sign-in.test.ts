@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '@gatepost/testkit/until';
@@ -8,8 +8,11 @@ import { type Asked, gatepost, newFolder, openGate, Reply, start } from './gate.
 /** A folder of profiles. */
 const newConfig = () => ({ GATEPOST_CONFIG_DIR: path.join(newFolder(), 'config'), GATEPOST_NO_KEYRING: '1' });
 
-/** A gate that lets everybody in at once, with tokens that are to be renewed at each use; `renewing` may keep a renewal waiting. */
-async function openOpenGate(name: string, renewing: () => Promise<unknown> = async () => {}) {
+/**
+ * A gate that lets everybody in at once, with tokens that are to be renewed at each use; `renewing` may keep a renewal waiting, `user` is the
+ * API's answer to who it is.
+ */
+async function openOpenGate(name: string, renewing: () => Promise<unknown> = async () => {}, user?: () => unknown) {
   const sent: string[] = [];
   const revoked: string[] = [];
   const tokens = () => ({ access_token: 't', expires_in: 1, refresh_token: `${name}-${sent.length}` });
@@ -31,6 +34,7 @@ async function openOpenGate(name: string, renewing: () => Promise<unknown> = asy
       revoked.push(form.get('token')!);
       return {};
     },
+    ...(user && { '/user': user }),
     '/repos/a/b/hooks/1/deliveries': () => [],
     '/repos/a/b/hooks/1/deliveries/stream': () => ':\n\n', // and ends, so that another one is asked for
   });
@@ -73,6 +77,34 @@ test('a sign-in under the name in GATEPOST_PROFILE leaves the others alone', asy
   expect(gate.revoked).toEqual([]);
   const { out } = await gatepost(['profiles', 'list', '--json'], env);
   expect(JSON.parse(out).map(({ name }: { name: string }) => name)).toEqual([new URL(gate.url).host, 'second']);
+});
+
+test('a sign-in that cannot be kept is not begun', async () => {
+  await using gate = await openOpenGate('gate');
+  const file = path.join(newFolder(), 'file');
+  writeFileSync(file, '');
+  const GATEPOST_CONFIG_DIR = path.join(file, 'config');
+  expect(await gate.login({ ...newConfig(), GATEPOST_CONFIG_DIR })).toEqual({
+    code: 1,
+    out: '',
+    err: `gatepost: ${GATEPOST_CONFIG_DIR} cannot be written: ENOTDIR\n  It keeps your sign-ins. GATEPOST_CONFIG_DIR=FOLDER keeps them elsewhere.\n`,
+  });
+});
+
+test('a sign-in that could not be finished or kept is revoked', async () => {
+  const env = newConfig();
+  let user: () => unknown = () => new Reply(503);
+  await using gate = await openOpenGate('gate', undefined, () => user());
+  expect(await gate.login(env)).toMatchObject({ code: 6, err: expect.stringContaining('(GET /user: 503)') });
+  expect(gate.revoked).toEqual(['gate-0']);
+  user = () => {
+    rmSync(env.GATEPOST_CONFIG_DIR, { recursive: true });
+    writeFileSync(env.GATEPOST_CONFIG_DIR, '');
+    return { login: 'someone' };
+  };
+  const { code, err } = await gate.login(env);
+  expect([code, err.split('\n').slice(2)]).toEqual([1, [expect.stringMatching(/^gatepost: EEXIST: .* mkdir '/), '']]);
+  expect(gate.revoked).toEqual(['gate-0', 'gate-0']);
 });
 
 test('signing out waits for a renewal in flight, and leaves nothing of it', async () => {

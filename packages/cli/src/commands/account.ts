@@ -17,6 +17,7 @@ import {
   type Tokens,
 } from '../session/gate.ts';
 import { withLock } from '../session/lock.ts';
+import { openConfigFolder } from '../session/private-file.ts';
 import { lockFile, type Profile, readProfiles, writeProfiles } from '../session/profiles.ts';
 import { forgetSecrets, keepSecrets, readSecrets, type Secrets } from '../session/secrets.ts';
 import { checkIsFor, chooseProfile } from '../session/session.ts';
@@ -36,27 +37,41 @@ export const login: Run = async (context) => {
     audience: flags.text('audience') ?? env.GATEPOST_AUDIENCE,
   };
   const place = await findPlace(api, given, env, signal);
-  const { kind, clientId, secrets } = await signIn(context, place);
+  openConfigFolder(env);
+  const signedIn = await signIn(context, place);
+  const { name, profile } = await keep(context, place, signedIn).catch(async (error) => {
+    // What nobody keeps must not stay valid. A signal of its own: the command may have been interrupted.
+    await revokeAt(signedIn.secrets, { env, signal: AbortSignal.timeout(5_000) }).catch(() => {});
+    throw error;
+  });
+  if (json) out.json({ profile: name, ...profile });
+  else
+    out.line(
+      `${out.paint('green', 'Signed in')} to ${clean(place.api)} as ${clean(profile.subject)}; tokens are in ${storeNames[profile.store]}`,
+    );
+};
+
+async function keep(
+  context: Context,
+  place: Place,
+  { kind, clientId, secrets }: SignedIn,
+): Promise<{ name: string; profile: Profile }> {
+  const { flags, env, signal } = context;
   const token = secrets.tokens?.[place.audience]?.value ?? '';
   const { login: subject } = (await openApi(place.api, async () => token, signal).call('GET', '/user')) as {
     login: string;
   };
   const name = flags.text('profile') ?? env.GATEPOST_PROFILE ?? new URL(place.api).host;
-  const profile = await withLock(lockFile(env, name), signal, async (): Promise<Profile> => {
+  return withLock(lockFile(env, name), signal, async () => {
     await endSignIn(name, readProfiles(env).profiles[name], context).catch(() => {}); // it is replaced in any case
     signal.throwIfAborted();
     const store = await keepSecrets(env, name, secrets);
-    const made: Profile = { ...place, clientId, kind, subject, store };
+    const profile: Profile = { ...place, clientId, kind, subject, store };
     // Read again: another process may have signed in somewhere else meanwhile.
-    writeProfiles(env, { current: name, profiles: { ...readProfiles(env).profiles, [name]: made } });
-    return made;
+    writeProfiles(env, { current: name, profiles: { ...readProfiles(env).profiles, [name]: profile } });
+    return { name, profile };
   });
-  if (json) out.json({ profile: name, ...profile });
-  else
-    out.line(
-      `${out.paint('green', 'Signed in')} to ${clean(place.api)} as ${clean(subject)}; tokens are in ${storeNames[profile.store]}`,
-    );
-};
+}
 
 const storeNames = { keyring: 'the system’s keyring', file: 'a file that only you can read' };
 
@@ -155,14 +170,13 @@ async function endSignIn(
 ): Promise<boolean> {
   if (!profile) return true;
   const secrets = await readSecrets(env, name, profile);
-  const isTold = secrets !== undefined && (await revokeAt(profile, secrets, { env, signal }));
+  const isTold = secrets !== undefined && (await revokeAt(secrets, { env, signal }));
   await forgetSecrets(env, name, profile.store);
   return isTold;
 }
 
 async function revokeAt(
-  { issuer, clientId }: Profile,
-  { refreshToken }: Secrets,
+  { issuer, clientId, refreshToken }: Secrets,
   { env, signal }: Pick<Context, 'env' | 'signal'>,
 ): Promise<boolean> {
   if (!refreshToken) return true;

@@ -1,7 +1,9 @@
 /** Files that only their owner may read, in a folder that only the owner may change. */
 import { randomBytes } from 'node:crypto';
 import {
+  accessSync,
   closeSync,
+  constants,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -19,6 +21,22 @@ export function configFolder(env: NodeJS.ProcessEnv): string {
   if (env.GATEPOST_CONFIG_DIR) return path.resolve(env.GATEPOST_CONFIG_DIR);
   if (process.platform === 'win32' && env.APPDATA) return path.join(env.APPDATA, 'gatepost');
   return path.join(env.XDG_CONFIG_HOME || path.join(env.HOME || homedir(), '.config'), 'gatepost');
+}
+
+/** Makes it. @throws Problem when nothing can be kept there. */
+export function openConfigFolder(env: NodeJS.ProcessEnv): void {
+  const folder = configFolder(env);
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    accessSync(folder, constants.W_OK);
+  } catch (error) {
+    throw new Problem(
+      'failed',
+      `${folder} cannot be written: ${(error as NodeJS.ErrnoException).code}`,
+      'It keeps your sign-ins. GATEPOST_CONFIG_DIR=FOLDER keeps them elsewhere.',
+    );
+  }
+  checkOwner(folder, 0o022, 'chmod 700');
 }
 
 /** undefined: it does not exist. @throws Problem when others may read it or change its folder. */
