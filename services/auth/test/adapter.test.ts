@@ -166,6 +166,19 @@ test('requests of one session at the same time lose no application of each other
   expect(await adapter.find('session-1')).toBeUndefined();
 });
 
+test('a session that a slow request has written again under its former id ends under both', async () => {
+  const adapter = redisAdapters(redis, prefix)('Session', false);
+  const sessions = makeSessions(redis, prefix);
+  const session = { uid: 'uid-2', accountId: 'auth0|parallel', loginTs: 1 };
+  await adapter.upsert('session-2', { ...session, jti: 'session-2' }, 60);
+  await adapter.destroy('session-2');
+  await adapter.upsert('session-3', { ...session, jti: 'session-3' }, 60);
+  await adapter.upsert('session-2', { ...session, jti: 'session-2' }, 60);
+  await sessions.end('uid-2');
+  expect(await Promise.all(['session-2', 'session-3'].map((id) => adapter.find(id)))).toEqual([undefined, undefined]);
+  expect(await adapter.findByUid('uid-2')).toBeUndefined();
+});
+
 test('each revoked grant is announced to other processes, and gone there at once', async () => {
   const announced: (string | undefined)[] = [];
   const listener = new pg.Client({ connectionString: url });

@@ -44,10 +44,17 @@ redis.call('ZADD', KEYS[1], ARGV[2] + ARGV[3], ARGV[1])
 redis.call('ZREMRANGEBYRANK', KEYS[1], 0, -${perAccountMax + 1})
 return redis.call('EXPIRE', KEYS[1], ARGV[3])`;
 
+// KEYS: the set of a session's ids. ARGV: id, lifetime in seconds.
+const addIdScript = `
+redis.call('SADD', KEYS[1], ARGV[1])
+return redis.call('EXPIRE', KEYS[1], ARGV[2])`;
+
 export function sessionKeys(prefix: string) {
   return {
     session: (id: string) => `${prefix}Session:${id}`,
     uid: (uid: string) => `${prefix}uid:${uid}`,
+    /** A request that began before the session got another id writes it again under the former one. */
+    ids: (uid: string) => `${prefix}ids-of-session:${uid}`,
     ended: (uid: string) => `${prefix}ended-session:${uid}`,
     account: (accountId: string) => `${prefix}sessions-of:${hashId(accountId)}`,
   };
@@ -73,6 +80,7 @@ export function sessionOf({ payload, ...fields }: Record<string, string>): Store
 export function makeUpsertSession(redis: Redis, prefix: string) {
   const sessionUpsert = defineScript<number>(redis, 'sessionUpsert', upsertScript, 1);
   const sessionAdd = defineScript<number>(redis, 'sessionAdd', addToAccountScript, 1);
+  const sessionAddId = defineScript<number>(redis, 'sessionAddId', addIdScript, 1);
   const at = sessionKeys(prefix);
   return async (id: string, payload: AdapterPayload, seconds: number): Promise<void> => {
     const { uid = '', accountId, authorizations = {} } = payload;
@@ -84,6 +92,7 @@ export function makeUpsertSession(redis: Redis, prefix: string) {
     await Promise.all([
       sessionUpsert(at.session(id), JSON.stringify(payload), seconds, ...fields),
       redis.set(at.uid(uid), id, 'EX', seconds),
+      sessionAddId(at.ids(uid), id, seconds),
       accountId && sessionAdd(at.account(accountId), uid, now, seconds),
     ]);
     // Checked after all writes: `end` sets its mark before it looks for what to delete, so one of the two finds the session.
@@ -109,8 +118,10 @@ export function makeSessions(redis: Redis, prefix: string): Sessions {
     },
     async end(uid) {
       await redis.set(at.ended(uid), '1', 'EX', endedSeconds);
-      const id = await redis.get(at.uid(uid));
-      if (id) await Promise.all([redis.del(at.session(id)), redis.del(at.uid(uid))]);
+      const [id, ids] = await Promise.all([redis.get(at.uid(uid)), redis.smembers(at.ids(uid))]);
+      // Sessions of an older release have the one id.
+      const all = new Set(id ? [id, ...ids] : ids);
+      await Promise.all([...all].map((each) => redis.del(at.session(each))).concat(redis.del(at.uid(uid))));
     },
   };
 }
