@@ -8,6 +8,7 @@ import type { Redis } from 'ioredis';
 import type { Client, KoaContextWithOIDC } from 'oidc-provider';
 import { type AccountState, type AccountStore, stateOf, stateText } from '../accounts/store.ts';
 import { hashId } from '../adapter/hashed.ts';
+import type { Sessions } from '../adapter/sessions.ts';
 import { dueOf } from '../factors/second-factor.ts';
 import { makeBrowserCookie } from '../http/browser-cookie.ts';
 import type { SettingsStore } from '../settings/store.ts';
@@ -55,6 +56,7 @@ export function makeTicketStore(redis: Redis, prefix: string, accounts: AccountS
 }
 
 type Session = {
+  uid: string;
   accountId?: string;
   new?: boolean;
   authorizations?: unknown;
@@ -68,7 +70,12 @@ type Session = {
  * unknown or another client’s is dropped and changes nothing.
  */
 export async function loginByTicket(
-  { tickets, settings, issuer }: { tickets: TicketStore; settings: SettingsStore; issuer: string },
+  {
+    tickets,
+    settings,
+    sessions,
+    issuer,
+  }: { tickets: TicketStore; settings: SettingsStore; sessions: Pick<Sessions, 'end'>; issuer: string },
   ctx: KoaContextWithOIDC,
   value: string | undefined,
   client: Client,
@@ -88,7 +95,12 @@ export async function loginByTicket(
   const ticket = await tickets.redeem(value);
   if (!ticket) return;
   const { userId: accountId, incarnation } = ticket.account;
-  if (session.accountId && session.accountId !== accountId) session.authorizations = undefined;
+  if (session.accountId && session.accountId !== accountId) {
+    // Ended, so that neither a form on /account nor a request still in progress counts for the other person.
+    await sessions.end(session.uid);
+    session.uid = randomBytes(16).toString('base64url');
+    session.authorizations = undefined;
+  }
   if (!session.new) session.resetIdentifier();
   const { amr, connection } = ticket;
   session.loginAccount({ accountId, incarnation, amr, ...(connection !== undefined && { connection }) });

@@ -3,6 +3,7 @@
  * request (PAR and device included), even if the parameter is absent, and may change it.
  */
 import { type Client, type Configuration, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import type { Sessions } from '../adapter/sessions.ts';
 import { checkRequestObject } from '../clients/fapi.ts';
 import { tooLong } from '../http/parameter-size.ts';
 import { checkJson } from '../http/well-formed.ts';
@@ -29,6 +30,7 @@ export function makeExtraParams(
     settings: SettingsStore;
     connections: ConnectionStore;
     tickets: TicketStore;
+    sessions: Pick<Sessions, 'end'>;
     issuer: string;
   },
 ): Configuration['extraParams'] {

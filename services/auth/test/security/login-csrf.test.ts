@@ -5,12 +5,14 @@
 import { Browser, type Page } from '@gatepost/testkit/browser';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
 import { openGate } from '../gate.ts';
-import { seed } from '../seeds.ts';
+import { alice, seed } from '../seeds.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
-const gate = stack.use(await openGate(seed));
+const carol = { ...alice, user_id: 'auth0|carol', email: 'carol@example.com', phone_number: undefined };
+const gate = stack.use(await openGate({ ...seed, users: [...seed.users, carol] }));
 const redirect_uri = 'https://app.example/cb';
 const authParams = { response_type: 'code', redirect_uri, scope: 'openid email', state: 'the state' };
 
@@ -274,4 +276,21 @@ test('a link in the browser that requested it needs one click and one form', asy
   const done = await owner.submit(page);
   expect(done.location?.searchParams.get('state')).toBe('the state');
   expect(await sessionOf(owner)).toBe('auth0|bob');
+});
+
+test('a link for another person ends the session of its browser, and a form of theirs that is still open changes nothing', async () => {
+  const browser = new Browser(gate);
+  const open = await browser.logIn(await browser.get('account/profile'), carol.email);
+  const cookie = browser.cookieHeader(new URL(gate.issuer));
+  const hers = () => fetch(`${gate.issuer}account`, { headers: { cookie }, redirect: 'manual' });
+  expect((await hers()).status).toBe(200);
+  await browser.submit(await browser.get(await mailed('link')));
+  expect(await sessionOf(browser)).toBe('auth0|bob');
+  expect((await browser.submit(open, { name: 'Mallory' })).status).toBe(403);
+  expect((await hers()).status).toBe(303);
+  const db = new pg.Client({ connectionString: gate.databaseUrl });
+  await db.connect();
+  const { rows } = await db.query("SELECT user_id FROM auth.accounts WHERE name = 'Mallory'");
+  await db.end();
+  expect(rows).toEqual([]);
 });
