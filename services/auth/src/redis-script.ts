@@ -9,6 +9,6 @@ import type { Redis } from 'ioredis';
  */
 export function defineScript<Answer>(redis: Redis, name: string, lua: string, keys: number) {
   redis.defineCommand(name, { lua, numberOfKeys: keys });
-  const call = Reflect.get(redis, name) as (...args: (string | number)[]) => Promise<Answer>;
-  return (...args: (string | number)[]): Promise<Answer> => call.apply(redis, args);
+  const call = Reflect.get(redis, name) as (...args: (string | number | Buffer)[]) => Promise<Answer>;
+  return (...args: (string | number | Buffer)[]): Promise<Answer> => call.apply(redis, args);
 }

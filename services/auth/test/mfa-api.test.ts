@@ -11,9 +11,10 @@ import { decodeJwt } from 'jose';
 import { TOTP } from 'otpauth';
 import pg from 'pg';
 import PostalMime from 'postal-mime';
-import { makePendingStore } from '../src/factors/pending.ts';
+import { makePendingStore, type Pending } from '../src/factors/pending.ts';
 import { openRedis } from '../src/redis.ts';
 import { openGate } from './gate.ts';
+import { whileHeld } from './held.ts';
 import { alice, api, apis, connections, settings, trusted, web } from './seeds.ts';
 
 const stack = new AsyncDisposableStack();
@@ -29,7 +30,7 @@ const person = (name: string, index: number) => ({
   user_id: `auth0|${name}`,
   email: `${name}@example.com`,
   nickname: name,
-  phone_number: `+1555555040${index}`,
+  phone_number: `+155555504${String(index).padStart(2, '0')}`,
 });
 const gate = stack.use(
   await openGate({
@@ -40,7 +41,7 @@ const gate = stack.use(
       { ...client, client_id: 'other', client_secret: 'other-secret' },
       { ...web, client_id: 'sparing', client_secret: 'sparing-secret', mfa_policy: 'never', grant_types: sparing },
     ],
-    users: ['ann', 'ben', 'cleo', 'dan', 'eve', 'finn', 'gus', 'hal', 'ivy', 'joe'].map(person),
+    users: ['ann', 'ben', 'cleo', 'dan', 'eve', 'finn', 'gus', 'hal', 'ivy', 'joe', 'kit', 'lea'].map(person),
     connections,
   }),
 );
@@ -263,6 +264,35 @@ test('an mfa_token ends a quarter of an hour after the password, however often i
   expect(await endOfKey()).toBe(until);
 });
 
+test('what was proven for one login completes none that has taken its place', async () => {
+  const redis = stack.adopt(await openRedis(redisUrl(), 30_000, openLog('test', 'silent')), (open) =>
+    open.disconnect(),
+  );
+  const store = makePendingStore(redis, freshPrefix(), makeSeal(Buffer.alloc(32)));
+  const loginOf = (userId: string): Pending => ({
+    account: { userId, incarnation: '', credentialsVersion: 1 },
+    amr: ['pwd'],
+    at: 0,
+    due: 'enrolment',
+    types: [],
+    isStepUp: false,
+    isReported: true,
+  });
+  const first = await store.save('a browser', loginOf('auth0|ann'));
+  // Even the same again is another.
+  for (const userId of ['auth0|ben', 'auth0|ann']) {
+    const second = await store.save('a browser', loginOf(userId));
+    expect(await store.takeSame('a browser', first)).toBe(false);
+    expect(await store.replace('a browser', first, first)).toBeUndefined();
+    expect(await store.find('a browser')).toEqual(second);
+  }
+  const found = (await store.find('a browser'))!;
+  const answers = await Promise.all(Array.from({ length: 50 }, () => store.takeSame('a browser', found)));
+  expect(answers.filter(Boolean)).toHaveLength(1);
+  expect(await store.replace('a browser', found, found)).toBeUndefined();
+  expect(await store.replace('a browser', loginOf('auth0|ann'), first)).toMatchObject({ until: first.until });
+});
+
 test('of two hundred concurrent tries at one challenge with the right code one gets tokens', async () => {
   const mfa_token = await mfaTokenOf('hal');
   const associated = await fetch(`${gate.issuer}mfa/associate`, {
@@ -278,6 +308,40 @@ test('of two hundred concurrent tries at one challenge with the right code one g
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
   const { rows } = await db.query("SELECT type FROM authentication_methods WHERE user_id = 'auth0|hal'");
   expect(rows).toEqual([{ type: 'email' }]);
+});
+
+describe('an mfa_token for which several codes are checked at once', () => {
+  const spent = { error: 'invalid_grant', error_description: 'mfa_token was used already' };
+
+  test('gives tokens once', async () => {
+    const { secret, recoveryCodes } = await enrol('kit');
+    const mfa_token = await mfaTokenOf('kit');
+    const late = await whileHeld(
+      db,
+      "SELECT FROM recovery_codes WHERE user_id = 'auth0|kit' FOR UPDATE",
+      () => verify('recovery-code', { mfa_token, recovery_code: recoveryCodes[0]! }),
+      async () => expect((await verify('otp', { mfa_token, otp: codeOf(secret) })).status).toBe(200),
+    );
+    expect([late.status, late.json]).toEqual([400, spent]);
+  });
+
+  test('stays spent, even if a code is being sent for it', async () => {
+    const { recoveryCodes } = await enrol('lea');
+    await db.query(
+      `INSERT INTO authentication_methods (id, user_id, type, target)
+       VALUES ('email|dev_lea', 'auth0|lea', 'email', 'lea@example.com')`,
+    );
+    const mfaToken = await mfaTokenOf('lea');
+    const recover = (recovery_code: string) => verify('recovery-code', { mfa_token: mfaToken, recovery_code });
+    const late = await whileHeld(
+      db,
+      'LOCK TABLE authentication_methods',
+      () => auth0.challengeAuthenticator({ mfaToken, challengeType: 'oob' }).catch(({ cause }) => cause),
+      async () => expect((await recover(recoveryCodes[0]!)).status).toBe(200),
+    );
+    expect(late).toMatchObject({ error: 'invalid_grant' });
+    expect((await recover(recoveryCodes[1]!)).json).toEqual(spent);
+  });
 });
 
 describe('an access token for the MFA API', () => {

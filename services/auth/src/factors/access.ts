@@ -53,6 +53,7 @@ export async function accessOf(parts: AccessParts, token: string, clientId?: str
     isReported: true,
     request: { clientId: String(payload.client_id), scope, audience },
     scopes: new Set(scope.split(' ') as MfaScope[]),
+    ...(kept && { sealed: kept.sealed }),
     // What was begun with the token, unless the account has changed since.
     ...(kept && isUnchanged(account, kept.account) && enrollingPart(kept)),
   };

@@ -91,6 +91,7 @@ export async function checkOtp(interaction: Interaction, request: Request): Prom
   const methods = await methodsOf(interaction, pending);
   if (methods.length === 0) return restartLogin(interaction);
   return handleProof(interaction, request, {
+    pending,
     step: 'mfa/otp',
     factor: 'otp',
     proof: await interaction.parts.prove.totp(userId, methods, code),
@@ -136,7 +137,7 @@ async function checkSent(interaction: Interaction, request: Request, type: 'emai
   if (!methods.some((method) => method.type === type && method.target === sentTo.target))
     return restartLogin(interaction);
   const proof = await interaction.parts.prove.sent(userId, sentTo, ownerOf(interaction), code);
-  return handleProof(interaction, request, { step, factor: channelOf(type), proof });
+  return handleProof(interaction, request, { pending, step, factor: channelOf(type), proof });
 }
 
 /** Sends a code to the person's newest method of that kind. */
@@ -175,7 +176,7 @@ export async function checkRecovery(interaction: Interaction, request: Request):
   if (!code.trim()) return redisplay(interaction, 'mfa/recovery', 'code_missing');
   if ((await methodsOf(interaction, pending)).length === 0) return restartLogin(interaction);
   const proof = await interaction.parts.prove.recoveryCode(pending.account.userId, code);
-  return handleProof(interaction, request, { step: 'mfa/recovery', factor: 'recovery-code', proof });
+  return handleProof(interaction, request, { pending, step: 'mfa/recovery', factor: 'recovery-code', proof });
 }
 
 export async function showKey(interaction: Interaction): Promise<void> {
@@ -197,8 +198,8 @@ export async function checkSecurityKey(interaction: Interaction, request: Reques
   const { challenge, ...rest } = pending;
   if (challenge === undefined) return interaction.turnTo('mfa/key');
   // Answered once, whatever the outcome.
-  if (!(await takePending(interaction))) return restartLogin(interaction);
-  await keepPending(interaction, rest);
+  const answered = await interaction.parts.pending.replace(ownerOf(interaction), pending, rest);
+  if (!answered) return restartLogin(interaction);
   const methods = (await methodsOf(interaction, pending)).filter(({ type }) => isKey(type as MethodType));
   const { parts, address } = interaction;
   // Nobody guesses a signature: failures do not count for the account, so a stranger with the password cannot lock out its key.
@@ -206,18 +207,18 @@ export async function checkSecurityKey(interaction: Interaction, request: Reques
   const proof: Proof = isTaken
     ? await checkKey(parts, { methods, credential, challenge })
     : { kind: 'locked', seconds: keyTries.windowSeconds };
-  return handleProof(interaction, request, { step: 'mfa/key', factor: 'webauthn', proof });
+  return handleProof(interaction, request, { pending: answered, step: 'mfa/key', factor: 'webauthn', proof });
 }
 
-/** Acts on the result of a proof from any page. */
+/** Acts on the result of a proof from any page. @param proven.pending the login that it was checked for */
 async function handleProof(
   interaction: Interaction,
   request: Request,
-  { step, factor, proof }: { step: string; factor: string; proof: Proof },
+  { pending, step, factor, proof }: { pending: Pending; step: string; factor: string; proof: Proof },
 ): Promise<void> {
   const { factorEvents } = interaction.parts;
-  const pending = proof.kind === 'right' ? await takePending(interaction) : await pendingOf(interaction);
-  if (!pending) return restartLogin(interaction);
+  const isOpen = proof.kind === 'right' ? await takePending(interaction, pending) : await pendingOf(interaction);
+  if (!isOpen) return restartLogin(interaction);
   const event = eventOf(interaction, pending.account.userId);
   switch (proof.kind) {
     case 'right':

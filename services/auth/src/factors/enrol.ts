@@ -83,7 +83,7 @@ export async function confirmOtp(interaction: Interaction, request: Request): Pr
   const step = stepOf(secret, code);
   if (step === undefined) return redisplay(interaction, 'mfa/enrol/otp', 'code_wrong');
   const { userId } = pending.account;
-  return enrolled(interaction, ['otp', 'mfa'], 'totp', () =>
+  return enrolled(interaction, pending, { amr: ['otp', 'mfa'], type: 'totp' }, () =>
     interaction.parts.factors.add({ userId, type: 'totp', secret, step }),
   );
 }
@@ -130,7 +130,9 @@ async function enrolAddress(interaction: Interaction, request: Request, type: 'e
     return interaction.turnTo('mfa/wait', { pause: { until: Date.now() + proof.seconds * 1000 } });
   if (proof.kind !== 'right')
     return redisplay(interaction, step, proof.kind === 'expired' ? 'code_expired' : 'code_wrong');
-  return enrolled(interaction, proof.amr, type, () => interaction.parts.factors.add({ userId, type, target }));
+  return enrolled(interaction, pending, { amr: proof.amr, type }, () =>
+    interaction.parts.factors.add({ userId, type, target }),
+  );
 }
 
 async function sendFirstCode(
@@ -185,27 +187,30 @@ async function enrolKey(interaction: Interaction, request: Request, type: Second
   const { enrolling, ...rest } = pending;
   if (enrolling?.type !== type || enrolling.challenge === undefined) return interaction.turnTo(pathOfKey(type));
   // Answered once, whatever the outcome.
-  await keepPending(interaction, rest);
+  const answered = await interaction.parts.pending.replace(ownerOf(interaction), pending, rest);
+  if (!answered) return restartLogin(interaction);
   const key = await checkNewKey(interaction.parts, { credential, challenge: enrolling.challenge, type });
   if (!key) return redisplay(interaction, pathOfKey(type), 'key_failed');
   const { userId } = pending.account;
-  return enrolled(interaction, ['hwk', 'mfa'], type, () => interaction.parts.factors.add({ userId, type, ...key }));
+  return enrolled(interaction, answered, { amr: ['hwk', 'mfa'], type }, () =>
+    interaction.parts.factors.add({ userId, type, ...key }),
+  );
 }
 
 /** The factor is stored; then recovery codes are shown, or the login continues. */
 async function enrolled(
   interaction: Interaction,
-  amr: string[],
-  type: SecondFactor,
+  pending: Pending,
+  { amr, type }: { amr: string[]; type: SecondFactor },
   add: () => Promise<unknown>,
 ): Promise<void> {
   const { parts } = interaction;
   // If two forms arrive at once, one of them sets it up.
-  const pending = await takePending(interaction);
-  const account = pending && (await parts.accounts.find(pending.account.userId));
+  const isTaken = await takePending(interaction, pending);
+  const account = await parts.accounts.find(pending.account.userId);
   // A first factor is set up by the password alone, but not once there is one, which may be somebody else's.
   if (
-    !pending ||
+    !isTaken ||
     !isUnchanged(account, pending.account) ||
     pending.types.some((each) => account.factors.includes(each))
   )
@@ -233,11 +238,10 @@ export async function showRecoveryCodes(interaction: Interaction): Promise<void>
 }
 
 export async function confirmCodesSaved(interaction: Interaction): Promise<void> {
-  const pending = await takePending(interaction);
-  if (!pending) return restartLogin(interaction);
-  if (pending.recoveryCodes && pending.provenAmr) return provenTwice(interaction, pending, { amr: pending.provenAmr });
-  await keepPending(interaction, pending);
-  return interaction.turnTo('mfa');
+  const pending = await pendingOf(interaction);
+  if (!pending?.recoveryCodes || !pending.provenAmr) return interaction.turnTo('mfa');
+  if (!(await takePending(interaction, pending))) return restartLogin(interaction);
+  return provenTwice(interaction, pending, { amr: pending.provenAmr });
 }
 
 /** Undefined, after sending the answer, where this is not (or no longer) a page of this login. */

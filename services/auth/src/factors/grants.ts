@@ -67,7 +67,7 @@ function grant(
         case 'right':
           if (pending.due !== 'challenge') await noteEnrolment(parts, pending, event, factor);
           parts.factorEvents.succeeded(event, factor);
-          return spendMfaToken(parts, params.mfa_token!, proof.amr);
+          return spendMfaToken(parts, params.mfa_token!, pending, proof.amr);
         case 'locked':
           parts.factorEvents.locked(event, factor);
           throw tooManyAttempts(proof.seconds).withHeader(ctx);
@@ -127,14 +127,15 @@ async function enrolmentOf(parts: Parts, token: string, client: Client) {
   return isOpen ? access : undefined;
 }
 
-/** The token yields tokens once. Anything asked of it afterwards needs another second factor. */
-async function spendMfaToken(parts: Parts, token: string, amr: string[]): Promise<Subject> {
-  const pending = await parts.pending.take(mfaOwner(token));
-  if (!pending) throw described(new errors.InvalidGrant('spent mfa_token'), 'mfa_token was used already');
+/** The token yields tokens once, even if several codes are being checked for it. Anything asked of it afterwards needs another second factor. */
+async function spendMfaToken(parts: Parts, token: string, pending: Pending, amr: string[]): Promise<Subject> {
   const { enrolling: _, sentTo: __, oobCode: ___, ...rest } = pending;
   // One that came of a refresh token is not kept for anything else either: changing factors takes a fresh login.
   const isRefreshed = pending.request?.grantId !== undefined;
-  if (!isRefreshed && !isAccessToken(token)) await parts.pending.save(mfaOwner(token), { ...rest, due: 'proven' });
+  const isSpent = await (isRefreshed || isAccessToken(token)
+    ? parts.pending.takeSame(mfaOwner(token), pending)
+    : parts.pending.replace(mfaOwner(token), pending, { ...rest, due: 'proven' }));
+  if (!isSpent) throw described(new errors.InvalidGrant('spent mfa_token'), 'mfa_token was used already');
   return {
     accountId: pending.account.userId,
     amr: [...new Set([...pending.amr, ...amr])],

@@ -92,7 +92,7 @@ function checkAccess({ scopes, at }: Access, scope: MfaScope): void {
 
 /** Says which kind of code to type, and sends it if it is one that is sent. */
 async function challenge(asked: MfaCall): Promise<void> {
-  const { parts, pending, token, fields, response } = asked;
+  const { parts, pending, fields, response } = asked;
   if (pending.due !== 'challenge')
     throw new ApiError(400, 'association_required', 'the person has no second factor yet: set one up at mfa/associate');
   const wanted = (textField(fields, 'challenge_type') ?? 'otp oob').split(' ');
@@ -113,13 +113,13 @@ async function challenge(asked: MfaCall): Promise<void> {
   }
   const to = { type: method.type as 'email' | 'phone', target: method.target! };
   const oobCode = await sendCode(asked, to);
-  await parts.pending.save(mfaOwner(token), { ...pending, sentTo: to, oobCode });
+  await keep(asked, { sentTo: to, oobCode });
   response.json({ challenge_type: 'oob', oob_code: oobCode, binding_method: 'prompt' });
 }
 
 /** Begins to set up a factor; its first code, at the token endpoint, confirms it. */
 async function associate(asked: MfaCall): Promise<void> {
-  const { parts, pending, token, fields, response } = asked;
+  const { parts, pending, fields, response } = asked;
   if (pending.due === 'challenge')
     throw new ApiError(403, 'access_denied', 'User is already enrolled: prove the second factor first');
   const settings = await parts.settings.load();
@@ -140,7 +140,7 @@ async function associate(asked: MfaCall): Promise<void> {
     const secret = newTotpSecret();
     const label = account.email ?? account.username ?? account.phoneNumber ?? account.userId;
     const issuer = settings.friendlyName ?? new URL(parts.provider.issuer).host;
-    await parts.pending.save(mfaOwner(token), { ...pending, enrolling: { type, secret, ...withCodes } });
+    await keep(asked, { enrolling: { type, secret, ...withCodes } });
     return answerWith({ authenticator_type: 'otp', secret, barcode_uri: totpUri({ secret, issuer, label }) });
   }
   const field = type === 'phone' ? 'phone_number' : 'email';
@@ -148,9 +148,15 @@ async function associate(asked: MfaCall): Promise<void> {
   if (identifier?.kind !== type) throw new ApiError(400, 'invalid_request', `missing or malformed ${field}`);
   const to = { type, target: identifier.value };
   const oobCode = await sendCode(asked, to);
-  await parts.pending.save(mfaOwner(token), { ...pending, enrolling: { ...to, ...withCodes }, sentTo: to, oobCode });
+  await keep(asked, { enrolling: { ...to, ...withCodes }, sentTo: to, oobCode });
   const oob_channel = type === 'phone' ? 'sms' : 'email';
   return answerWith({ authenticator_type: 'oob', oob_channel, oob_code: oobCode, binding_method: 'prompt' });
+}
+
+/** Remembers what was begun with the token. One that was spent meanwhile stays spent. @throws ApiError 401 */
+async function keep({ parts, token, pending }: MfaCall, begun: Partial<Pending>): Promise<void> {
+  if (!(await parts.pending.replace(mfaOwner(token), pending, { ...pending, ...begun })))
+    throw new ApiError(401, 'invalid_grant', 'the token was used by another request at the same time');
 }
 
 function typeToEnrol(kind: unknown, channel: unknown): 'totp' | 'phone' | 'email' | undefined {

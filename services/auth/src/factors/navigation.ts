@@ -2,12 +2,12 @@
 import type { Interaction } from '../interaction/interaction.ts';
 import type { Outcome } from '../interaction/page-memory.ts';
 import type { ProblemName } from '../pages/strings/en.ts';
-import { takePending } from './second-factor.ts';
+import { ownerOf } from './second-factor.ts';
 
 /** No first factor was proven here, or the proof no longer counts. */
 export async function restartLogin(interaction: Interaction): Promise<void> {
-  const { details, prompt } = interaction;
-  await takePending(interaction);
+  const { details, prompt, parts } = interaction;
+  await parts.pending.take(ownerOf(interaction));
   if (prompt === 'mfa') {
     details.prompt = { name: 'login', reasons: ['second_factor'], details: {} };
     await details.persist();

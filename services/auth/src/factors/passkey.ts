@@ -61,7 +61,7 @@ export async function answerPasskeyOffer(interaction: Interaction, request: Requ
   if (!pending) return;
   const { credential = '', action } = fieldsOf(request);
   // If two forms arrive at once, one of them continues.
-  if (!(await takePending(interaction))) return restartLogin(interaction);
+  if (!(await takePending(interaction, pending))) return restartLogin(interaction);
   if (action === 'skip') {
     declinePasskey(interaction);
     return continueAuthorization(interaction, pending);

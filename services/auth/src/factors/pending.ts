@@ -6,6 +6,7 @@ import type { Seal } from '@gatepost/runtime/seal';
 import type { Redis } from 'ioredis';
 import type { AccountState } from '../accounts/store.ts';
 import { hashId } from '../adapter/hashed.ts';
+import { defineScript } from '../redis-script.ts';
 import type { MethodType } from './types.ts';
 
 export type Pending = {
@@ -49,13 +50,20 @@ export type Pending = {
   provenAmr?: string[];
   /** Epoch seconds. The end stays the same, however often the rest changes. */
   until?: number;
+  /** As Redis holds it, where it was found there. The same sealed again has other bytes, so these tell whether anything took its place. */
+  sealed?: Buffer;
 };
 
 export type PendingStore = {
   find(owner: string): Promise<Pending | undefined>;
-  save(owner: string, pending: Pending): Promise<void>;
-  /** Removes it; undefined when it was already removed. */
+  /** Replaces whatever is there. @returns it as it is found from now on */
+  save(owner: string, pending: Pending): Promise<Pending>;
+  /** Removes whatever is there; undefined when it was already removed. */
   take(owner: string): Promise<Pending | undefined>;
+  /** Removes the one that was found; false, and nothing is removed, if another is there by now, or none. */
+  takeSame(owner: string, found: Pending): Promise<boolean>;
+  /** Replaces the one that was found, or none if none was. @returns it as it is found from now on; undefined if another is there by now, or none */
+  replace(owner: string, found: Pending, by: Pending): Promise<Pending | undefined>;
   /** The challenge that a passkey is to sign before anybody is known. */
   keepChallenge(owner: string, challenge: string): Promise<void>;
   takeChallenge(owner: string): Promise<string | undefined>;
@@ -64,11 +72,22 @@ export type PendingStore = {
 /** An older first factor must be proven again. */
 const ttlSeconds = 900;
 
+// KEYS: the pending login. ARGV: the one that was found, the one in its place (or nothing) and its end. Compares and replaces in one step.
+const replaceScript = `
+if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
+if ARGV[2] == '' then redis.call('DEL', KEYS[1]) else redis.call('SET', KEYS[1], ARGV[2], 'EXAT', ARGV[3]) end
+return 1`;
+
 export function makePendingStore(redis: Redis, prefix: string, seal: Seal): PendingStore {
+  const pendingReplace = defineScript<0 | 1>(redis, 'pendingReplace', replaceScript, 1);
   const keyOf = (owner: string) => `${prefix}second-factor:${hashId(owner)}`;
   const challengeOf = (owner: string) => `${prefix}passkey-challenge:${hashId(owner)}`;
   const read = (key: string, stored: Buffer | null): Pending | undefined =>
-    stored ? JSON.parse(seal.open(stored, key)) : undefined;
+    stored ? { ...JSON.parse(seal.open(stored, key)), sealed: stored } : undefined;
+  const sealFor = (key: string, { sealed: _, ...pending }: Pending) => {
+    const until = pending.until ?? Math.floor(Date.now() / 1000) + ttlSeconds;
+    return { ...pending, until, sealed: seal.seal(JSON.stringify({ ...pending, until }), key) };
+  };
   return {
     async find(owner) {
       const key = keyOf(owner);
@@ -76,12 +95,19 @@ export function makePendingStore(redis: Redis, prefix: string, seal: Seal): Pend
     },
     async save(owner, pending) {
       const key = keyOf(owner);
-      const until = pending.until ?? Math.floor(Date.now() / 1000) + ttlSeconds;
-      await redis.set(key, seal.seal(JSON.stringify({ ...pending, until }), key), 'EXAT', until);
+      const saved = sealFor(key, pending);
+      await redis.set(key, saved.sealed, 'EXAT', saved.until);
+      return saved;
     },
     async take(owner) {
       const key = keyOf(owner);
       return read(key, await redis.getdelBuffer(key));
+    },
+    takeSame: async (owner, { sealed = '' }) => (await pendingReplace(keyOf(owner), sealed, '', 0)) === 1,
+    async replace(owner, { sealed = '' }, by) {
+      const key = keyOf(owner);
+      const saved = sealFor(key, by);
+      return (await pendingReplace(key, sealed, saved.sealed, saved.until)) === 1 ? saved : undefined;
     },
     async keepChallenge(owner, challenge) {
       await redis.set(challengeOf(owner), challenge, 'EX', ttlSeconds);

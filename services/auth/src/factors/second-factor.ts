@@ -123,13 +123,15 @@ export async function pendingOf(interaction: Interaction): Promise<Pending | und
     isStepUp: true,
     isReported: true,
   };
-  await parts.pending.save(ownerOf(interaction), pending);
-  return pending;
+  return parts.pending.save(ownerOf(interaction), pending);
 }
 
-/** Takes the pending login; undefined when another form of this interaction was faster. */
-export async function takePending(interaction: Interaction): Promise<Pending | undefined> {
-  return interaction.parts.pending.take(ownerOf(interaction));
+/**
+ * Takes the pending login; false when another form of this interaction was faster. That may have been somebody else's password, and their
+ * login waits here now: what was proven for the one must not complete the other.
+ */
+export async function takePending(interaction: Interaction, pending: Pending): Promise<boolean> {
+  return interaction.parts.pending.takeSame(ownerOf(interaction), pending);
 }
 
 export async function keepPending(interaction: Interaction, pending: Pending): Promise<void> {

@@ -5,7 +5,8 @@ import { afterAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { claimsOf, codeOf, multiFactor, person, recoveryCodesIn, secretIn } from '../authenticator.ts';
 import { openGate } from '../gate.ts';
-import { connections, spaRequest as request, settings, spa } from '../seeds.ts';
+import { whileHeld } from '../held.ts';
+import { alice, connections, spaRequest as request, settings, spa } from '../seeds.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
@@ -14,7 +15,7 @@ const gate = stack.use(
   await openGate({
     settings: { ...settings, guardian_factors: ['otp'] },
     clients: [spa, { ...spa, client_id: 'lax', mfa_policy: 'never' }],
-    users: ['ann', 'ben', 'cleo', 'dan', 'eve', 'finn', 'gus'].map(person),
+    users: ['ann', 'ben', 'cleo', 'dan', 'eve', 'finn', 'gus', 'hugo', 'ines', 'mallory', 'victor'].map(person),
     connections,
   }),
 );
@@ -112,6 +113,34 @@ test('a password alone gives no session, no later page and no factor where a sec
   const login = new URL((await stranger.authorize(request)).url).pathname;
   expect((await stranger.get(`${login}/mfa/otp`)).html).toContain('name="identifier"');
 });
+
+test.each([
+  ['recovery', 'recovery_codes', 'mallory', 'victor'],
+  ['otp', 'authentication_methods', 'hugo', 'ines'],
+] as const)(
+  'whoever knows a password is not signed in with it by a second factor of their own (%s) that is being checked',
+  async (kind, table, own, victim) => {
+    const { secret, recovery } = await enrol(`${own}@example.com`);
+    await enrol(`${victim}@example.com`);
+    const { browser, page } = await atSecondFactor(`${own}@example.com`);
+    const csrf = page.forms[0]!.fields.csrf!;
+    const at = new URL(page.url).pathname.replace(/\/mfa\/.*$/, '');
+    const code = kind === 'otp' ? codeOf(secret) : recovery[0]!;
+    const other = new Browser(gate);
+    for (const [name, cookie] of browser.cookies) other.cookies.set(name, cookie);
+    const login = { identifier: `${victim}@example.com`, password: alice.password, action: 'default' };
+    const answer = await whileHeld(
+      db,
+      `SELECT FROM ${table} WHERE user_id = 'auth0|${own}' FOR UPDATE`,
+      () => browser.post(`${at}/mfa/${kind}`, { csrf, code, remember: 'yes' }),
+      async () => expect((await other.post(`${at}/password`, { csrf, ...login })).url).toMatch(/\/mfa\/otp$/),
+    );
+    expect([isIn(answer), answer.html]).toEqual([false, expect.stringContaining('name="identifier"')]);
+    expect((await browser.authorize({ ...request, prompt: 'none' })).location?.hash).toContain('login_required');
+    const remembered = 'SELECT FROM remembered_browsers WHERE user_id = $1';
+    expect((await db.query(remembered, [`auth0|${victim}`])).rowCount).toBe(0);
+  },
+);
 
 test('a password that changes during a login ends what it had opened', async () => {
   const { secret } = await enrol('eve@example.com');
