@@ -4,7 +4,16 @@ import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import pg from 'pg';
-import { claimsOf, codeOf, multiFactor, person, recoveryCodesIn, secretIn } from './authenticator.ts';
+import {
+  administrator,
+  claimsOf,
+  codeOf,
+  multiFactor,
+  person,
+  recoveryCodesIn,
+  secretIn,
+  whileOff,
+} from './authenticator.ts';
 import { openGate } from './gate.ts';
 import { alice, bob, connections, spaRequest as request, settings, spa } from './seeds.ts';
 import { recordStatements } from './statements.ts';
@@ -15,22 +24,23 @@ afterAll(() => stack.disposeAsync());
 const { texts: statements } = stack.use(recordStatements());
 
 const gate = stack.use(
-  await openGate({
+  await openGate((issuer: string) => ({
     settings: { ...settings, guardian_factors: ['otp', 'sms', 'email'] },
     clients: [
       spa,
       { ...spa, client_id: 'strict', mfa_policy: 'always' },
       { ...spa, client_id: 'lax', mfa_policy: 'never' },
+      administrator(issuer),
     ],
     users: [
       alice,
       bob,
-      ...['carol', 'dave', 'erin', 'frank', 'grace', 'heidi', 'ivan', 'judy', 'kim', 'leo'].map((name, index) =>
+      ...['carol', 'dave', 'erin', 'frank', 'grace', 'heidi', 'ivan', 'judy', 'kim', 'leo', 'mona'].map((name, index) =>
         person(name, 10 + index),
       ),
     ],
     connections,
-  }),
+  })),
 );
 const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
 stack.defer(() => db.end());
@@ -158,6 +168,19 @@ describe('a recovery code', () => {
     expect(claimsOf(await logInBy(code.toLowerCase().replaceAll('-', ' '))).amr).toEqual(['pwd', 'otp', 'mfa']);
     const again = await logInBy(code);
     expect([again.status, again.html]).toEqual([400, expect.stringContaining('has already been used')]);
+  });
+
+  test('does not count while recovery codes are switched off, even where it was asked for before', async () => {
+    const { recovery } = await enrol(new Browser(gate), 'mona@example.com');
+    const browser = new Browser(gate);
+    const asked = await browser.logIn(await browser.authorize(request), 'mona@example.com');
+    const choice = await browser.submit(asked, { action: 'other' });
+    const form = await browser.submit(choice, { factor: 'recovery' });
+    await whileOff(gate, ['recovery-code'], async () => {
+      for (const page of [await browser.submit(form, { code: recovery[0]! }), await browser.get(form.url)])
+        expect([page.url, page.html]).toEqual([choice.url, expect.not.stringContaining('value="recovery"')]);
+    });
+    expect(claimsOf(await browser.submit(form, { code: recovery[0]! })).sub).toBe('auth0|mona');
   });
 });
 

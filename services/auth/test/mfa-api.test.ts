@@ -13,6 +13,7 @@ import pg from 'pg';
 import PostalMime from 'postal-mime';
 import { makePendingStore, type Pending } from '../src/factors/pending.ts';
 import { openRedis } from '../src/redis.ts';
+import { administrator, whileOff } from './authenticator.ts';
 import { openGate } from './gate.ts';
 import { whileHeld } from './held.ts';
 import { alice, api, apis, connections, settings, trusted, web } from './seeds.ts';
@@ -33,17 +34,18 @@ const person = (name: string, index: number) => ({
   phone_number: `+155555504${String(index).padStart(2, '0')}`,
 });
 const gate = stack.use(
-  await openGate({
+  await openGate((issuer: string) => ({
     settings: { ...settings, guardian_factors: ['otp', 'sms', 'email'] },
     apis,
     clients: [
       client,
       { ...client, client_id: 'other', client_secret: 'other-secret' },
       { ...web, client_id: 'sparing', client_secret: 'sparing-secret', mfa_policy: 'never', grant_types: sparing },
+      administrator(issuer),
     ],
-    users: ['ann', 'ben', 'cleo', 'dan', 'eve', 'finn', 'gus', 'hal', 'ivy', 'joe', 'kit', 'lea'].map(person),
+    users: ['ann', 'ben', 'cleo', 'dan', 'eve', 'finn', 'gus', 'hal', 'ivy', 'joe', 'kit', 'lea', 'max'].map(person),
     connections,
-  }),
+  })),
 );
 const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
 stack.defer(() => db.end());
@@ -143,6 +145,15 @@ describe('the password grant with a second factor', () => {
       verify('recovery-code', { mfa_token: await mfaTokenOf('ben'), recovery_code: recoveryCodes[0]! });
     expect((await recover()).status).toBe(200);
     expect((await recover()).json).toEqual({ error: 'invalid_grant', error_description: 'Invalid recovery_code.' });
+  });
+
+  test('refuses recovery codes while they are switched off, and accepts them again afterwards', async () => {
+    const { recoveryCodes } = await enrol('max');
+    const mfa_token = await mfaTokenOf('max');
+    const recover = () => verify('recovery-code', { mfa_token, recovery_code: recoveryCodes[0]! });
+    const refused = await whileOff(gate, ['recovery-code'], recover);
+    expect(refused.json).toEqual({ error: 'invalid_grant', error_description: 'Invalid recovery_code.' });
+    expect((await recover()).status).toBe(200);
   });
 
   test('sends codes by text message, which belong to one mfa_token', async () => {

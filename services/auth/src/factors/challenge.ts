@@ -163,13 +163,13 @@ async function sendCode(
 }
 
 export async function showRecovery(interaction: Interaction): Promise<void> {
-  if (!(await challengeOf(interaction))) return;
+  if (!(await recoveryOf(interaction))) return;
   const { outcome } = await interaction.recall('mfa/recovery');
   return interaction.show('factor-code', { step: 'mfa/recovery', factor: 'recovery-code', other: true }, outcome);
 }
 
 export async function checkRecovery(interaction: Interaction, request: Request): Promise<void> {
-  const pending = await challengeOf(interaction);
+  const pending = await recoveryOf(interaction);
   if (!pending) return;
   const { code = '', action } = fieldsOf(request);
   if (action === 'other') return interaction.turnTo('mfa/choose');
@@ -177,6 +177,14 @@ export async function checkRecovery(interaction: Interaction, request: Request):
   if ((await methodsOf(interaction, pending)).length === 0) return restartLogin(interaction);
   const proof = await interaction.parts.prove.recoveryCode(pending.account.userId, code);
   return handleProof(interaction, request, { pending, step: 'mfa/recovery', factor: 'recovery-code', proof });
+}
+
+/** As `challengeOf`, while recovery codes are on. */
+async function recoveryOf(interaction: Interaction): Promise<Pending | undefined> {
+  const pending = await challengeOf(interaction);
+  if (!pending || mfaSettingsOf(await interaction.parts.settings.load()).factors['recovery-code']) return pending;
+  await interaction.turnTo('mfa/choose');
+  return undefined;
 }
 
 export async function showKey(interaction: Interaction): Promise<void> {

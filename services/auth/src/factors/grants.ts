@@ -5,6 +5,7 @@ import { loadGrant } from '../adapter/known-grants.ts';
 import { personAddress } from '../clients/person-address.ts';
 import type { GrantPlugin, Subject } from '../grants/plugin.ts';
 import type { Report } from '../report.ts';
+import type { SettingsStore } from '../settings/store.ts';
 import { tooManyAttempts } from '../stores-away.ts';
 import { type AccessParts, accessOf } from './access.ts';
 import { isFresh } from './fresh.ts';
@@ -14,8 +15,9 @@ import type { Pending } from './pending.ts';
 import { multiFactorAcr } from './policy.ts';
 import type { Proof } from './proof.ts';
 import { stepOf } from './totp.ts';
+import { mfaSettingsOf } from './types.ts';
 
-type Parts = FactorParts & AccessParts & { report: Report; accounts: AccountStore };
+type Parts = FactorParts & AccessParts & { report: Report; accounts: AccountStore; settings: SettingsStore };
 type Params = Record<string, string | undefined>;
 
 const prefix = 'http://auth0.com/oauth/grant-type/';
@@ -27,7 +29,7 @@ export function mfaGrants(parts: Parts): GrantPlugin[] {
       proveOob(parts, pending, params),
     ),
     grant(parts, 'mfa-recovery-code', ['recovery_code'], 'Invalid recovery_code.', async (pending, params) =>
-      pending.due === 'challenge'
+      pending.due === 'challenge' && mfaSettingsOf(await parts.settings.load()).factors['recovery-code']
         ? parts.prove.recoveryCode(pending.account.userId, params.recovery_code!)
         : { kind: 'wrong' },
     ),

@@ -24,6 +24,7 @@ import type { Bots } from '../protection/bots.ts';
 import type { Report } from '../report.ts';
 import type { ResourceStore } from '../resources/store.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
+import type { SettingsStore } from '../settings/store.ts';
 import { passwordGrants } from './password.ts';
 import { passwordlessOtp } from './passwordless-otp.ts';
 import { registerPersonGrant } from './person.ts';
@@ -41,6 +42,7 @@ export type GrantParts = {
   accounts: AccountStore;
   connections: ConnectionStore;
   resources: ResourceStore;
+  settings: SettingsStore;
   report: Report;
   bots: Bots;
   /** The modules named by GRANT_PLUGINS. */
