@@ -35,8 +35,8 @@ const gate = stack.use(
     users: [
       alice,
       bob,
-      ...['carol', 'dave', 'erin', 'frank', 'grace', 'heidi', 'ivan', 'judy', 'kim', 'leo', 'mona'].map((name, index) =>
-        person(name, 10 + index),
+      ...['carol', 'dave', 'erin', 'frank', 'grace', 'heidi', 'ivan', 'judy', 'kim', 'leo', 'mona', 'nina'].map(
+        (name, index) => person(name, 10 + index),
       ),
     ],
     connections,
@@ -203,6 +203,31 @@ describe('codes by mail and text message', () => {
     expect(asked.html).toContain('g••••@work.example');
     const done = await later.submit(asked, { code: await codeSentTo('grace@work.example', 1) });
     expect(claimsOf(done).amr).toEqual(['pwd', 'otp', 'mfa']);
+  });
+});
+
+test('an unfinished first setup ends with one of a kind that was switched on meanwhile, but not with one that is off', async () => {
+  const strict = { ...request, client_id: 'strict' };
+  const begin = async () => {
+    const browser = new Browser(gate);
+    return { browser, page: await browser.logIn(await browser.authorize(strict), 'nina@example.com') };
+  };
+  const stranger = await whileOff(gate, ['sms', 'email'], begin);
+  const { browser, page } = await begin();
+  const form = await browser.submit(page, { factor: 'sms' });
+  const sent = await browser.submit(form, { address: '+15555550397' });
+  const codes = await browser.submit(sent, { code: await codeSentTo('+15555550397') });
+  expect(claimsOf(await browser.submit(codes)).amr).toEqual(['pwd', 'sms', 'mfa']);
+
+  const refused = await stranger.browser.submit(stranger.page, { code: codeOf(secretIn(stranger.page), -1) });
+  expect(refused.html).toContain('name="identifier"');
+  const { rows } = await db.query("SELECT type FROM authentication_methods WHERE user_id = 'auth0|nina'");
+  expect(rows).toEqual([{ type: 'phone' }]);
+
+  await whileOff(gate, ['sms', 'email'], async () => {
+    const again = await begin();
+    const shown = await again.browser.submit(again.page, { code: codeOf(secretIn(again.page), -1) });
+    expect(recoveryCodesIn(shown)).toHaveLength(10);
   });
 });
 

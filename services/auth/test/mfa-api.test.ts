@@ -43,7 +43,9 @@ const gate = stack.use(
       { ...web, client_id: 'sparing', client_secret: 'sparing-secret', mfa_policy: 'never', grant_types: sparing },
       administrator(issuer),
     ],
-    users: ['ann', 'ben', 'cleo', 'dan', 'eve', 'finn', 'gus', 'hal', 'ivy', 'joe', 'kit', 'lea', 'max'].map(person),
+    users: ['ann', 'ben', 'cleo', 'dan', 'eve', 'finn', 'gus', 'hal', 'ivy', 'joe', 'kit', 'lea', 'max', 'ned'].map(
+      person,
+    ),
     connections,
   })),
 );
@@ -232,6 +234,24 @@ describe('a thief of the password, before its owner has a second factor,', () =>
       (await verify('recovery-code', { mfa_token: await mfaTokenOf('eve'), recovery_code })).status;
     expect(await recover(stranger.recoveryCodes[0]!)).toBe(400);
     expect(await recover(recoveryCodes[0]!)).toBe(200);
+  });
+
+  test('cannot go on once there is one of a kind that was switched on meanwhile', async () => {
+    const stranger = await whileOff(gate, ['sms', 'email'], () => begin('ned'));
+    const mfaToken = await mfaTokenOf('ned');
+    const { oobCode } = (await auth0.enrollAuthenticator({
+      mfaToken,
+      authenticatorTypes: ['oob'],
+      oobChannels: ['sms'],
+      phoneNumber: '+15555550498',
+    })) as { oobCode: string };
+    const binding_code = await codeSentTo('+15555550498');
+    expect((await verify('oob', { mfa_token: mfaToken, oob_code: oobCode, binding_code })).status).toBe(200);
+
+    const goesOn = await verify('otp', { mfa_token: stranger.mfaToken, otp: codeOf(stranger.secret) });
+    expect([goesOn.status, goesOn.json.error]).toEqual([400, 'invalid_grant']);
+    const { rows } = await db.query("SELECT type FROM authentication_methods WHERE user_id = 'auth0|ned'");
+    expect(rows).toEqual([{ type: 'phone' }]);
   });
 
   test('is locked out once the password has changed, whatever was begun', async () => {

@@ -11,6 +11,7 @@ import type { FactorChoice } from '../pages/pages.ts';
 import { redisplay, restartLogin } from './navigation.ts';
 import { newKeyOptions } from './new-key.ts';
 import type { Pending } from './pending.ts';
+import { hasFirstFactor } from './policy.ts';
 import { eventOf, keepPending, ownerOf, pendingOf, provenTwice, takePending } from './second-factor.ts';
 import { newTotpSecret, qrPicture, spaced, stepOf, totpUri } from './totp.ts';
 import { mfaSettingsOf, type SecondFactor } from './types.ts';
@@ -207,12 +208,12 @@ async function enrolled(
   const { parts } = interaction;
   // If two forms arrive at once, one of them sets it up.
   const isTaken = await takePending(interaction, pending);
-  const account = await parts.accounts.find(pending.account.userId);
+  const [account, settings] = await Promise.all([parts.accounts.find(pending.account.userId), parts.settings.load()]);
   // A first factor is set up by the password alone, but not once there is one, which may be somebody else's.
   if (
     !isTaken ||
     !isUnchanged(account, pending.account) ||
-    pending.types.some((each) => account.factors.includes(each))
+    hasFirstFactor(mfaSettingsOf(settings), pending, account.factors)
   )
     return restartLogin(interaction);
   if (!(await add())) {
@@ -224,8 +225,7 @@ async function enrolled(
   parts.factorEvents.enrolled(eventOf(interaction, account.userId), factor);
   parts.notifyOfChange({ name: 'factor_added', factor: type }, account, { ip: interaction.address });
   // Recovery codes of an earlier factor were removed with it.
-  if (!mfaSettingsOf(await parts.settings.load()).factors['recovery-code'])
-    return provenTwice(interaction, pending, { amr });
+  if (!mfaSettingsOf(settings).factors['recovery-code']) return provenTwice(interaction, pending, { amr });
   const recoveryCodes = await parts.factors.makeRecoveryCodes(account.userId);
   await keepPending(interaction, { ...pending, recoveryCodes, provenAmr: amr });
   return interaction.turnTo('mfa/recovery-codes');

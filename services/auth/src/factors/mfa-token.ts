@@ -13,8 +13,9 @@ import type { ResourceStore } from '../resources/store.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import type { FactorEvents } from './events.ts';
 import type { Pending, PendingStore } from './pending.ts';
+import { hasFirstFactor } from './policy.ts';
 import { dueOf } from './second-factor.ts';
-import { hasSecondFactor, type MethodType } from './types.ts';
+import { hasSecondFactor, type MethodType, mfaSettingsOf } from './types.ts';
 
 /** What a refresh token grants; a second factor yields no more than that. */
 export type RefreshedGrant = {
@@ -134,15 +135,15 @@ export function addMfaTokenToErrors(provider: Provider): void {
  * one: the factor may have been set up by somebody else with the password.
  */
 export async function pendingOfToken(
-  { pending, accounts }: { pending: PendingStore; accounts: Pick<AccountStore, 'find'> },
+  parts: { pending: PendingStore; accounts: Pick<AccountStore, 'find'>; settings: SettingsStore },
   token: string | undefined,
   clientId?: string,
 ): Promise<(Pending & { request: NonNullable<Pending['request']> }) | undefined> {
   // What was begun with an access token counts only as long as that token (access.ts).
-  const found = token && !isAccessToken(token) ? await pending.find(mfaOwner(token)) : undefined;
+  const found = token && !isAccessToken(token) ? await parts.pending.find(mfaOwner(token)) : undefined;
   if (!found?.request || (clientId !== undefined && found.request.clientId !== clientId)) return undefined;
-  const account = await accounts.find(found.account.userId);
+  const [account, settings] = await Promise.all([parts.accounts.find(found.account.userId), parts.settings.load()]);
   if (!isUnchanged(account, found.account)) return undefined;
-  if (found.due === 'enrolment' && found.types.some((type) => account.factors.includes(type))) return undefined;
+  if (found.due === 'enrolment' && hasFirstFactor(mfaSettingsOf(settings), found, account.factors)) return undefined;
   return { ...found, request: found.request };
 }

@@ -1,5 +1,12 @@
 /** Decides whether a login needs a second factor, and of which kinds; for pages, grants and sessions alike. */
-import { isEnabled, type MfaPolicy, type MfaSettings, type SecondFactor, secondFactors } from './types.ts';
+import {
+  isEnabled,
+  type MethodType,
+  type MfaPolicy,
+  type MfaSettings,
+  type SecondFactor,
+  secondFactors,
+} from './types.ts';
 
 /** Auth0’s name for a sign-in with several factors; all others have the `acr` `1` (interaction/acr.ts). */
 export const multiFactorAcr = 'http://schemas.openid.net/pape/policies/2007/06/multi-factor';
@@ -30,6 +37,18 @@ export function secondFactorDue(given: {
   return (demanded || policy === 'always') && enabled.length > 0
     ? { kind: 'enrolment', types: enabled }
     : { kind: 'none' };
+}
+
+/**
+ * Whether somebody who is setting up a first factor has one by now, of a type that could be set up then (`types`) or can be now. One that is
+ * switched off does not count: its owner, too, is asked to set up another.
+ */
+export function hasFirstFactor(
+  settings: MfaSettings,
+  { types }: { types: readonly MethodType[] },
+  factors: readonly string[],
+): boolean {
+  return secondFactors.some((type) => factors.includes(type) && (isEnabled(settings, type) || types.includes(type)));
 }
 
 /** Whether anybody could prove a second factor here. */
