@@ -133,7 +133,11 @@ describe('the password grant with a second factor', () => {
     expect(decodeJwt(String(json.id_token))).toMatchObject({ amr: ['pwd', 'otp', 'mfa'], acr: multiFactor });
 
     const again = await verify('otp', { mfa_token: mfaToken, otp: codeOf(app.secret) });
-    expect(again.json).toEqual({ error: 'invalid_grant', error_description: 'mfa_token was used already' });
+    const spent = { error: 'invalid_grant', error_description: 'mfa_token was used already' };
+    expect(again.json).toEqual(spent);
+    await expect(auth0.challengeAuthenticator({ mfaToken, challengeType: 'otp' })).rejects.toMatchObject({
+      cause: spent,
+    });
   });
 
   test('asks for the code of an existing app, refuses a used code, and accepts a recovery code once', async () => {

@@ -93,6 +93,7 @@ function checkAccess({ scopes, at }: Access, scope: MfaScope): void {
 /** Says which kind of code to type, and sends it if it is one that is sent. */
 async function challenge(asked: MfaCall): Promise<void> {
   const { parts, pending, fields, response } = asked;
+  if (pending.due === 'proven') throw new ApiError(401, 'invalid_grant', 'mfa_token was used already');
   if (pending.due !== 'challenge')
     throw new ApiError(400, 'association_required', 'the person has no second factor yet: set one up at mfa/associate');
   const wanted = (textField(fields, 'challenge_type') ?? 'otp oob').split(' ');
