@@ -15,7 +15,7 @@ const gate = stack.use(
   await openGate({
     settings: { ...settings, guardian_factors: ['otp'] },
     clients: [spa, { ...spa, client_id: 'lax', mfa_policy: 'never' }],
-    users: ['ann', 'ben', 'cleo', 'dan', 'eve', 'finn', 'gus', 'hugo', 'ines', 'mallory', 'victor'].map(person),
+    users: ['ann', 'ben', 'cleo', 'dan', 'eve', 'finn', 'gus', 'hugo', 'ines', 'kate', 'mallory', 'victor'].map(person),
     connections,
   }),
 );
@@ -92,6 +92,25 @@ test('guesses at second factors are bounded over all sessions together, and the 
   const right = await browser.submit(page, { code: codeOf(secret) });
   expect([right.status, right.html]).toEqual([429, expect.stringContaining('Too many attempts')]);
   expect(Number(right.headers.get('retry-after'))).toBeGreaterThan(0);
+});
+
+test('after fifty wrong codes within a day none counts for the rest of it, however many right ones came between', async () => {
+  const { secret, recovery } = await enrol('kate@example.com');
+  const wrong = wrongOf(secret);
+  const statuses: number[] = [];
+  for (const code of recovery.slice(0, 5)) {
+    const { browser, page } = await atSecondFactor('kate@example.com');
+    for (let tries = 0; tries < 9; tries += 1) statuses.push((await browser.submit(page, { code: wrong })).status);
+    const choice = await browser.submit(page, { action: 'other' });
+    // A right code ends the pause of a quarter of an hour, but not the count of the day.
+    expect(isIn(await browser.submit(await browser.submit(choice, { factor: 'recovery' }), { code }))).toBe(true);
+  }
+  const { browser, page } = await atSecondFactor('kate@example.com');
+  for (let tries = 0; tries < 5; tries += 1) statuses.push((await browser.submit(page, { code: wrong })).status);
+  expect(statuses).toEqual(Array(50).fill(400));
+  const right = await browser.submit(page, { code: codeOf(secret) });
+  expect([right.status, isIn(right)]).toEqual([429, false]);
+  expect(Number(right.headers.get('retry-after'))).toBeGreaterThan(900);
 });
 
 test('a password alone gives no session, no later page and no factor where a second factor is set up', async () => {

@@ -194,6 +194,23 @@ test('after thirty wrong guesses at one person, the next codes have twelve digit
   expect((await otp('192.0.2.3', code, email)).status).toBe(200);
 });
 
+test('after twenty codes for one person within three minutes, the page sends one of twelve digits and accepts it', async () => {
+  const email = 'judy@example.com';
+  for (let index = 0; index < 20; index += 1) await start('198.51.100.1', email);
+  await until('twenty codes', async () => (await codesTo(email)).length === 20);
+  expect((await codesTo(email)).every((code) => code.length === 6)).toBe(true);
+  const browser = new Browser(gate);
+  let page!: Awaited<ReturnType<typeof askOnPage>>;
+  const code = await codeOf(email, async () => {
+    page = await askOnPage(browser, email);
+  });
+  expect(code).toMatch(/^\d{12}$/);
+  const short = await browser.submit(page, { code: code.slice(0, 6) });
+  expect([short.status, short.location]).toEqual([400, undefined]);
+  const { location } = await browser.submit(short, { code });
+  expect(new URLSearchParams(location!.hash.slice(1)).has('id_token')).toBe(true);
+});
+
 describe('however many messages strangers request', () => {
   /** How many of the requests from each address were answered with 200. */
   const sentTo = async (email: string, addresses: string[], each: number) => {
