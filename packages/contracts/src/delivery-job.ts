@@ -34,6 +34,8 @@ export type DeliveryJob = {
   redelivery: boolean;
   /** When throttling slowed this delivery, RFC 3339. */
   throttledAt: string | null;
+  /** It was parked for a pause, or because its receiver was busy: its age says nothing about the dispatchers. */
+  wasPutAside?: boolean;
   /** Whether a failure may be followed by automatic attempts; false for pings and tests. */
   retries: boolean;
   /** The account's limit has admitted this delivery; absent: the dispatcher asks before the attempt. */

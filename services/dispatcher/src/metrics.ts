@@ -65,7 +65,7 @@ export function makeMetrics(logs: Logs, registry: Registry, failing: Pick<Failin
       shown.inFlight.inc();
       if (job.throttledAt !== null && job.notBeforeMs !== undefined)
         shown.excessWait.observe(Math.max(0, Date.now() - job.notBeforeMs) / 1000);
-      const waitedOnPurpose = job.attempt > 1 || job.redelivery || job.throttledAt !== null;
+      const waitedOnPurpose = job.attempt > 1 || job.redelivery || job.throttledAt !== null || job.wasPutAside;
       if (waitedOnPurpose) return;
       shown.age.observe(Math.max(0, Date.now() - Date.parse(job.occurredAt)) / 1000);
     },
@@ -138,7 +138,7 @@ function openShown(registry: Registry) {
     ),
     age: histogram(
       'dispatcher_event_age_seconds',
-      "Time from the event to its first attempt, without those that waited for their account's limit",
+      'Time from the event to its first attempt, without those that waited on purpose',
       60,
       600,
       3600,

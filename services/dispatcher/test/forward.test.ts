@@ -98,11 +98,15 @@ test('a delivery that its listener was too busy for comes again, and does not co
   const id = await addHook('fork');
   await socket.bind(String(id));
   answer = (_body, nth) => (nth === 1 ? { kind: 'busy' } : response(200));
+  const firstAttempts = async () => (await dispatcher.metric(/^dispatcher_event_age_seconds_count/))!;
+  const before = await firstAttempts();
   const guid = await world.publish({ type: 'fork' });
   expect(await world.deliveries(guid)).toMatchObject([{ status: 'OK', attempt: 1 }]);
   expect(times.get(guid)).toBe(2);
   await until('nothing waits', async () => (await world.pool.query('SELECT FROM parked')).rowCount === 0);
   expect(await dispatcher.metric(/^dispatcher_deliveries_in_flight/)).toBe(0);
+  // Its age was taken when it was sent at first, without the wait for its listener.
+  expect((await firstAttempts()) - before).toBe(1);
 });
 
 test('a forwarded delivery of which the process says nothing is recorded as such', async () => {

@@ -3,16 +3,17 @@ import { openReceiver, type Receiver } from '@gatepost/testkit/receiver';
 import { until } from '@gatepost/testkit/until';
 import { releaseHeld } from '@gatepost/webhook-db/paused';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { openWorld, type World } from './world.ts';
+import { type Dispatcher, openWorld, type World } from './world.ts';
 
 let world: World;
 let receiver: Receiver;
+let dispatcher: Dispatcher;
 
 beforeAll(async () => {
   world = await openWorld();
   receiver = await openReceiver();
   // It looks every second for what was forgotten; what a busy machine delivers within ten is not taken for lost.
-  await world.start({ RESCUE_AFTER_SECONDS: '10', RETRY_SCHEDULE_SECONDS: '3600' });
+  dispatcher = await world.start({ RESCUE_AFTER_SECONDS: '10', RETRY_SCHEDULE_SECONDS: '3600' });
 });
 afterAll(async () => {
   await world?.[Symbol.asyncDispose]();
@@ -28,6 +29,8 @@ const resting = async (accountId: number) => {
 };
 const untilResting = (accountId: number, count: number) =>
   until(`${count} deliveries rest`, async () => (await resting(accountId)) === count);
+
+const attemptsWithAge = async () => (await dispatcher.metric(/^dispatcher_event_age_seconds_count/))!;
 
 const receivedAt = (path: string) => receiver.received.filter((request) => request.path === path);
 
@@ -69,6 +72,7 @@ test('a paused account gets no deliveries while others do; once resumed, it gets
 test('a paused hook gets nothing while another hook of its account does, and everything once it is resumed, even if a notification was lost', async () => {
   const account = await world.addAccount('half', ['r']);
   const paused = await world.addHook('half', { url: `${receiver.url}/paused` });
+  const ages = await attemptsWithAge();
   await world.addHook('half', { url: `${receiver.url}/other` });
   await pause('hooks', paused, 'now()');
   const guid = await world.publish({ subject: 'half/r' });
@@ -76,8 +80,10 @@ test('a paused hook gets nothing while another hook of its account does, and eve
   await untilResting(account, 1);
   expect([receivedAt('/paused').length, receivedAt('/other').length]).toEqual([0, 1]);
   await pause('hooks', paused, 'NULL');
-  expect(await world.deliveries(guid, 2)).toHaveLength(2);
+  expect((await world.deliveries(guid, 2)).map(({ throttled_at }) => throttled_at)).toEqual([null, null]);
   expect(await resting(account)).toBe(0);
+  // The pause says nothing about how fast the dispatcher is.
+  expect((await attemptsWithAge()) - ages).toBe(1);
 });
 
 test('a retry that falls due while its hook is paused waits as well', async () => {

@@ -139,7 +139,7 @@ function putAside(
   why: { kind: 'paused' | 'late' } | { kind: 'busy'; dueMs: number },
   metrics: Parameters<typeof slowed>[1],
 ): Parking {
-  if (why.kind === 'busy') return { job, reason: 'busy', dueMs: why.dueMs };
+  if (why.kind === 'busy') return { job: { ...job, wasPutAside: true }, reason: 'busy', dueMs: why.dueMs };
   return why.kind === 'paused' ? held(job) : slowed(job, metrics);
 }
 

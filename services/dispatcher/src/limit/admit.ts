@@ -31,7 +31,7 @@ export function makeAdmit(
 
 /** A job that waits until neither its account nor its hook is paused, and then for the account's limit. */
 export const held = (job: DeliveryJob): Parking => ({
-  job,
+  job: { ...job, wasPutAside: true },
   reason: job.attempt > 1 ? 'retry' : 'throttle',
   dueMs: untilReleased,
   held: true,
