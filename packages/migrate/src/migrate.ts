@@ -61,7 +61,10 @@ async function applyNext(client: pg.Client, schemaName: string, migrations: Migr
   await client.query('BEGIN');
   try {
     await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`gatepost migrate ${schemaName}`]);
-    await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}; SET LOCAL search_path TO ${schema}; ${recordsTable}`);
+    // Even IF NOT EXISTS takes the right to create schemas, which a schema's owner need not have.
+    const there = await client.query('SELECT FROM pg_namespace WHERE nspname = $1', [schemaName]);
+    if (there.rowCount === 0) await client.query(`CREATE SCHEMA ${schema}`);
+    await client.query(`SET LOCAL search_path TO ${schema}; ${recordsTable}`);
     const recorded = await client.query<Recorded>(
       'SELECT migration_name, checksum, finished_at, rolled_back_at FROM _prisma_migrations ORDER BY started_at',
     );

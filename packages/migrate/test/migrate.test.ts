@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -74,6 +75,19 @@ test('a migration that runs into a deadlock with other statements tries again', 
   await holder.query('COMMIT');
   expect((await migrating).applied).toEqual(['5_five']);
   await Promise.all([holder.end(), observer.end()]);
+});
+
+test('the owner of a schema may migrate it without the right to create others', async () => {
+  const owner = `owner_${randomBytes(6).toString('hex')}`;
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  await client.query(`CREATE ROLE ${owner} LOGIN PASSWORD 'owner'; CREATE SCHEMA owned AUTHORIZATION ${owner}`);
+  const url = Object.assign(new URL(database.url), { username: owner, password: 'owner' });
+  const migrating = migrate({ databaseUrl: url.href, schema: 'owned', folder });
+  const [outcome] = await Promise.allSettled([migrating]);
+  await client.query(`DROP OWNED BY ${owner}; DROP ROLE ${owner}`);
+  await client.end();
+  expect(outcome).toMatchObject({ value: { applied: expect.arrayContaining(['1_one']) } });
 });
 
 test('a PostgreSQL that accepts connections and says nothing is given up on', async () => {
