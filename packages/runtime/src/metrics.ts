@@ -16,7 +16,8 @@ export function httpDuration(registry: Registry): Histogram<'method' | 'route' |
     name: 'http_request_duration_seconds',
     help: 'Time from the request head to the end of the response',
     labelNames: ['method', 'route', 'status'],
-    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    // 2 s is where the alert SlowAnswers begins.
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 2.5, 5, 10],
     registers: [registry],
   });
 }

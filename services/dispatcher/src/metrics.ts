@@ -139,6 +139,7 @@ function openShown(registry: Registry) {
     age: histogram(
       'dispatcher_event_age_seconds',
       'Time from the event to its first attempt, without those that waited on purpose',
+      30, // where the alert EventsLate begins
       60,
       600,
       3600,
