@@ -245,6 +245,12 @@ describe('in production', () => {
       ...[...shardQueues(deliveriesQueue, 3), ...shardQueues(eventsQueue, 2)].map((queue) => ['rabbitmq', queue]),
       ['prometheus', 'dispatcher_event_age_seconds_bucket'],
     ]);
+    // The length of a queue is divided among the dispatchers, which is the default. An age is not; and without events it is NaN.
+    expect(scaled!.spec.triggers.map(({ metricType }: { metricType?: string }) => metricType)).toEqual([
+      ...Array(5).fill(undefined),
+      'Value',
+    ]);
+    expect(scaled!.spec.triggers.at(-1).metadata.query).toMatch(/ > 0$/);
     const [authentication] = of(set, 'TriggerAuthentication');
     expect(authentication!.spec.secretTargetRef).toEqual([
       { parameter: 'host', name: 'gatepost-production', key: 'keda-amqp-url' },
