@@ -19,7 +19,8 @@ RUN npx pnpm --filter "@gatepost/auth..." --if-present run generate \
 
 # Only Node, without npm.
 FROM ${BASE_IMAGE}
-ENV NODE_ENV=production HOST=0.0.0.0 MALLOC_ARENA_MAX=2
+# Without MAIL_URL messages are written below GATEPOST_HOME, and only /tmp can be written.
+ENV NODE_ENV=production HOST=0.0.0.0 MALLOC_ARENA_MAX=2 GATEPOST_HOME=/tmp
 COPY --from=build /usr/local/bin/node /usr/local/bin/node
 WORKDIR /app
 COPY --from=build /app .

@@ -62,6 +62,10 @@ test.each(ours)('%s has the same flags in its image as under npm, and the compos
   expect(services[name]).not.toHaveProperty('entrypoint');
 });
 
+test('without a mail server the image of the gate writes mail where it may write: below /tmp', () => {
+  expect(read('infra/images/auth.Dockerfile')).toMatch(/^ENV .*\bGATEPOST_HOME=\/tmp$/m);
+});
+
 test('containers of ours have a read-only root file system and no capabilities', () => {
   for (const [name, service] of Object.entries(services).filter(([one]) => !stores.includes(one)))
     expect({ name, service }).toMatchObject({ name, service: { read_only: true, cap_drop: ['ALL'] } });

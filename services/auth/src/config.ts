@@ -85,7 +85,8 @@ export const variables = z.object({
   MAIL_URL: url(['smtp:', 'smtps:', 'file:'])
     .default(pathToFileURL(`${outboxFolder}/`).href)
     .meta({
-      description: 'where mail and text messages go: an SMTP URL, or a `file:` URL of an outbox folder',
+      description:
+        'where mail and text messages go: an SMTP URL, or a `file:` URL of an outbox folder, which keeps the last 1,000',
       shownDefault: 'the folder `.gatepost/outbox/`',
     }),
   MAIL_FROM: text.default('Gatepost <no-reply@localhost>').meta({ description: 'sender of the mail' }),

@@ -1,6 +1,6 @@
 /** Sends messages: mail by SMTP or into an outbox folder, text messages through a provider. */
 import { randomBytes } from 'node:crypto';
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Transporter } from 'nodemailer';
@@ -61,10 +61,16 @@ export function openPostBox(options: {
   };
 }
 
-/** Readers of the folder see only complete files, in the order in which they were written. */
+/** How many messages an outbox folder keeps: nobody else empties it, and in a container it is small. */
+const keptMax = 1_000;
+const isMessage = (name: string) => /^\d{4}-[\dTZ-]+-[0-9a-f]{8}\.(eml|sms)$/.test(name);
+
+/** Readers of the folder see only complete files, in the order in which they were written. The oldest make room for new ones. */
 async function putInto(folder: string, content: string | Buffer, extension: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   const name = `${new Date().toISOString().replace(/[:.]/g, '-')}-${randomBytes(4).toString('hex')}.${extension}`;
   await writeFile(join(folder, `.${name}`), content, { mode: 0o600 });
   await rename(join(folder, `.${name}`), join(folder, name));
+  const messages = (await readdir(folder)).filter(isMessage).sort();
+  for (const old of messages.slice(0, -keptMax)) await rm(join(folder, old), { force: true }); // another may have done so
 }
