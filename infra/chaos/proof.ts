@@ -23,7 +23,7 @@ export type Verdict = {
   logged: number;
   /** Accepted deliveries that the log does not show as OK. */
   missingInLog: number;
-  /** Deliveries that the log shows as OK but the receiver never accepted. */
+  /** Attempts that the log shows as OK, or as answered with 503, beyond those that the receiver answered so. */
   inventedInLog: number;
   throttled: number;
   deaths: number;
@@ -70,17 +70,25 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
   const isComplete = (log: LoggedDelivery[], ok: Set<string>) =>
     log.length > 0 && [...expected].every((key) => !accepted.has(key) || ok.has(key));
   let log: LoggedDelivery[] = [];
+  let logged: Logged = { ok: [], refused: [] };
   let ok = new Set<string>();
   await until(
     'the log',
     async () => {
-      ({ log, ok } = await readLog(evidence));
+      ({ log, logged } = await readLog(evidence));
+      ok = new Set(logged.ok);
       return isComplete(log, ok);
     },
     logTimeoutMs,
   ).catch(() => {}); // counted below
   const missing = [...expected].filter((key) => accepted.has(key) && !ok.has(key));
-  const invented = [...ok].filter((key) => !accepted.has(key));
+  const invented = [
+    ...beyond(
+      record.accepted.map(({ hook, guid }) => `${hook} ${guid}`),
+      logged.ok,
+    ),
+    ...beyond(record.refused, logged.refused),
+  ];
   const deaths = [...fleet.deaths, ...(await endedServices(evidence.system))];
 
   const verdict = {
@@ -88,7 +96,7 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
     events: published.events.length,
     publishedAgain: published.again,
     deliveries: expected.size,
-    refused: record.refused(),
+    refused: record.refused.length,
     lost: lost.length,
     duplicates,
     otherGuids,
@@ -112,19 +120,36 @@ function complain(verdict: Omit<Verdict, 'complaints'>, lost: string[], missing:
     ...(verdict.otherGuids > 0 ? [`${verdict.otherGuids} copies under another guid`] : []),
     ...(verdict.wrong > 0 ? [`${verdict.wrong} requests that are not what was published`] : []),
     ...(verdict.missingInLog > 0 ? [`${verdict.missingInLog} missing in the log (hook guid): ${some(missing)} …`] : []),
-    ...(verdict.inventedInLog > 0 ? [`${verdict.inventedInLog} in the log that the receiver never accepted`] : []),
+    ...(verdict.inventedInLog > 0 ? [`${verdict.inventedInLog} in the log that the receiver did not answer so`] : []),
   ];
 }
 
-async function readLog({ api, places }: Evidence): Promise<{ log: LoggedDelivery[]; ok: Set<string> }> {
+/** Attempts in the log that were answered with 2xx and with 503, each by hook and guid. */
+type Logged = { ok: string[]; refused: string[] };
+
+async function readLog({ api, places }: Evidence): Promise<{ log: LoggedDelivery[]; logged: Logged }> {
   const log: LoggedDelivery[] = [];
-  const ok = new Set<string>();
+  const logged: Logged = { ok: [], refused: [] };
   for (const { id, path } of places.flatMap((place) => place.hooks)) {
     const entries = (await api.deliveries(id, path)).filter(({ event }) => event !== 'ping');
-    for (const entry of entries) if (entry.status === 'OK') ok.add(`${id} ${entry.guid}`);
+    for (const { status, status_code, guid } of entries) {
+      if (status === 'OK') logged.ok.push(`${id} ${guid}`);
+      else if (status_code === 503) logged.refused.push(`${id} ${guid}`);
+    }
     log.push(...entries);
   }
-  return { log, ok };
+  return { log, logged };
+}
+
+/** Of `keys`, those that occur more often than among `known`. */
+function beyond(known: string[], keys: string[]): string[] {
+  const left = new Map<string, number>();
+  for (const key of known) left.set(key, (left.get(key) ?? 0) + 1);
+  return keys.filter((key) => {
+    const count = left.get(key) ?? 0;
+    left.set(key, count - 1);
+    return count <= 0;
+  });
 }
 
 /** auth and webhook-api are never killed: they must survive the loss of any store. */

@@ -8,8 +8,8 @@ export type Accepted = { hook: number; guid: string; number: number; body: strin
 export type Record = AsyncDisposable & {
   url: string;
   accepted: Accepted[];
-  /** Requests answered with 503. */
-  refused(): number;
+  /** Requests answered with 503, by hook and guid. */
+  refused: string[];
   /** How many different deliveries (a hook and a guid) were accepted. */
   acceptedOnce(): number;
   /** The highest number of an accepted event. */
@@ -21,27 +21,28 @@ export const secret = 'chaos-secret-chaos-secret';
 export async function openRecord(failingShare: number, random: () => number): Promise<Record> {
   const accepted: Accepted[] = [];
   const once = new Set<string>();
-  let refused = 0;
+  const refused: string[] = [];
   let latest = -1;
   const receiver = await openReceiver({
     behave(request) {
       // Each new hook gets a ping.
       if (request.headers['x-github-event'] === 'ping') return { status: 204 };
+      const entry = read(request);
+      const key = `${entry.hook} ${entry.guid}`;
       if (random() < failingShare) {
-        refused += 1;
+        refused.push(key);
         return { status: 503 };
       }
-      const entry = read(request);
       accepted.push(entry);
       latest = Math.max(latest, entry.number);
-      once.add(`${entry.hook} ${entry.guid}`);
+      once.add(key);
       return { status: 204, delayMs: Math.floor(random() * 20) };
     },
   });
   return {
     url: receiver.url,
     accepted,
-    refused: () => refused,
+    refused,
     acceptedOnce: () => once.size,
     latest: () => latest,
     [Symbol.asyncDispose]: () => receiver[Symbol.asyncDispose](),
