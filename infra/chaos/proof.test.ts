@@ -27,6 +27,12 @@ test('a run in which everything was delivered and logged as it happened proves i
   expect(await judge(evidence())).toMatchObject({ complaints: [], refused: 1, logged: 2, inventedInLog: 0 });
 });
 
+test('a run in which nothing went on while a node was away proves nothing', async () => {
+  const given = evidence();
+  given.struck[0]!.stood = 1;
+  expect((await judge(given)).complaints).toEqual(['1 × nothing went on for a minute without RabbitMQ 1']);
+});
+
 test.each([
   { status: 'OK', status_code: 204 },
   { status: 'Invalid HTTP response', status_code: 503 },

@@ -121,6 +121,9 @@ function complain(verdict: Omit<Verdict, 'complaints'>, lost: string[], missing:
     ...(verdict.wrong > 0 ? [`${verdict.wrong} requests that are not what was published`] : []),
     ...(verdict.missingInLog > 0 ? [`${verdict.missingInLog} missing in the log (hook guid): ${some(missing)} …`] : []),
     ...(verdict.inventedInLog > 0 ? [`${verdict.inventedInLog} in the log that the receiver did not answer so`] : []),
+    ...verdict.struck
+      .filter(({ stood }) => stood > 0)
+      .map(({ name, stood }) => `${stood} × nothing went on for a minute without ${name}`),
   ];
 }
 
