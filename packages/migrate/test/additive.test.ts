@@ -18,6 +18,9 @@ const since = [
   ['webhooks', 'packages/webhook-db', '20261122130900_events_taken_by'],
 ] as const;
 
+/** What the version before lost without using it: none of its statements names these columns in ON CONFLICT. */
+const unused = ['20261122205000_upstream: ON CONFLICT finds no more: accounts: btree (connection, email)'];
+
 test.each(since)(
   'the migrations of `%s` remove nothing that the previous version uses, and require nothing new of it',
   async (schema, owner, since) => {
@@ -30,7 +33,7 @@ test.each(since)(
       since,
       migrate: (folder) => migrate({ databaseUrl, schema, folder }),
     });
-    expect(breaks).toEqual([]);
+    expect(breaks.filter((one) => !unused.includes(one))).toEqual([]);
   },
 );
 
@@ -44,17 +47,19 @@ test('a migration that removes something or requires something new is found', as
     '1_before',
     `CREATE TABLE kept (id integer PRIMARY KEY, gone text, wide integer, open text, filled text NOT NULL DEFAULT '');
      CREATE UNIQUE INDEX kept_both_idx ON kept (filled, open);
+     CREATE UNIQUE INDEX kept_some_idx ON kept (open, filled) WHERE filled > '';
      CREATE TABLE dropped (id integer);
      CREATE FUNCTION helps() RETURNS integer LANGUAGE sql AS 'SELECT 1';`,
   );
   write(
     '2_fine',
-    'ALTER TABLE kept ADD COLUMN more text, ADD COLUMN kind text DEFAULT 1 CHECK (kind <> $$no$$); CREATE TABLE fresh (id integer NOT NULL); DROP INDEX kept_both_idx; CREATE UNIQUE INDEX kept_both_idx ON kept (filled, open) WHERE open > $$m$$;',
+    'ALTER TABLE kept ADD COLUMN more text, ADD COLUMN kind text DEFAULT 1 CHECK (kind <> $$no$$); CREATE TABLE fresh (id integer NOT NULL);',
   );
   write(
     '3_not',
     `ALTER TABLE kept DROP COLUMN gone, ALTER COLUMN wide TYPE bigint, ALTER COLUMN open SET NOT NULL, ALTER COLUMN filled DROP DEFAULT,
        ADD COLUMN must text NOT NULL, ADD CHECK (wide > 0);
+     DROP INDEX kept_both_idx; CREATE UNIQUE INDEX kept_both_idx ON kept (filled, open) WHERE open > 'm'; DROP INDEX kept_some_idx;
      DROP TABLE dropped; DROP FUNCTION helps; CREATE UNIQUE INDEX ON kept (open);`,
   );
   const { url: databaseUrl } = database;
@@ -66,6 +71,8 @@ test('a migration that removes something or requires something new is found', as
     migrate: (some) => migrate({ databaseUrl, schema: 'made_up', folder: some }),
   });
   expect(breaks.sort()).toEqual([
+    '3_not: ON CONFLICT finds no more: kept: btree (filled, open)',
+    "3_not: ON CONFLICT finds no more: kept: btree (open, filled) WHERE (filled > ''::text)",
     '3_not: kept.filled has no default any more',
     '3_not: kept.must is new, and must be given',
     '3_not: kept.open may be null no more',

@@ -13,6 +13,8 @@ type Catalogue = {
   columns: Map<string, Column>;
   /** Constraints on a table's rows, by their text, with the columns they use. */
   demands: Map<string, string[]>;
+  /** Unique indexes, by table, columns and condition: what ON CONFLICT can name. */
+  uniques: Set<string>;
   functions: Set<string>;
   tables: Set<string>;
 };
@@ -82,6 +84,9 @@ function breaksBetween(before: Catalogue, after: Catalogue): string[] {
       columns.every((column) => before.columns.has(column))
     )
       breaks.push(`new for what was there before: ${demand}`);
+  // PostgreSQL refuses an INSERT … ON CONFLICT that finds no such index (42P10).
+  for (const unique of before.uniques)
+    if (!after.uniques.has(unique)) breaks.push(`ON CONFLICT finds no more: ${unique}`);
   for (const one of before.functions) if (!after.functions.has(one)) breaks.push(`the function ${one} is gone`);
   return breaks;
 }
@@ -109,6 +114,11 @@ async function readCatalogue(client: pg.Client, schema: string): Promise<Catalog
       WHERE NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conindid = i.indexrelid)`,
     [schema],
   );
+  const uniques = await client.query<{ text: string }>(
+    `SELECT t.relname || ': ' || regexp_replace(pg_get_indexdef(i.indexrelid), '^.*? USING ', '') AS text
+       FROM (SELECT c.oid, c.relname ${ours}) t JOIN pg_index i ON i.indrelid = t.oid AND i.indisunique`,
+    [schema],
+  );
   const functions = await client.query<{ name: string }>(
     'SELECT p.oid::regprocedure::text AS name FROM pg_proc p WHERE p.pronamespace = $1::regnamespace',
     [schema],
@@ -117,6 +127,7 @@ async function readCatalogue(client: pg.Client, schema: string): Promise<Catalog
     tables: new Set(tables.rows.map(({ name }) => name)),
     columns: new Map(columns.rows.map(({ name, ...column }) => [name, column])),
     demands: new Map(demands.rows.map(({ text, columns }) => [text, columns])),
+    uniques: new Set(uniques.rows.map(({ text }) => text)),
     functions: new Set(functions.rows.map(({ name }) => name)),
   };
 }
