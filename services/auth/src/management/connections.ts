@@ -109,13 +109,14 @@ export const deleteConnection = operation({
   async run({ parts, params }) {
     const { id, name } = await load(parts, params.id);
     const mark = sessionsEnd();
-    const [, ended] = await parts.db.$transaction([
-      parts.db.$executeRaw`
-        DELETE FROM artefacts WHERE account_id IN (
-          SELECT unnest(ARRAY[user_id, linked_to]) FROM accounts WHERE connection = ${name})`,
+    const [ended] = await parts.db.$transaction([
+      // First, so that a grant being written is either seen by the deletion, or refused because of the mark.
       parts.db.$executeRaw`
         UPDATE accounts SET sessions_not_before = ${mark}, updated_at = now()
          WHERE user_id IN (SELECT linked_to FROM accounts WHERE connection = ${name})`,
+      parts.db.$executeRaw`
+        DELETE FROM artefacts WHERE account_id IN (
+          SELECT unnest(ARRAY[user_id, linked_to]) FROM accounts WHERE connection = ${name})`,
       parts.db.account.deleteMany({ where: { connection: name } }),
       parts.db.connection.deleteMany({ where: { id } }),
     ]);

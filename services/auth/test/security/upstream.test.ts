@@ -3,7 +3,9 @@ import { createHash } from 'node:crypto';
 import { Browser } from '@gatepost/testkit/browser';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
 import type { Lies } from '../false-provider.ts';
+import { lockRow } from '../row-lock.ts';
 import { claimsFor, type Form, manage, request } from '../upstream.ts';
 import { adviceOf, at, errorOf, openTwoProviders } from './two-providers.ts';
 
@@ -22,6 +24,8 @@ const { evil, honest, gate, leave } = stack.use(
     })),
   ]),
 );
+const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
+stack.defer(() => db.end());
 beforeEach(() => {
   evil.lie({});
   honest.lie({});
@@ -212,6 +216,29 @@ describe('an answer of a provider', () => {
     await manage(gate, 'DELETE', `connections/${made.body.id}`);
     const silent = await browser.authorize(request({ prompt: 'none' }));
     expect(errorOf(silent)).toBe('login_required');
+  });
+
+  test('leaves no grant to whoever uses it while the connection is being deleted', async () => {
+    const made = await manage(gate, 'POST', 'connections', {
+      name: 'leaving',
+      strategy: 'oidc',
+      options: at(evil.issuer),
+    });
+    await db.query(
+      "INSERT INTO accounts (user_id, connection, linked_to, updated_at) VALUES ('oidc|leaving|bob', 'leaving', 'auth0|bob', now())",
+    );
+    // As an authorization does (adapter/postgres.ts): the account is locked, then the grant is written.
+    await using writing = await lockRow(db, "SELECT FROM accounts WHERE user_id = 'auth0|bob' FOR SHARE");
+    const deleted = manage(gate, 'DELETE', `connections/${made.body.id}`);
+    await writing.waiting();
+    await writing.query(
+      `INSERT INTO artefacts (model, id, account_id, client_id, payload, expires_at)
+         VALUES ('Grant', 'meanwhile', 'auth0|bob', 'web', '{}', now() + interval '1 day')`,
+    );
+    await writing.release();
+    expect((await deleted).status).toBe(204);
+    const { rows } = await db.query("SELECT id FROM artefacts WHERE id = 'meanwhile' AND expires_at > now()");
+    expect(rows).toEqual([]);
   });
 
   test('with an error reports it to the application, without the provider’s own text', async () => {
