@@ -13,7 +13,6 @@ import type { Provider } from 'oidc-provider';
 import { makeAuthenticate } from './accounts/authenticate.ts';
 import { makeChangePasswordRoutes } from './accounts/change-password.ts';
 import { makeCheckCode } from './accounts/check-code.ts';
-import { makeEndAccess } from './accounts/end-access.ts';
 import { makeSendPasswordMail } from './accounts/password-mail.ts';
 import { makeSignUp } from './accounts/signup.ts';
 import { makeVerificationMails } from './accounts/verification-mail.ts';
@@ -229,7 +228,6 @@ function makeRouters(parts: Parts, provider: Provider): Router[] {
     makeAccountRoutes({
       ...parts,
       provider,
-      endAccess: makeEndAccess(parts.pool),
       management: managementApi(parts.env.ISSUER).identifier,
     }),
     makeUpstreamRoutes({ ...parts, provider }),
@@ -239,11 +237,7 @@ function makeRouters(parts: Parts, provider: Provider): Router[] {
     links.router,
     makeDatabaseConnectionRoutes({ ...parts, provider }),
     makeChallengeRoutes({ ...parts, provider }),
-    makeChangePasswordRoutes({
-      ...parts,
-      provider,
-      endAccess: makeEndAccess(parts.pool),
-    }),
+    makeChangePasswordRoutes({ ...parts, provider }),
     makeVerifyEmailRoutes({ ...parts, provider }),
     makeV2LogoutRoutes({ ...parts, provider }),
     makePreviewRoute(parts.previews),

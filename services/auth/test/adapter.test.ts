@@ -5,6 +5,7 @@ import { freshDatabase, freshPrefix, redisUrl } from '@gatepost/testkit/stores';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import type { Adapter } from 'oidc-provider';
 import pg from 'pg';
+import { endAccess } from '../src/accounts/end-access.ts';
 import { hashId, hashIds } from '../src/adapter/hashed.ts';
 import { makePostgresAdapter } from '../src/adapter/postgres.ts';
 import { redisAdapters } from '../src/adapter/redis.ts';
@@ -13,13 +14,14 @@ import { openDatabase } from '../src/database.ts';
 import { makeUnique } from '../src/library/tokens/replay-detection.ts';
 import { migrateAuth } from '../src/migrations.ts';
 import { openRedis } from '../src/redis.ts';
+import { lockRow } from './row-lock.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 const log = openLog('test', 'silent');
 const { url } = stack.use(await freshDatabase());
 await migrateAuth(url);
-const { pool } = stack.use(openDatabase({ url, isPooled: false }, 30_000, log));
+const { pool, db } = stack.use(openDatabase({ url, isPooled: false }, 30_000, log));
 const redis = stack.adopt(await openRedis(redisUrl(), 30_000, log), (opened) => void opened.disconnect());
 const prefix = freshPrefix();
 
@@ -251,4 +253,26 @@ test('a grant is deleted with its account, and none is written for a deleted acc
   await remove();
   await account();
   expect(await grants.find('grant')).toBeUndefined();
+});
+
+test('a grant that was ended stays so for an authorization that read it before', async () => {
+  const grants = makePostgresAdapter(pool, 'Grant');
+  await pool.query("INSERT INTO accounts (user_id, connection) VALUES ('auth0|leaver', 'db')");
+  const payload = { accountId: 'auth0|leaver', clientId: 'c', openid: { scope: 'openid email' } };
+  await grants.upsert('kept', payload, 60);
+  await grants.upsert('other', { ...payload, clientId: 'd' }, 60);
+  const extended = { ...(await grants.find('kept')), openid: { scope: 'openid email profile' } };
+  await endAccess(db, 'auth0|leaver', 'c');
+  await expect(grants.upsert('kept', extended, 60)).rejects.toMatchObject({ error: 'access_denied' });
+  expect(await grants.find('kept')).toBeUndefined();
+  expect(await grants.find('other')).toBeDefined();
+
+  // The authorization may have begun to write, and wait for the account.
+  await using change = await lockRow(pool, "UPDATE accounts SET name = 'L' WHERE user_id = 'auth0|leaver'");
+  const written = expect(grants.upsert('other', extended, 60)).rejects.toMatchObject({ error: 'access_denied' });
+  await change.waiting();
+  await endAccess(db, 'auth0|leaver');
+  await change.release();
+  await written;
+  expect(await grants.find('other')).toBeUndefined();
 });

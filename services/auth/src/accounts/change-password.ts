@@ -1,6 +1,7 @@
 /** The page behind the link of a password mail. */
 import express, { type Request, type Response, type Router } from 'express';
 import type { PeopleActions } from '../actions/people.ts';
+import type { Database } from '../database.ts';
 import { fieldsOf, queryOf } from '../http/form-fields.ts';
 import { addressOf } from '../http/head.ts';
 import { networkOf } from '../http/network.ts';
@@ -16,7 +17,7 @@ import type { Report } from '../report.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import { busy } from '../stores-away.ts';
 import type { AccountTickets } from './account-ticket.ts';
-import { type EndAccess, sessionsEnd, sessionsEnded } from './end-access.ts';
+import { endAccess, sessionsEnd, sessionsEnded } from './end-access.ts';
 import { type FirstProofParts, removeUnverifiedSignIns } from './first-proof.ts';
 import { hashPassword, TooBusy } from './password.ts';
 import type { SendPasswordMail } from './password-mail.ts';
@@ -32,7 +33,7 @@ export type ChangePasswordParts = DeadLinkParts & {
   attemptLimits: AttemptLimits;
   breached: Pick<BreachedPasswords, 'refusesChange'>;
   sendPasswordMail: SendPasswordMail;
-  endAccess: EndAccess;
+  db: Database;
   notifyOfChange: NotifyOfChange;
   report: Report;
   people: PeopleActions;
@@ -127,7 +128,7 @@ async function changePassword(parts: ChangePasswordParts, request: Request, resp
   const isFirstProof = !redeemed.unproven && !redeemed.account.emailVerified;
   if (isFirstProof && changed.linkedTo === null) await removeUnverifiedSignIns(parts, changed, { ip });
   if (changed.linkedTo !== null) await parts.accounts.update(ownerId, { sessionsNotBefore: mark });
-  await parts.endAccess(ownerId);
+  await endAccess(parts.db, ownerId);
   await sessionsEnded(mark);
   // Somebody locked out for guessing at the old password may use the new one (as at Auth0).
   await parts.attemptLimits.clear(subjectOf(changed.connection, ticket.email, changed).key, ip);

@@ -1,36 +1,44 @@
 /** Ends a person’s access at once: grants, and the refresh tokens that depend on them. */
 import { setTimeout } from 'node:timers/promises';
 import type { Sessions, StoredSession } from '../adapter/sessions.ts';
-import type { Pool } from '../database.ts';
+import { type Database, Prisma } from '../database.ts';
+
+/** The database, or a transaction. */
+type Statements = Pick<Database, '$executeRaw'>;
 
 /**
  * Ends all grants of a person, or those for one client. From then on an access token of such a grant is refused wherever it is
  * looked up; a JWT that an API verifies offline stays valid until it expires.
  */
-export type EndAccess = (userId: string, clientId?: string) => Promise<void>;
+export async function endAccess(db: Statements, userId: string, clientId?: string): Promise<void> {
+  const ofClient = clientId === undefined ? Prisma.sql`true` : Prisma.sql`client_id = ${clientId}`;
+  await endArtefacts(db, Prisma.sql`account_id = ${userId} AND ${ofClient}`);
+}
 
-export function makeEndAccess(pool: Pool): EndAccess {
-  return async (userId, clientId) => {
-    await pool.query({
-      name: 'artefacts end access',
-      text: 'DELETE FROM artefacts WHERE account_id = $1 AND ($2::text IS NULL OR client_id = $2)',
-      values: [userId, clientId ?? null],
-    });
-  };
+/**
+ * Deletes these artefacts, except for the grants among them, which expire: an authorization that read one before and extends it now would
+ * bring back a deleted one, with everything it allowed (adapter/postgres.ts).
+ */
+export async function endArtefacts(db: Statements, where: Prisma.Sql): Promise<void> {
+  await db.$executeRaw`
+    WITH ended AS (
+      UPDATE artefacts SET expires_at = date_trunc('milliseconds', now())
+       WHERE model = 'Grant' AND expires_at > now() AND (${where}))
+    DELETE FROM artefacts WHERE model <> 'Grant' AND (${where})`;
 }
 
 /** Ends a session together with the grants and refresh tokens that applications got from it. */
 export async function endSessionAndTokens(
-  { sessions, pool }: { sessions: Sessions; pool: Pool },
+  { sessions, db }: { sessions: Sessions; db: Statements },
   { uid, accountId, authorizations = {} }: StoredSession,
 ): Promise<void> {
   await sessions.end(uid);
   const grants = Object.values(authorizations).flatMap(({ grantId }) => grantId ?? []);
-  await pool.query({
-    text: `DELETE FROM artefacts WHERE account_id = $1
-             AND (grant_id = ANY ($2) OR model = 'Grant' AND id = ANY ($2) OR model = 'RefreshToken' AND payload ->> 'sessionUid' = $3)`,
-    values: [accountId, grants, uid],
-  });
+  await endArtefacts(
+    db,
+    Prisma.sql`account_id = ${accountId} AND (grant_id = ANY (${grants}::text[]) OR model = 'Grant' AND id = ANY (${grants}::text[])
+               OR model = 'RefreshToken' AND payload ->> 'sessionUid' = ${uid})`,
+  );
 }
 
 /**

@@ -8,6 +8,7 @@ import { endSessionAndTokens } from '../accounts/end-access.ts';
 import type { AccountStore } from '../accounts/store.ts';
 import type { Sessions, StoredSession } from '../adapter/sessions.ts';
 import type { Audit } from '../audit.ts';
+import type { Database } from '../database.ts';
 import { type RefreshedGrant, type RequireSecondFactor, SecondFactorImpossible } from '../factors/mfa-token.ts';
 import { hasSecondFactors, isMultiFactor } from '../factors/policy.ts';
 import { mfaSettingsOf } from '../factors/types.ts';
@@ -52,6 +53,7 @@ export type PostLoginParts = EventParts & {
   accounts: Pick<AccountStore, 'find' | 'update'>;
   settings: SettingsStore;
   sessions: Sessions;
+  db: Database;
   audit: Pick<Audit, 'add'>;
 };
 
@@ -210,7 +212,7 @@ function limitSession(ctx: KoaContextWithOIDC, { sessionEndsAt }: Pick<Outcome, 
 
 /** Takes effect at once, whatever the application does with the refusal. */
 async function revoke(
-  { sessions, pool, audit }: PostLoginParts,
+  { sessions, db, audit }: PostLoginParts,
   ctx: KoaContextWithOIDC,
   { what, preserveRefreshTokens }: NonNullable<Outcome['revoked']>,
   hasSession: boolean,
@@ -225,7 +227,7 @@ async function revoke(
   const session = ctx.oidc.session as unknown as StoredSession; // the typings leave out what it keeps
   const { uid, accountId } = session;
   if (preserveRefreshTokens) await sessions.end(uid);
-  else await endSessionAndTokens({ sessions, pool }, session);
+  else await endSessionAndTokens({ sessions, db }, session);
   audit.add({ type: 'session_revoked', clientId: client?.clientId, userId: accountId, details: { session_id: uid } });
 }
 

@@ -38,7 +38,7 @@ const upsertGrant = `WITH owner AS MATERIALIZED (
       WHERE member.organization_id = $6::jsonb ->> 'organization' AND member.user_id = owner.user_id FOR KEY SHARE)
   ON CONFLICT (model, id) DO UPDATE SET grant_id = excluded.grant_id, account_id = excluded.account_id,
     client_id = excluded.client_id, payload = merged_grant(artefacts.payload, excluded.payload), expires_at = excluded.expires_at
-  WHERE artefacts.expires_at > now()`;
+  WHERE artefacts.expires_at > clock_timestamp() -- it may have ended since this statement began`;
 const consume = 'UPDATE artefacts SET consumed_at = now() WHERE model = $1 AND id = $2 AND consumed_at IS NULL';
 /** The column holds milliseconds: `now()` might be rounded up and keep the grant alive until then. */
 const end = "UPDATE artefacts SET expires_at = date_trunc('milliseconds', now()) WHERE model = $1 AND id = $2";

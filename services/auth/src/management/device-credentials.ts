@@ -3,6 +3,7 @@ import { z } from '@gatepost/runtime/env';
 import { type Database, Prisma } from '../database.ts';
 import { gone, operation } from './operation.ts';
 import { fieldsQuery, list, pageQuery, type Source } from './paging.ts';
+import { end } from './refresh-tokens.ts';
 
 type Row = { id: string; account_id: string; client_id: string };
 
@@ -29,10 +30,7 @@ export const listDeviceCredentials = operation({
 export const deleteDeviceCredential = operation({
   async run({ parts, params }) {
     const id = (params.id ?? '').replace(/^dcr_/, '');
-    await parts.db.$executeRaw`
-      WITH token AS (SELECT grant_id FROM artefacts WHERE model = 'RefreshToken' AND id = ${id})
-      DELETE FROM artefacts WHERE (model = 'RefreshToken' AND id = ${id})
-        OR grant_id IN (SELECT grant_id FROM token) OR (model = 'Grant' AND id IN (SELECT grant_id FROM token))`;
+    await end(parts, Prisma.sql`id = ${id}`);
     return gone;
   },
 });

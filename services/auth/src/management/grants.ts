@@ -1,5 +1,6 @@
 /** `grants`: the scopes that people allowed an application. Deleting a consent immediately ends what the application has through it. */
 import { z } from '@gatepost/runtime/env';
+import { endAccess } from '../accounts/end-access.ts';
 import type { Database } from '../database.ts';
 import type { ConsentModel } from '../generated/models.ts';
 import { audienceOf, resourceOf } from '../resources/audience.ts';
@@ -32,7 +33,7 @@ export const deleteGrant = operation({
     const key = readId(params.id ?? '');
     if (key !== undefined) {
       await parts.db.consent.deleteMany({ where: key });
-      await parts.endAccess(key.userId, key.clientId);
+      await endAccess(parts.db, key.userId, key.clientId);
     }
     return gone;
   },
@@ -43,7 +44,7 @@ export const deleteGrantsOfUser = operation({
   async run({ parts, query }) {
     if (!query.user_id) throw badQuery("Missing required property: 'user_id'");
     await parts.db.consent.deleteMany({ where: { userId: query.user_id } });
-    await parts.endAccess(query.user_id);
+    await endAccess(parts.db, query.user_id);
     return gone;
   },
 });

@@ -3,7 +3,6 @@ import type { Log } from '@gatepost/runtime/log';
 import type { Seal } from '@gatepost/runtime/seal';
 import type { Client, ClientMetadata, Provider } from 'oidc-provider';
 import type { AccountTickets } from '../accounts/account-ticket.ts';
-import { type EndAccess, makeEndAccess } from '../accounts/end-access.ts';
 import type { AccountStore } from '../accounts/store.ts';
 import type { VerificationMails } from '../accounts/verification-mail.ts';
 import type { ExecutionStore } from '../actions/executions.ts';
@@ -95,7 +94,6 @@ export type Parts = ManagementParts & {
   checkMetadata(metadata: ReturnType<typeof clientMetadata>): void;
   /** Makes and saves an initial access token. */
   issueRegistrationToken(ttlSeconds: number): Promise<string>;
-  endAccess: EndAccess;
   runSearch: RunSearch;
 };
 
@@ -110,7 +108,6 @@ export function makeParts(given: ManagementParts): Parts {
     ...given,
     checkMetadata: (metadata) => void new CheckedClient(metadata),
     issueRegistrationToken: (expiresIn) => new InitialAccessToken({ expiresIn }).save(),
-    endAccess: makeEndAccess(given.pool),
     runSearch: makeRunSearch(given.searchPool),
   };
 }

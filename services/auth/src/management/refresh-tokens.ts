@@ -3,6 +3,7 @@
  * moment, and the access tokens issued with it, end as well.
  */
 import { z } from '@gatepost/runtime/env';
+import { endArtefacts } from '../accounts/end-access.ts';
 import { refreshLifetime, rotates } from '../clients/lifetimes.ts';
 import type { OwnMetadata } from '../clients/metadata.ts';
 import type { RegisteredClient } from '../clients/store.ts';
@@ -113,12 +114,13 @@ async function select({ db, clients }: Parts, where: Prisma.Sql, window: Prisma.
   return Promise.all(rows.map(async (row) => ({ ...row, client: await clients.find(row.client_id) })));
 }
 
-/** Deletes the grants, and with them their refresh tokens; one being exchanged at that moment finds no grant for its successor. */
-async function end({ db }: Parts, where: Prisma.Sql): Promise<void> {
-  await db.$executeRaw`
-    WITH token AS (SELECT id, grant_id FROM artefacts WHERE model = 'RefreshToken' AND ${where})
-    DELETE FROM artefacts WHERE (model = 'RefreshToken' AND id IN (SELECT id FROM token))
-      OR grant_id IN (SELECT grant_id FROM token) OR (model = 'Grant' AND id IN (SELECT grant_id FROM token))`;
+/** Ends the grants, and with them their refresh tokens; one being exchanged at that moment finds no grant for its successor. */
+export async function end({ db }: Parts, where: Prisma.Sql): Promise<void> {
+  const grants = Prisma.sql`SELECT grant_id FROM artefacts WHERE model = 'RefreshToken' AND ${where}`;
+  await endArtefacts(
+    db,
+    Prisma.sql`(model = 'RefreshToken' AND ${where}) OR grant_id IN (${grants}) OR (model = 'Grant' AND id IN (${grants}))`,
+  );
 }
 
 function source(parts: Parts, where: Prisma.Sql): Source<Shown> {

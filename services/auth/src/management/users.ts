@@ -1,6 +1,6 @@
 /** `users` and `users-by-email`: people. */
 import { z } from '@gatepost/runtime/env';
-import { sessionsEnd, sessionsEnded } from '../accounts/end-access.ts';
+import { endAccess, sessionsEnd, sessionsEnded } from '../accounts/end-access.ts';
 import { Prisma } from '../database.ts';
 import type { AccountModel } from '../generated/models.ts';
 import { lengthMax } from './lucene.ts';
@@ -131,7 +131,7 @@ export const updateUser = operation({
       throw error;
     });
     if (ends) {
-      await parts.endAccess(account.userId);
+      await endAccess(parts.db, account.userId);
       await sessionsEnded(mark);
     }
     await askForProof(parts, updated, body);
@@ -144,7 +144,7 @@ export const deleteUser = operation({
   async run({ parts, params }) {
     const { id = '' } = params;
     const { count } = await parts.db.account.deleteMany({ where: { userId: id, linkedTo: null } });
-    await parts.endAccess(id);
+    await endAccess(parts.db, id);
     if (count > 0) parts.report.userDeleted(id);
     return gone;
   },
@@ -155,7 +155,7 @@ export const revokeAccess = operation({
     const { userId } = await loadUser(parts, params.id);
     const mark = sessionsEnd();
     await parts.accounts.update(userId, { sessionsNotBefore: mark });
-    await parts.endAccess(userId);
+    await endAccess(parts.db, userId);
     await sessionsEnded(mark);
     return { status: 202 };
   },

@@ -1,5 +1,6 @@
 /** Applications that may act for a person: those they consented to, and the tenant's own that hold a grant. */
 import type { Request } from 'express';
+import { endAccess } from '../accounts/end-access.ts';
 import { accountClientId } from '../clients/account-client-id.ts';
 import { fieldsOf } from '../http/form-fields.ts';
 import type { AccountItem } from '../pages/account.ts';
@@ -22,7 +23,7 @@ export async function disconnect(visit: Visit, request: Request): Promise<void> 
   const { id = '' } = fieldsOf(request);
   if (!(await connectedTo(visit)).some(({ client_id }) => client_id === id)) throw notFound();
   await parts.db.consent.deleteMany({ where: { userId: account.userId, clientId: id } });
-  await parts.endAccess(account.userId, id);
+  await endAccess(parts.db, account.userId, id);
   visit.note('sapi', { operation: 'DELETE account/applications', target: id });
   return visit.turnTo(path, { notice: 'removed' });
 }

@@ -1,6 +1,6 @@
 /** Where a person is signed in. Ending a session here also ends the access that applications got through it. */
 import type { Request } from 'express';
-import { endSessionAndTokens, sessionsEnd, sessionsEnded } from '../accounts/end-access.ts';
+import { endAccess, endSessionAndTokens, sessionsEnd, sessionsEnded } from '../accounts/end-access.ts';
 import { isSessionEnded } from '../accounts/store.ts';
 import type { StoredSession } from '../adapter/sessions.ts';
 import { sessionLifetime } from '../clients/lifetimes.ts';
@@ -46,7 +46,7 @@ export async function endDevices(visit: Visit, request: Request): Promise<void> 
 export async function endOthers({ parts, account, session }: Visit, mark: Date): Promise<void> {
   for (const { uid } of await parts.sessions.ofAccount(account.userId))
     if (uid !== session.uid) await parts.sessions.end(uid);
-  await parts.endAccess(account.userId);
+  await endAccess(parts.db, account.userId);
   await sessionsEnded(mark);
   // A timer may fire a moment early: never within the second that the mark ends.
   session.continuedAt = Math.max(Math.floor(Date.now() / 1000), Math.ceil((mark.getTime() - 999) / 1000));

@@ -1,7 +1,6 @@
 /** The dependencies of the pages below `/account`. */
 import type { Provider } from 'oidc-provider';
 import type { Authenticate } from '../accounts/authenticate.ts';
-import type { EndAccess } from '../accounts/end-access.ts';
 import type { SendPasswordMail } from '../accounts/password-mail.ts';
 import type { Rate } from '../accounts/rate.ts';
 import type { AccountStore } from '../accounts/store.ts';
@@ -33,7 +32,6 @@ export type AccountParts = FactorParts & {
   connections: ConnectionStore;
   settings: SettingsStore;
   sessions: Sessions;
-  endAccess: EndAccess;
   authenticate: Authenticate;
   breached: Pick<BreachedPasswords, 'refusesChange'>;
   sendPasswordMail: SendPasswordMail;
