@@ -1,7 +1,6 @@
 /** The page behind the link of a password mail. */
 import express, { type Request, type Response, type Router } from 'express';
 import type { PeopleActions } from '../actions/people.ts';
-import type { Database } from '../database.ts';
 import { fieldsOf, queryOf } from '../http/form-fields.ts';
 import { addressOf } from '../http/head.ts';
 import { networkOf } from '../http/network.ts';
@@ -18,7 +17,12 @@ import type { ConnectionStore } from '../settings/connections.ts';
 import { busy } from '../stores-away.ts';
 import type { AccountTickets } from './account-ticket.ts';
 import { endAccess, sessionsEnd, sessionsEnded } from './end-access.ts';
-import { type FirstProofParts, removeUnverifiedSignIns } from './first-proof.ts';
+import {
+  type FirstProofParts,
+  type RemovedSignIns,
+  removeUnverifiedSignIns,
+  reportRemovedSignIns,
+} from './first-proof.ts';
 import { hashPassword, TooBusy } from './password.ts';
 import type { SendPasswordMail } from './password-mail.ts';
 import { withResult } from './result-url.ts';
@@ -33,7 +37,6 @@ export type ChangePasswordParts = DeadLinkParts & {
   attemptLimits: AttemptLimits;
   breached: Pick<BreachedPasswords, 'refusesChange'>;
   sendPasswordMail: SendPasswordMail;
-  db: Database;
   notifyOfChange: NotifyOfChange;
   report: Report;
   people: PeopleActions;
@@ -121,14 +124,23 @@ async function changePassword(parts: ChangePasswordParts, request: Request, resp
     lastPasswordReset: new Date(),
     sessionsNotBefore: mark,
   };
-  // The write succeeds only for the exact account that the link was made for.
-  const changed = await parts.accounts.updateState(redeemed.account, { passwordHash, ...proven });
+  const isFirstProof = !redeemed.unproven && !redeemed.account.emailVerified;
+  let removed: RemovedSignIns | undefined;
+  // The write succeeds only for the exact account that the link was made for, and not without what it ends: the link is spent, and the
+  // address counts as proven from now on.
+  const changed = await parts.accounts.updateState(
+    redeemed.account,
+    { passwordHash, ...proven },
+    async (transaction, { userId, linkedTo }) => {
+      if (linkedTo !== null)
+        await transaction.account.update({ where: { userId: linkedTo }, data: { sessionsNotBefore: mark } });
+      else if (isFirstProof) removed = await removeUnverifiedSignIns(transaction, userId);
+      await endAccess(transaction, linkedTo ?? userId);
+    },
+  );
   if (!changed) return redisplay();
   const ownerId = changed.linkedTo ?? changed.userId;
-  const isFirstProof = !redeemed.unproven && !redeemed.account.emailVerified;
-  if (isFirstProof && changed.linkedTo === null) await removeUnverifiedSignIns(parts, changed, { ip });
-  if (changed.linkedTo !== null) await parts.accounts.update(ownerId, { sessionsNotBefore: mark });
-  await endAccess(parts.db, ownerId);
+  if (removed) await reportRemovedSignIns(parts, changed, removed, { ip });
   await sessionsEnded(mark);
   // Somebody locked out for guessing at the old password may use the new one (as at Auth0).
   await parts.attemptLimits.clear(subjectOf(changed.connection, ticket.email, changed).key, ip);

@@ -42,6 +42,9 @@ export type TokenAccount = {
 
 export type MetadataChange = { user?: Record<string, unknown> | undefined; app?: Record<string, unknown> | undefined };
 
+/** What a change of an account brings with it, in the same transaction: both happen or neither. */
+export type Also = (transaction: Prisma.TransactionClient, changed: AccountModel) => Promise<unknown>;
+
 export type AccountStore = {
   /** Includes an account that is linked to another. */
   find(userId: string): Promise<AccountModel | undefined>;
@@ -72,9 +75,14 @@ export type AccountStore = {
   /** Undefined when the connection already has an account with that email, username or number. */
   create(account: Omit<Prisma.AccountCreateInput, 'userId'> & { userId?: string }): Promise<AccountModel | undefined>;
   /** @param metadata merged into the account's metadata in the database, so that concurrent changes do not overwrite each other; null removes a key */
-  update(userId: string, change: Prisma.AccountUpdateInput, metadata?: MetadataChange): Promise<AccountModel>;
+  update(
+    userId: string,
+    change: Prisma.AccountUpdateInput,
+    metadata?: MetadataChange,
+    also?: Also,
+  ): Promise<AccountModel>;
   /** Changes an account in one step if it is still in that state; undefined if not. */
-  updateState(state: AccountState, change: Prisma.AccountUpdateInput): Promise<AccountModel | undefined>;
+  updateState(state: AccountState, change: Prisma.AccountUpdateInput, also?: Also): Promise<AccountModel | undefined>;
 };
 
 const columnOf = { email: 'email', phone: 'phoneNumber', username: 'username' } as const;
@@ -127,19 +135,29 @@ export function makeAccountStore(db: Database, pool: Pool): AccountStore {
         throw error;
       }
     },
-    async update(userId, data, { user = {}, app = {} } = {}) {
-      const update = db.account.update({ where: { userId }, data });
-      if (Object.keys(user).length + Object.keys(app).length === 0) return update;
+    async update(userId, data, { user = {}, app = {} } = {}, also) {
+      const hasMetadata = Object.keys(user).length + Object.keys(app).length > 0;
+      if (!hasMetadata && !also) return db.account.update({ where: { userId }, data });
       const [ofUser, ofApp] = [parted(user), parted(app)];
-      const merge = db.$executeRaw`
-        UPDATE accounts SET user_metadata = (user_metadata - ${ofUser.removed}::text[]) || ${ofUser.set}::jsonb,
-                            app_metadata = (app_metadata - ${ofApp.removed}::text[]) || ${ofApp.set}::jsonb
-         WHERE user_id = ${userId}`;
-      return (await db.$transaction([merge, update]))[1];
+      return db.$transaction(async (transaction) => {
+        if (hasMetadata)
+          await transaction.$executeRaw`
+            UPDATE accounts SET user_metadata = (user_metadata - ${ofUser.removed}::text[]) || ${ofUser.set}::jsonb,
+                                app_metadata = (app_metadata - ${ofApp.removed}::text[]) || ${ofApp.set}::jsonb
+             WHERE user_id = ${userId}`;
+        const updated = await transaction.account.update({ where: { userId }, data });
+        await also?.(transaction, updated);
+        return updated;
+      });
     },
-    async updateState({ userId, incarnation, credentialsVersion }, data) {
+    async updateState({ userId, incarnation, credentialsVersion }, data, also) {
       const where = { userId, incarnation, credentialsVersion };
-      return (await db.account.updateManyAndReturn({ where, data }))[0];
+      if (!also) return (await db.account.updateManyAndReturn({ where, data }))[0];
+      return db.$transaction(async (transaction) => {
+        const [changed] = await transaction.account.updateManyAndReturn({ where, data });
+        if (changed) await also(transaction, changed);
+        return changed;
+      });
     },
   };
 }

@@ -1,6 +1,7 @@
 /** `users` and `users-by-email`: people. */
 import { z } from '@gatepost/runtime/env';
 import { endAccess, sessionsEnd, sessionsEnded } from '../accounts/end-access.ts';
+import type { Also } from '../accounts/store.ts';
 import { Prisma } from '../database.ts';
 import type { AccountModel } from '../generated/models.ts';
 import { lengthMax } from './lucene.ts';
@@ -125,15 +126,13 @@ export const updateUser = operation({
       ...(ends && { sessionsNotBefore: mark }),
     };
     const merged = { user: body.user_metadata, app: body.app_metadata };
-    const updated = await parts.accounts.update(account.userId, change, merged).catch((error: unknown) => {
+    const also: Also | undefined = ends ? (transaction) => endAccess(transaction, account.userId) : undefined;
+    const updated = await parts.accounts.update(account.userId, change, merged, also).catch((error: unknown) => {
       if (!(error instanceof Prisma.PrismaClientKnownRequestError)) throw error;
       if (error.code === 'P2002') throw badBody('The specified new email, username or phone number already exists');
       throw error;
     });
-    if (ends) {
-      await endAccess(parts.db, account.userId);
-      await sessionsEnded(mark);
-    }
+    if (ends) await sessionsEnded(mark);
     await askForProof(parts, updated, body);
     if (body.password !== undefined) await parts.people.afterPasswordChange(updated);
     return ok((await presentUsers(parts, [updated]))[0]);
@@ -154,8 +153,9 @@ export const revokeAccess = operation({
   async run({ parts, params }) {
     const { userId } = await loadUser(parts, params.id);
     const mark = sessionsEnd();
-    await parts.accounts.update(userId, { sessionsNotBefore: mark });
-    await endAccess(parts.db, userId);
+    await parts.accounts.update(userId, { sessionsNotBefore: mark }, {}, (transaction) =>
+      endAccess(transaction, userId),
+    );
     await sessionsEnded(mark);
     return { status: 202 };
   },

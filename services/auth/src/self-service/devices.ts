@@ -27,7 +27,9 @@ export async function endDevices(visit: Visit, request: Request): Promise<void> 
   const { action, id = '' } = fieldsOf(request);
   if (action === 'others') {
     const mark = sessionsEnd();
-    await parts.accounts.update(account.userId, { sessionsNotBefore: mark });
+    await parts.accounts.update(account.userId, { sessionsNotBefore: mark }, {}, (transaction) =>
+      endAccess(transaction, account.userId),
+    );
     await endOthers(visit, mark);
     visit.note('sapi', { operation: 'DELETE account/devices' });
     return visit.turnTo(path, { notice: 'signed_out' });
@@ -40,13 +42,13 @@ export async function endDevices(visit: Visit, request: Request): Promise<void> 
 }
 
 /**
- * Ends all sessions up to the mark (already set on the account), and everything that applications hold. This session continues, no fresher than
- * before, so that finding an open session does not amount to a login.
+ * Ends all sessions up to the mark, which is set on the account already and has ended them as well as everything that applications hold: so
+ * nothing stays open if Redis is away now. This session continues, no fresher than before, so that finding an open session does not amount to
+ * a login.
  */
 export async function endOthers({ parts, account, session }: Visit, mark: Date): Promise<void> {
   for (const { uid } of await parts.sessions.ofAccount(account.userId))
     if (uid !== session.uid) await parts.sessions.end(uid);
-  await endAccess(parts.db, account.userId);
   await sessionsEnded(mark);
   // A timer may fire a moment early: never within the second that the mark ends.
   session.continuedAt = Math.max(Math.floor(Date.now() / 1000), Math.ceil((mark.getTime() - 999) / 1000));

@@ -3,7 +3,7 @@
  * all other sessions and everything that applications hold end; this session continues.
  */
 import type { Request } from 'express';
-import { sessionsEnd } from '../accounts/end-access.ts';
+import { endAccess, sessionsEnd } from '../accounts/end-access.ts';
 import { hashPassword, isOurs, TooBusy } from '../accounts/password.ts';
 import { passwordMinLength, passwordProblem } from '../accounts/signup.ts';
 import { stateOf } from '../accounts/store.ts';
@@ -61,10 +61,13 @@ export async function changePassword(visit: Visit, request: Request): Promise<vo
   const current = isOurs(holder.passwordHash!) ? holder : ((await parts.accounts.find(holder.userId)) ?? holder);
   const mark = sessionsEnd();
   const change = { passwordHash: hashed, lastPasswordReset: new Date(), sessionsNotBefore: mark };
-  const changed = await parts.accounts.updateState(stateOf(current), change);
+  const { userId } = visit.account;
+  const changed = await parts.accounts.updateState(stateOf(current), change, async (transaction) => {
+    if (current.userId !== userId)
+      await transaction.account.update({ where: { userId }, data: { sessionsNotBefore: mark } });
+    await endAccess(transaction, userId);
+  });
   if (!changed) return visit.turnTo(path, { problems: ['refused'] });
-  if (changed.userId !== visit.account.userId)
-    await parts.accounts.update(visit.account.userId, { sessionsNotBefore: mark });
   await endOthers(visit, mark);
   parts.report.passwordChanged(visit.account.userId, address);
   parts.notifyOfChange({ name: 'password_changed' }, changed, { ip: address });

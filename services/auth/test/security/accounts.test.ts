@@ -3,6 +3,8 @@ import { Browser, type Page } from '@gatepost/testkit/browser';
 import { pkce } from '@gatepost/testkit/pkce';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { lockRow } from '../row-lock.ts';
 import { api } from '../seeds.ts';
 import { callback, openManager, openTarget, password, passwordGrant, type Tokens } from './target.ts';
 
@@ -10,6 +12,8 @@ const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 const target = stack.use(await openTarget());
 const { gate } = target;
+const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
+stack.defer(() => db.end());
 const connection = 'Username-Password-Authentication';
 const manage = await openManager(target);
 
@@ -243,6 +247,57 @@ describe('somebody who knew the password until now', () => {
     );
     expect(after.map(({ json }) => json.error)).toEqual(tokens.map(() => 'invalid_grant'));
     expect(tokens.length).toBeGreaterThan(0);
+  });
+});
+
+describe('a new password', () => {
+  type Change = (person: Person) => Promise<() => Promise<{ status: number }>>;
+  test.each<[string, Change]>([
+    [
+      'by a mailed link',
+      async ({ email }) => {
+        const browser = new Browser(gate);
+        const form = await browser.get(await passwordLink(email));
+        return () => browser.submit(form, { password: 'words of the owner' });
+      },
+    ],
+    [
+      'at /account',
+      async ({ email }) => {
+        const browser = new Browser(gate);
+        const form = await browser.logIn(await browser.get('account/password'), email, password);
+        return () => browser.submit(form, { old_password: password, password: 'words of the owner' });
+      },
+    ],
+    ['by an administrator', async ({ path }) => () => manage('PATCH', path, { password: 'words of an admin' })],
+  ])('set %s is not set at all if PostgreSQL fails before the grants are ended', async (_by, prepare) => {
+    const person = await somebody();
+    const id = `auth0|${person.name}`;
+    const change = await prepare(person);
+    await db.query(
+      `INSERT INTO authentication_methods (id, user_id, type, credential_id, public_key) VALUES ($1, $2, 'passkey', $1, '\\x00')`,
+      [`passkey|dev_${person.name}`, id],
+    );
+    await db.query(
+      `INSERT INTO artefacts (model, id, account_id, client_id, payload, expires_at)
+         VALUES ('Grant', $1, $1, 'web', '{}', now() + interval '1 day')`,
+      [id],
+    );
+    const state = async () =>
+      (
+        await db.query(
+          `SELECT password_hash, email_verified, sessions_not_before, last_password_reset, array(
+             SELECT type FROM authentication_methods WHERE user_id = $1) FROM accounts WHERE user_id = $1`,
+          [id],
+        )
+      ).rows;
+    const before = await state();
+    await using grant = await lockRow(db, "SELECT FROM artefacts WHERE model = 'Grant' AND id = $1 FOR UPDATE", [id]);
+    const changing = change();
+    const [backend] = await grant.waiting();
+    await db.query('SELECT pg_cancel_backend($1)', [backend]);
+    expect((await changing).status).toBeGreaterThanOrEqual(500);
+    expect(await state()).toEqual(before);
   });
 });
 
