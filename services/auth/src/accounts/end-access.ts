@@ -43,14 +43,20 @@ export async function endSessionAndTokens(
 
 /**
  * The value of `sessionsNotBefore` that ends every session begun up to now. A session records its beginning in whole seconds, for
- * which store.ts tolerates 999 ms; so the mark lies that far into the next second.
+ * which store.ts tolerates 999 ms; so the mark is the next full second. If there is one as late already, PostgreSQL stores that one plus a
+ * millisecond: no two marks of an account are equal.
  */
 export function sessionsEnd(now = new Date()): Date {
-  return new Date(Math.floor(now.getTime() / 1000) * 1000 + 1_999);
+  return new Date(Math.floor(now.getTime() / 1000) * 1000 + 1_000);
+}
+
+/** When a session counts from (epoch seconds) that is spared by this mark as stored, and by none after it. */
+export function sparedBy(mark: Date): number {
+  return (mark.getTime() - 999) / 1000;
 }
 
 /** Resolves once a new session counts as later than the mark: less than a second after the mark was made. */
 export async function sessionsEnded(mark: Date): Promise<void> {
-  const ms = mark.getTime() - 999 - Date.now();
+  const ms = Math.ceil(sparedBy(mark)) * 1000 - Date.now();
   if (ms > 0) await setTimeout(ms);
 }

@@ -168,7 +168,7 @@ export function isSessionEnded(
   account: Pick<AccountModel, 'sessionsNotBefore' | 'incarnation'>,
 ): boolean {
   const endedAt = account.sessionsNotBefore?.getTime() ?? 0;
-  if (session.from !== undefined && session.from * 1000 < endedAt - 999) return true;
+  if (session.from !== undefined && Math.round(session.from * 1000) < endedAt - 999) return true;
   return session.incarnation !== account.incarnation;
 }
 

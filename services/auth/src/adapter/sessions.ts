@@ -15,7 +15,7 @@ export type StoredSession = AdapterPayload & {
   loginTs: number;
   /** When an action ends the session, in epoch seconds (actions/post-login.ts). */
   endsAt?: number;
-  /** When its owner ended all other sessions (library/seam.ts). */
+  /** When its owner ended all other sessions (library/seam.ts), in epoch seconds with milliseconds. */
   continuedAt?: number;
   incarnation?: string;
   device?: SessionDevice;

@@ -1,7 +1,7 @@
 /** Where a person is signed in. Ending a session here also ends the access that applications got through it. */
 import type { Request } from 'express';
-import { endAccess, endSessionAndTokens, sessionsEnd, sessionsEnded } from '../accounts/end-access.ts';
-import { isSessionEnded } from '../accounts/store.ts';
+import { endAccess, endSessionAndTokens, sessionsEnd, sessionsEnded, sparedBy } from '../accounts/end-access.ts';
+import { isSessionEnded, stateOf } from '../accounts/store.ts';
 import type { StoredSession } from '../adapter/sessions.ts';
 import { sessionLifetime } from '../clients/lifetimes.ts';
 import { fieldsOf } from '../http/form-fields.ts';
@@ -26,11 +26,13 @@ export async function endDevices(visit: Visit, request: Request): Promise<void> 
   const { parts, account, session } = visit;
   const { action, id = '' } = fieldsOf(request);
   if (action === 'others') {
-    const mark = sessionsEnd();
-    await parts.accounts.update(account.userId, { sessionsNotBefore: mark }, {}, (transaction) =>
+    // Whatever else has changed the account since this visit began may have ended this session, too.
+    const change = { sessionsNotBefore: sessionsEnd() };
+    const marked = await parts.accounts.updateState(stateOf(account), change, (transaction) =>
       endAccess(transaction, account.userId),
     );
-    await endOthers(visit, mark);
+    if (!marked) return visit.turnTo(path, { problems: ['refused'] });
+    await endOthers(visit, marked.sessionsNotBefore!);
     visit.note('sapi', { operation: 'DELETE account/devices' });
     return visit.turnTo(path, { notice: 'signed_out' });
   }
@@ -44,14 +46,13 @@ export async function endDevices(visit: Visit, request: Request): Promise<void> 
 /**
  * Ends all sessions up to the mark, which is set on the account already and has ended them as well as everything that applications hold: so
  * nothing stays open if Redis is away now. This session continues, no fresher than before, so that finding an open session does not amount to
- * a login.
+ * a login. It is spared only by that very mark, as stored by this request: not by one that an administrator sets meanwhile.
  */
 export async function endOthers({ parts, account, session }: Visit, mark: Date): Promise<void> {
   for (const { uid } of await parts.sessions.ofAccount(account.userId))
     if (uid !== session.uid) await parts.sessions.end(uid);
   await sessionsEnded(mark);
-  // A timer may fire a moment early: never within the second that the mark ends.
-  session.continuedAt = Math.max(Math.floor(Date.now() / 1000), Math.ceil((mark.getTime() - 999) / 1000));
+  session.continuedAt = sparedBy(mark);
   await session.persist();
 }
 

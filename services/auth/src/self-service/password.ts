@@ -17,6 +17,9 @@ import type { Visit } from './visit.ts';
 
 const path = '/account/password';
 
+/** Since the visit began, while the password is that of a linked account: the session may have ended. */
+class OwnerChanged extends Error {}
+
 export async function showPassword(visit: Visit): Promise<void> {
   const { holder, way } = await passwordOf(visit);
   const identifier = (holder && nameOf(holder)) ?? '';
@@ -59,16 +62,22 @@ export async function changePassword(visit: Visit, request: Request): Promise<vo
   if (hashed === undefined) return tryLater(visit);
   // An imported password has been under our own hash since it was checked.
   const current = isOurs(holder.passwordHash!) ? holder : ((await parts.accounts.find(holder.userId)) ?? holder);
-  const mark = sessionsEnd();
-  const change = { passwordHash: hashed, lastPasswordReset: new Date(), sessionsNotBefore: mark };
+  const ended = { sessionsNotBefore: sessionsEnd() };
+  const change = { passwordHash: hashed, lastPasswordReset: new Date(), ...ended };
   const { userId } = visit.account;
-  const changed = await parts.accounts.updateState(stateOf(current), change, async (transaction) => {
-    if (current.userId !== userId)
-      await transaction.account.update({ where: { userId }, data: { sessionsNotBefore: mark } });
+  let owner: AccountModel | undefined;
+  const changing = parts.accounts.updateState(stateOf(current), change, async (transaction, changed) => {
+    const where = stateOf(visit.account);
+    owner =
+      changed.userId === userId ? changed : (await transaction.account.updateManyAndReturn({ where, data: ended }))[0];
+    if (!owner) throw new OwnerChanged();
     await endAccess(transaction, userId);
   });
-  if (!changed) return visit.turnTo(path, { problems: ['refused'] });
-  await endOthers(visit, mark);
+  const changed = await changing.catch((error) => {
+    if (!(error instanceof OwnerChanged)) throw error;
+  });
+  if (!changed || !owner) return visit.turnTo(path, { problems: ['refused'] });
+  await endOthers(visit, owner.sessionsNotBefore!);
   parts.report.passwordChanged(visit.account.userId, address);
   parts.notifyOfChange({ name: 'password_changed' }, changed, { ip: address });
   await parts.people.afterPasswordChange(changed, { request, ip: address });

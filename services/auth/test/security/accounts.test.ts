@@ -4,6 +4,7 @@ import { pkce } from '@gatepost/testkit/pkce';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
+import { sessionsEnd } from '../../src/accounts/end-access.ts';
 import { lockRow } from '../row-lock.ts';
 import { api } from '../seeds.ts';
 import { callback, openManager, openTarget, password, passwordGrant, type Tokens } from './target.ts';
@@ -250,6 +251,78 @@ describe('somebody who knew the password until now', () => {
   });
 });
 
+describe('a session', () => {
+  const secondOf = (at: number) => Math.floor(at / 1_000);
+  /** Is about to sign out everywhere else. */
+  async function openDevices({ email }: Person) {
+    const browser = new Browser(gate);
+    const page = await browser.logIn(await browser.get('account/devices'), email, password);
+    const { csrf } = page.forms.find(({ fields }) => fields.csrf)!.fields;
+    const isOpen = async () => (await browser.get('account')).html.includes('<h1>Your account</h1>');
+    return { endOthers: () => browser.post('account/devices', { csrf: csrf!, action: 'others' }), isOpen };
+  }
+
+  test('continues after signing out everywhere else', async () => {
+    const { endOthers, isOpen } = await openDevices(await somebody());
+    await endOthers();
+    expect(await isOpen()).toBe(true);
+  });
+
+  test('that signs out everywhere else is not spared what an administrator ends meanwhile', async () => {
+    const person = await somebody();
+    const { endOthers, isOpen } = await openDevices(person);
+    await using grant = await lockRow(
+      db,
+      "SELECT FROM artefacts WHERE model = 'Grant' AND account_id = $1 FOR UPDATE",
+      [`auth0|${person.name}`],
+    );
+    const ending = endOthers();
+    await grant.waiting();
+    const revoking = manage('POST', `${person.path}/revoke-access`);
+    await grant.waiting(2);
+    const ended = secondOf(Date.now());
+    await until('the second after that', async () => secondOf(Date.now()) > ended);
+    await grant.release();
+    expect((await revoking).status).toBe(202);
+    await ending;
+    expect(await isOpen()).toBe(false);
+  });
+
+  test('that has just been ended does not continue by signing out everywhere else', async () => {
+    const person = await somebody();
+    const { endOthers, isOpen } = await openDevices(person);
+    await using administrator = await lockRow(db, 'UPDATE accounts SET sessions_not_before = $2 WHERE user_id = $1', [
+      `auth0|${person.name}`,
+      sessionsEnd(),
+    ]);
+    const ending = endOthers();
+    await administrator.waiting();
+    await administrator.release();
+    await ending;
+    expect(await isOpen()).toBe(false);
+  });
+
+  test('spared by one end of all sessions is not spared by another in the same second, or from a clock that is behind', async () => {
+    const { name } = await somebody();
+    const mark = sessionsEnd();
+    const end = async (at: Date) => {
+      const { rows } = await db.query<{ ended: Date; version: number }>(
+        `UPDATE accounts SET sessions_not_before = $2 WHERE user_id = $1
+           RETURNING sessions_not_before AS ended, credentials_version AS version`,
+        [`auth0|${name}`, at],
+      );
+      return rows[0]!;
+    };
+    const first = await end(mark);
+    expect(first.ended).toEqual(mark);
+    for (const [index, at] of [mark, new Date(mark.getTime() - 5_000)].entries())
+      expect(await end(at)).toEqual({
+        ended: new Date(mark.getTime() + index + 1),
+        version: first.version + index + 1,
+      });
+  });
+});
+
 describe('a new password', () => {
   type Change = (person: Person) => Promise<() => Promise<{ status: number }>>;
   test.each<[string, Change]>([
@@ -269,7 +342,12 @@ describe('a new password', () => {
         return () => browser.submit(form, { old_password: password, password: 'words of the owner' });
       },
     ],
-    ['by an administrator', async ({ path }) => () => manage('PATCH', path, { password: 'words of an admin' })],
+    [
+      'by an administrator',
+      async ({ path }) =>
+        () =>
+          manage('PATCH', path, { password: 'words of an admin' }),
+    ],
   ])('set %s is not set at all if PostgreSQL fails before the grants are ended', async (_by, prepare) => {
     const person = await somebody();
     const id = `auth0|${person.name}`;
