@@ -85,7 +85,7 @@ export async function confirmOtp(interaction: Interaction, request: Request): Pr
   if (step === undefined) return redisplay(interaction, 'mfa/enrol/otp', 'code_wrong');
   const { userId } = pending.account;
   return enrolled(interaction, pending, { amr: ['otp', 'mfa'], type: 'totp' }, () =>
-    interaction.parts.factors.add({ userId, type: 'totp', secret, step }),
+    interaction.parts.factors.add({ userId, type: 'totp', secret, step }, pending.account),
   );
 }
 
@@ -132,7 +132,7 @@ async function enrolAddress(interaction: Interaction, request: Request, type: 'e
   if (proof.kind !== 'right')
     return redisplay(interaction, step, proof.kind === 'expired' ? 'code_expired' : 'code_wrong');
   return enrolled(interaction, pending, { amr: proof.amr, type }, () =>
-    interaction.parts.factors.add({ userId, type, target }),
+    interaction.parts.factors.add({ userId, type, target }, pending.account),
   );
 }
 
@@ -194,7 +194,7 @@ async function enrolKey(interaction: Interaction, request: Request, type: Second
   if (!key) return redisplay(interaction, pathOfKey(type), 'key_failed');
   const { userId } = pending.account;
   return enrolled(interaction, answered, { amr: ['hwk', 'mfa'], type }, () =>
-    interaction.parts.factors.add({ userId, type, ...key }),
+    interaction.parts.factors.add({ userId, type, ...key }, pending.account),
   );
 }
 

@@ -155,7 +155,7 @@ async function proveOtp({ factors, prove }: Parts, pending: Pending, { otp = '' 
   const { secret } = enrolling;
   return prove.bounded(userId, async () => {
     const step = stepOf(secret, otp);
-    const isKept = step !== undefined && (await factors.add({ userId, type: 'totp', secret, step }));
+    const isKept = step !== undefined && (await factors.add({ userId, type: 'totp', secret, step }, account));
     if (!isKept) return { kind: 'wrong' };
     return { kind: 'right', amr: ['otp', 'mfa'] };
   });
@@ -172,7 +172,7 @@ async function proveOob({ factors, prove }: Parts, pending: Pending, params: Par
   }
   const proof = await prove.sent(userId, sentTo, mfaOwner(params.mfa_token!), params.binding_code!);
   if (proof.kind !== 'right' || pending.due === 'challenge') return proof;
-  if (enrolling?.type !== sentTo.type || !(await factors.add({ userId, ...sentTo }))) return { kind: 'wrong' };
+  if (enrolling?.type !== sentTo.type || !(await factors.add({ userId, ...sentTo }, account))) return { kind: 'wrong' };
   return proof;
 }
 

@@ -73,7 +73,7 @@ export async function answerPasskeyOffer(interaction: Interaction, request: Requ
   const account = await interaction.parts.accounts.find(userId);
   const isAllowed = isMultiFactor(pending.amr) || !hasSecondFactor(account?.factors ?? []);
   if (!isUnchanged(account, pending.account) || !isAllowed) return restartLogin(interaction);
-  const isKept = key && (await interaction.parts.factors.add({ userId, type: 'passkey', ...key }));
+  const isKept = key && (await interaction.parts.factors.add({ userId, type: 'passkey', ...key }, pending.account));
   if (!isKept) {
     await keepPending(interaction, rest);
     return redisplay(interaction, 'mfa/passkey', 'key_failed');

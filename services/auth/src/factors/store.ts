@@ -30,8 +30,12 @@ export type FactorStore = {
   /** The methods of these types, if the account is unchanged and open. One statement, made once per login. */
   listOf(account: AccountState, types: readonly string[]): Promise<Method[]>;
   find(userId: string, id: string): Promise<Method | undefined>;
-  /** Undefined when the person has the maximum number, or somebody already has that key. */
-  add(method: NewMethod): Promise<Method | undefined>;
+  /**
+   * Undefined when the person has the maximum number, or somebody already has that key; or, if a state is given, when the account is no
+   * longer open and unchanged since. It is locked meanwhile: a new password set at that moment ends the one who adds, or removes what they
+   * have added (accounts/first-proof.ts).
+   */
+  add(method: NewMethod, state?: AccountState): Promise<Method | undefined>;
   /** Replaces all second factors at once. Undefined when somebody already has one of the keys. */
   replaceAll(userId: string, methods: NewMethod[]): Promise<Method[] | undefined>;
   rename(userId: string, id: string, name: string | null): Promise<Method | undefined>;
@@ -95,7 +99,8 @@ function methodsOf({ db, pool, seal }: Stores) {
       return rows;
     },
     find: async (userId, id) => (await db.authenticationMethod.findFirst({ where: { id, userId } })) ?? undefined,
-    add: (method) => add(db, seal, method),
+    add: (method, state) =>
+      undefinedOnConflict(db.$transaction((transaction) => add(transaction, seal, method, state))),
     replaceAll: (userId, methods) =>
       undefinedOnConflict(
         db.$transaction(async (transaction) => {
@@ -220,9 +225,26 @@ async function changedOneRow(pool: Pool, name: string, values: unknown[], text: 
   return rowCount === 1;
 }
 
-async function add(db: Database, seal: Seal, method: NewMethod): Promise<Method | undefined> {
-  if ((await db.authenticationMethod.count({ where: { userId: method.userId } })) >= methodsMax) return undefined;
-  return undefinedOnConflict(db.authenticationMethod.create({ data: rowOf(seal, method) }));
+async function add(
+  transaction: Prisma.TransactionClient,
+  seal: Seal,
+  method: NewMethod,
+  state: AccountState | undefined,
+): Promise<Method | undefined> {
+  if (state && !(await lockUnchanged(transaction, state))) return undefined;
+  const { userId } = method;
+  if ((await transaction.authenticationMethod.count({ where: { userId } })) >= methodsMax) return undefined;
+  return transaction.authenticationMethod.create({ data: rowOf(seal, method) });
+}
+
+async function lockUnchanged(
+  transaction: Prisma.TransactionClient,
+  { userId, incarnation, credentialsVersion }: AccountState,
+): Promise<boolean> {
+  const rows = await transaction.$queryRaw<object[]>`
+    SELECT user_id FROM accounts WHERE user_id = ${userId} AND incarnation = ${incarnation}::uuid
+       AND credentials_version = ${credentialsVersion} AND NOT blocked FOR NO KEY UPDATE`;
+  return rows.length === 1;
 }
 
 function rowOf(seal: Seal, { userId, name, ...given }: NewMethod): Prisma.AuthenticationMethodCreateManyInput {

@@ -76,24 +76,28 @@ export async function unlink(
   await sessionsEnded(mark);
 }
 
+type LockedPrimary = { blocked: boolean; sessionsNotBefore: Date | null; incarnation: string };
+
 /**
  * In one transaction, so that neither account can be linked elsewhere meanwhile. Sessions of the linked account end.
- * @param before a further check in the transaction, which throws to prevent the link
+ * @param checks further ones in the transaction, which throw to prevent the link: `before` it locks the accounts, and of the `primary` one
  */
 export async function link(
   { pool }: Pick<Parts, 'pool'>,
   primary: string,
   secondary: string,
-  before?: (client: PoolClient) => Promise<void>,
+  checks?: { before(client: PoolClient): Promise<void>; primary(account: LockedPrimary): void },
 ): Promise<void> {
   await inTransaction(pool, async (client) => {
-    await before?.(client);
-    const { rows } = await client.query<{ user_id: string; linked_to: string | null; blocked: boolean }>(
-      'SELECT user_id, linked_to, blocked FROM accounts WHERE user_id = ANY ($1) ORDER BY user_id FOR UPDATE',
+    await checks?.before(client);
+    const { rows } = await client.query<LockedPrimary & { user_id: string; linked_to: string | null }>(
+      `SELECT user_id, linked_to, blocked, sessions_not_before AS "sessionsNotBefore", incarnation
+         FROM accounts WHERE user_id = ANY ($1) ORDER BY user_id FOR UPDATE`,
       [[primary, secondary]],
     );
     const [first, second] = [primary, secondary].map((id) => rows.find((row) => row.user_id === id));
     if (!first || first.linked_to !== null || !second) throw missing('user', 'The user does not exist.');
+    checks?.primary(first);
     if (second.linked_to !== null) throw alreadyLinked();
     if (second.blocked) throw badBody('a blocked user cannot be linked');
     const { rowCount } = await client.query('SELECT FROM accounts WHERE linked_to = $1 LIMIT 1', [secondary]);

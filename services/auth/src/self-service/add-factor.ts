@@ -4,7 +4,7 @@
  */
 import type { Request } from 'express';
 import { isEmail, parseIdentifier } from '../accounts/identifier.ts';
-import { isUnchanged } from '../accounts/store.ts';
+import { type AccountState, isUnchanged } from '../accounts/store.ts';
 import { accountClientId } from '../clients/account-client-id.ts';
 import type { Pending } from '../factors/pending.ts';
 import { isMultiFactor, multiFactorAcr } from '../factors/policy.ts';
@@ -81,8 +81,8 @@ async function confirmOtp(visit: Visit, path: string, request: Request): Promise
   const step = stepOf(secret, code);
   if (step === undefined) return redisplay(visit, path, 'code_wrong');
   const { userId } = visit.account;
-  return enrolled(visit, { type: 'totp', amr: ['otp', 'mfa'], factor: 'otp' }, () =>
-    visit.parts.factors.add({ userId, type: 'totp', secret, step }),
+  return enrolled(visit, { type: 'totp', amr: ['otp', 'mfa'], factor: 'otp' }, (state) =>
+    visit.parts.factors.add({ userId, type: 'totp', secret, step }, state),
   );
 }
 
@@ -117,8 +117,8 @@ function enrolAddress(type: 'email' | 'phone'): Step {
     const proof = await parts.prove.sent(account.userId, { type, target }, owner, code);
     if (proof.kind === 'locked') return redisplay(visit, path, 'locked', 429);
     if (proof.kind !== 'right') return redisplay(visit, path, proof.kind === 'expired' ? 'code_expired' : 'code_wrong');
-    return enrolled(visit, { type, amr: proof.amr, factor: channelOf(type) }, () =>
-      parts.factors.add({ userId: account.userId, type, target }),
+    return enrolled(visit, { type, amr: proof.amr, factor: channelOf(type) }, (state) =>
+      parts.factors.add({ userId: account.userId, type, target }, state),
     );
   };
 }
@@ -163,25 +163,28 @@ function enrolKey(type: KeyType): Step {
     const key = await checkNewKey(parts, { credential, challenge, type });
     if (!key) return redisplay(visit, path, 'key_failed');
     const proof = type === 'passkey' ? { type, factor: 'passkey' } : { type, amr: ['hwk', 'mfa'], factor: type };
-    return addProven(visit, pending, proof, () => parts.factors.add({ userId: account.userId, type, ...key }));
+    return addProven(visit, pending, proof, (state) =>
+      parts.factors.add({ userId: account.userId, type, ...key }, state),
+    );
   };
 }
 
+type Add = (state: AccountState) => Promise<unknown>;
 type Proven = { type: MethodType; amr?: string[]; factor: string };
 
 /** If two forms arrive at once, one of them sets it up. */
-async function enrolled(visit: Visit, proven: Proven, add: () => Promise<unknown>): Promise<void> {
+async function enrolled(visit: Visit, proven: Proven, add: Add): Promise<void> {
   const pending = await visit.parts.pending.take(visit.owner);
   if (!pending) return visit.turnTo(securityPath);
   return addProven(visit, pending, proven, add);
 }
 
-async function addProven(visit: Visit, pending: Pending, proven: Proven, add: () => Promise<unknown>): Promise<void> {
+async function addProven(visit: Visit, pending: Pending, proven: Proven, add: Add): Promise<void> {
   const { parts, account, session, address: ip } = visit;
   const { userId } = account;
   if (!isUnchanged(await parts.accounts.find(userId), pending.account))
     return redisplay(visit, securityPath, 'refused');
-  if (!(await add())) return redisplay(visit, securityPath, 'factor_refused');
+  if (!(await add(pending.account))) return redisplay(visit, securityPath, 'factor_refused');
   parts.factorEvents.enrolled({ userId, clientId: accountClientId, ip }, proven.factor);
   visit.notify({ name: 'factor_added', factor: proven.type });
   // Its owner has just proven it in this very session, so the session is not asked for it again.

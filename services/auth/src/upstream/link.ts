@@ -6,7 +6,7 @@ import type { Request, Response } from 'express';
 import { errors, type Provider } from 'oidc-provider';
 import type { PoolClient } from 'pg';
 import { isLastAdministrator } from '../accounts/last-administrator.ts';
-import type { AccountStore } from '../accounts/store.ts';
+import { type AccountStore, isSessionEnded } from '../accounts/store.ts';
 import type { Audit } from '../audit.ts';
 import { accountClientId } from '../clients/account-client-id.ts';
 import type { Pool } from '../database.ts';
@@ -44,6 +44,7 @@ export type Linking = {
 };
 
 class LastAdministrator extends Error {}
+const sessionOver = () => new errors.SessionNotFound('the session that asked for this link is over');
 
 type Parts = {
   /** The management API's audience. */
@@ -107,14 +108,20 @@ export function makeLinking(parts: Parts): Linking {
       const answered = await exchange(remote, attempt, answer);
       // Their password may have changed, or they may have been blocked, while they were away.
       const asker = await accounts.findForTokens(accountId, countedFrom(session));
-      if (!asker) throw new errors.SessionNotFound('the session that asked for this link is over');
+      if (!asker) throw sessionOver();
       const { account } = await upstream.openAccount(remote, answered, { isLink: true });
       const owner = await accounts.ownerOf(account);
       const isOtherAccount = owner?.userId !== accountId;
       // An account with a second factor cannot be taken over with the first one alone.
       if (isOtherAccount && hasSecondFactor(account.factors)) return { link_error: 'second_factor' };
       if (isOtherAccount)
-        await link({ pool }, accountId, account.userId, (client) => checkNotLast(client, account.userId));
+        await link({ pool }, accountId, account.userId, {
+          before: (client) => checkNotLast(client, account.userId),
+          // Nor may either happen between that check and this write: a new password removes the identities that it finds.
+          primary(owner) {
+            if (owner.blocked || isSessionEnded(countedFrom(session), owner)) throw sessionOver();
+          },
+        });
       const details = { operation: 'POST account/sign-ins', target: account.userId };
       audit.add({ type: 'sapi', userId: accountId, clientId: accountClientId, details });
       if (isOtherAccount) await notifyOwner(connection, accountId, request);

@@ -6,12 +6,14 @@ import { afterAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { TOTP } from 'otpauth';
 import pg from 'pg';
+import { sessionsEnd } from '../../src/accounts/end-access.ts';
 import { openGate } from '../gate.ts';
+import { lockRow } from '../row-lock.ts';
 import { alice, bob, seed } from '../seeds.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
-const people = ['carol', 'carla', 'dave', 'erin'].map((name) => ({
+const people = ['carol', 'carla', 'dave', 'erin', 'fay'].map((name) => ({
   ...alice,
   user_id: `auth0|${name}`,
   email: `${name}@example.com`,
@@ -230,6 +232,23 @@ test('of twenty concurrent forms with one code one adds a factor', async () => {
   const { rows } = await db.query("SELECT type FROM authentication_methods WHERE user_id = 'auth0|bob'");
   expect(rows).toEqual([{ type: 'totp' }]);
   expect((await db.query("SELECT FROM recovery_codes WHERE user_id = 'auth0|bob'")).rowCount).toBe(10);
+});
+
+test('a factor is not added if a new password is set just before it is written', async () => {
+  const { browser, page } = await visit('fay', 'account/profile');
+  const form = await browser.get('account/security/otp');
+  const secret = /<code>([A-Z2-7 ]{32,})<\/code>/.exec(form.html)![1]!.replaceAll(' ', '');
+  await using change = await lockRow(
+    db,
+    "UPDATE accounts SET password_hash = 'new', sessions_not_before = $1 WHERE user_id = 'auth0|fay'",
+    [sessionsEnd()],
+  );
+  const code = new TOTP({ secret }).generate();
+  const adding = browser.post('account/security/otp', { csrf: csrfIn(page), code });
+  await change.waiting();
+  await change.release();
+  await adding;
+  expect((await db.query("SELECT FROM authentication_methods WHERE user_id = 'auth0|fay'")).rowCount).toBe(0);
 });
 
 test('twenty concurrent deletions of an account are one deletion', async () => {

@@ -6,7 +6,9 @@ import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { jwtVerify } from 'jose';
 import pg from 'pg';
 import PostalMime from 'postal-mime';
+import { sessionsEnd } from '../../src/accounts/end-access.ts';
 import type { Lies } from '../false-provider.ts';
+import { lockRow } from '../row-lock.ts';
 import { bob } from '../seeds.ts';
 import { claimsFor, type Form, manage } from '../upstream.ts';
 import { at, errorOf, openTwoProviders } from './two-providers.ts';
@@ -70,6 +72,21 @@ test.each([
   const changed = await manage(gate, 'PATCH', 'users/auth0%7Cbob', change);
   expect(changed.status).toBe(200);
   await answer();
+  const { body } = await manage(gate, 'GET', 'users/auth0%7Cbob');
+  expect(body.identities).toHaveLength(1);
+});
+
+test('a linking is refused if a new password ends the session just before the identity is written', async () => {
+  const answer = await leaveToLink('in-between');
+  await using change = await lockRow(
+    db,
+    "UPDATE accounts SET password_hash = 'new', sessions_not_before = $1 WHERE user_id = 'auth0|bob'",
+    [sessionsEnd()],
+  );
+  const answered = answer();
+  await change.waiting();
+  await change.release();
+  await answered;
   const { body } = await manage(gate, 'GET', 'users/auth0%7Cbob');
   expect(body.identities).toHaveLength(1);
 });
