@@ -74,10 +74,13 @@ export type AccountStore = {
   linkedConnections(userId: string): Promise<string[]>;
   /** Undefined when the connection already has an account with that email, username or number. */
   create(account: Omit<Prisma.AccountCreateInput, 'userId'> & { userId?: string }): Promise<AccountModel | undefined>;
-  /** @param metadata merged into the account's metadata in the database, so that concurrent changes do not overwrite each other; null removes a key */
+  /**
+   * @param change what to write, or what makes it from the current row; then concurrent changes wait for each other, and none is lost
+   * @param metadata merged into the account's metadata in the database, so that concurrent changes do not overwrite each other; null removes a key
+   */
   update(
     userId: string,
-    change: Prisma.AccountUpdateInput,
+    change: Prisma.AccountUpdateInput | ((before: AccountModel) => Prisma.AccountUpdateInput),
     metadata?: MetadataChange,
     also?: Also,
   ): Promise<AccountModel>;
@@ -135,11 +138,13 @@ export function makeAccountStore(db: Database, pool: Pool): AccountStore {
         throw error;
       }
     },
-    async update(userId, data, { user = {}, app = {} } = {}, also) {
+    async update(userId, change, { user = {}, app = {} } = {}, also) {
       const hasMetadata = Object.keys(user).length + Object.keys(app).length > 0;
-      if (!hasMetadata && !also) return db.account.update({ where: { userId }, data });
+      if (typeof change !== 'function' && !hasMetadata && !also)
+        return db.account.update({ where: { userId }, data: change });
       const [ofUser, ofApp] = [parted(user), parted(app)];
       return db.$transaction(async (transaction) => {
+        const data = typeof change === 'function' ? change(await lockAccount(transaction, userId)) : change;
         if (hasMetadata)
           await transaction.$executeRaw`
             UPDATE accounts SET user_metadata = (user_metadata - ${ofUser.removed}::text[]) || ${ofUser.set}::jsonb,
@@ -160,6 +165,12 @@ export function makeAccountStore(db: Database, pool: Pool): AccountStore {
       });
     },
   };
+}
+
+/** @returns the account as it stays until the transaction ends */
+async function lockAccount(transaction: Prisma.TransactionClient, userId: string): Promise<AccountModel> {
+  await transaction.$queryRaw`SELECT FROM accounts WHERE user_id = ${userId} FOR UPDATE`;
+  return transaction.account.findUniqueOrThrow({ where: { userId } });
 }
 
 /** Whether the account has ended this session, or the session belongs to an earlier account with that id. */

@@ -88,21 +88,17 @@ export function usernameOf(
   return parsed;
 }
 
-/** The update for a change of these fields. */
-export async function updateOf(account: AccountModel, body: UpdateBody): Promise<Prisma.AccountUpdateInput> {
-  const email = body.email === null ? undefined : (body.email?.toLowerCase() ?? account.email ?? undefined);
+/** The update for a change of these fields; the password is hashed before (`hashOf`). */
+export function updateOf(account: AccountModel, body: UpdateBody): Prisma.AccountUpdateInput {
+  const email = body.email === undefined ? account.email : (body.email?.toLowerCase() ?? null);
   // A new address or number is unverified until proven or declared verified.
-  const unproven = email !== (account.email ?? undefined) && body.email_verified === undefined;
+  const unproven = email !== account.email && body.email_verified === undefined;
   const phone = body.phone_number === undefined ? account.phoneNumber : body.phone_number;
   const phoneUnproven = phone === null || (phone !== account.phoneNumber && body.phone_verified === undefined);
   return {
     ...columns(body),
     ...(unproven && { emailVerified: false }),
     ...(phoneUnproven && { phoneVerified: false }),
-    ...(body.password !== undefined && {
-      passwordHash: await hashOf(body.password, email),
-      lastPasswordReset: new Date(),
-    }),
     // Auth0 merges metadata at its first level (accounts/store.ts does); an empty object clears it.
     ...(isEmpty(body.user_metadata) && { userMetadata: {} }),
     ...(isEmpty(body.app_metadata) && { appMetadata: {} }),

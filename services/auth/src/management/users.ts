@@ -113,17 +113,22 @@ export const updateUser = operation({
     if (body.connection !== undefined && body.connection !== account.connection)
       throw badBody('a user cannot be moved to another connection');
     const connection = await parts.connections.find(account.connection);
-    checkKeepsIdentifier(account, body, connection);
     // Blocking or a new password signs the person out everywhere.
     const ends = body.blocked === true || body.password !== undefined;
-    const update = await updateOf(account, withoutDefaults(account, body));
+    const passwordHash =
+      body.password === undefined ? undefined : await hashOf(body.password, body.email ?? account.email ?? undefined);
     // Taken after the wait for the hash, so that no session begun meanwhile outlives the old password.
     const mark = sessionsEnd();
-    const change = {
-      ...update,
-      // A username older than the rules may stay as it is.
-      ...(body.username !== account.username && usernameOf(body.username, connection)),
-      ...(ends && { sessionsNotBefore: mark }),
+    // From the row that it replaces: an address that its owner has changed meanwhile would otherwise become verified by this request.
+    const change = (before: AccountModel) => {
+      checkKeepsIdentifier(before, body, connection);
+      return {
+        ...updateOf(before, withoutDefaults(before, body)),
+        // A username older than the rules may stay as it is.
+        ...(body.username !== before.username && usernameOf(body.username, connection)),
+        ...(passwordHash !== undefined && { passwordHash, lastPasswordReset: new Date() }),
+        ...(ends && { sessionsNotBefore: mark }),
+      };
     };
     const merged = { user: body.user_metadata, app: body.app_metadata };
     const also: Also | undefined = ends ? (transaction) => endAccess(transaction, account.userId) : undefined;

@@ -1,6 +1,6 @@
 /** Two administrators at once: one deletes what the other changes or adds to, or both change it. */
 import { until } from '@gatepost/testkit/until';
-import { afterAll, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { hashSecret } from '../../src/clients/secret.ts';
 import { api } from '../seeds.ts';
@@ -13,15 +13,20 @@ const token = `Bearer ${await tokenOf('manager')}`;
 const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
 stack.defer(() => db.end());
 
-/** Asks while another transaction has deleted it but not committed, so that a read still finds it; then commits that one. */
-async function askBeside(deletion: string, id: string, [method, path, body]: [string, string, object?]) {
+/** Asks while another transaction has changed or deleted it but not committed, so that a read finds it as it was; then commits that one. */
+async function askBeside(
+  statement: string,
+  id: string,
+  [method, path, body]: [string, string, object?],
+  by: string = token,
+) {
   const other = await db.connect();
   try {
     await other.query('BEGIN');
-    expect((await other.query(deletion, [id])).rowCount).toBe(1);
+    expect((await other.query(statement, [id])).rowCount).toBe(1);
     const { rows } = await other.query('SELECT pg_backend_pid() AS pid');
     let answered = false;
-    const asked = ask(method, path, body, token).finally(() => {
+    const asked = ask(method, path, body, by).finally(() => {
       answered = true;
     });
     await until('the write to wait', async () => {
@@ -226,6 +231,51 @@ test('a secret that a change of an action does not name by value keeps the value
     ['PATCH', path, { secrets: [{ name: 'KEY' }, { name: 'MORE', value: 'more' }] }],
   ]);
   expect(kept!.body.secrets).toEqual([changed!.body.secrets[0], expect.objectContaining({ name: 'MORE' })]);
+});
+
+describe('a change of a user that read it before its owner changed it', () => {
+  test('does not make an address verified that the owner has left', async () => {
+    const id = await makers.user();
+    const path = `users/${encodeURIComponent(id)}`;
+    const { body: before } = await ask('GET', path, undefined, token);
+    expect(before).toMatchObject({ email_verified: false });
+    const { status, body } = await askBeside(
+      "UPDATE accounts SET email = 'proven-' || email, email_verified = true WHERE user_id = $1",
+      id,
+      ['PATCH', path, { email: before.email }],
+    );
+    expect([status, body]).toEqual([200, expect.objectContaining({ email: before.email, email_verified: false })]);
+  });
+
+  test('leaves a number verified that it does not name', async () => {
+    const id = await makers.user();
+    const { status, body } = await askBeside(
+      "UPDATE accounts SET phone_number = '+15555550177', phone_verified = true WHERE user_id = $1",
+      id,
+      ['PATCH', `users/${encodeURIComponent(id)}`, { name: 'Changed', user_metadata: { a: 'b' } }],
+    );
+    expect([status, body]).toEqual([
+      200,
+      expect.objectContaining({
+        name: 'Changed',
+        user_metadata: { a: 'b' },
+        phone_number: '+15555550177',
+        phone_verified: true,
+      }),
+    ]);
+  });
+
+  test('does not remove the last name that it leaves', async () => {
+    const id = await makers.user();
+    const path = `users/${encodeURIComponent(id)}`;
+    await ask('PATCH', path, { username: 'twonames' }, token);
+    const { status } = await askBeside('UPDATE accounts SET username = NULL WHERE user_id = $1', id, [
+      'PATCH',
+      path,
+      { email: null },
+    ]);
+    expect(status).toBe(400);
+  });
 });
 
 // Prisma gives up on a connection for a transaction after two seconds, unless it is told what else holds here.
