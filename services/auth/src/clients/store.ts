@@ -26,8 +26,8 @@ export type ClientStore = {
   ): Promise<RegisteredClient>;
   /** With all that it was issued: if the id is ever assigned again, the old client's tokens must not come back with it. */
   remove(clientId: string): Promise<void>;
-  /** Undefined when no grant has that id (any more). */
-  changeGrant(id: string, scope: string[]): Promise<ClientGrantModel | undefined>;
+  /** @param scopeOf its new scopes, from the current row, as `update`. Undefined when no grant has that id (any more) */
+  changeGrant(id: string, scopeOf: (before: ClientGrantModel) => string[]): Promise<ClientGrantModel | undefined>;
   /** Undefined when the client already has a grant for the audience. */
   addGrant(clientId: string, audience: string, scope: string[]): Promise<ClientGrantModel | undefined>;
   /** Call it when a client was changed by other means than these functions. */
@@ -69,8 +69,16 @@ export function makeClientStore(db: Database, changes: Changes): ClientStore {
       ]);
       written(undefined);
     },
-    changeGrant: async (id, scope) =>
-      written((await db.clientGrant.updateManyAndReturn({ where: { id }, data: { scope } }))[0]),
+    changeGrant: async (id, scopeOf) =>
+      written(
+        await db.$transaction(async (transaction) => {
+          await transaction.$queryRaw`SELECT FROM client_grants WHERE id = ${id} FOR UPDATE`;
+          const before = await transaction.clientGrant.findUnique({ where: { id } });
+          return before
+            ? transaction.clientGrant.update({ where: { id }, data: { scope: scopeOf(before) } })
+            : undefined;
+        }),
+      ),
     async addGrant(clientId, audience, scope) {
       try {
         return written(await db.clientGrant.create({ data: { id: newGrantId(), clientId, audience, scope } }));

@@ -62,11 +62,13 @@ export const getClientGrant = operation({
 export const updateClientGrant = operation({
   body: updateBody,
   async run({ parts, params, body, scopes: held }) {
-    const { id, audience, scope: before } = await load(parts, params.id);
+    const { id, audience } = await load(parts, params.id);
     const api = await checkScopes(parts, audience, body.scope);
-    const added = body.scope.filter((value) => !before.includes(value));
-    checkOwn(api, added, held);
-    const changed = await parts.clients.changeGrant(id, body.scope);
+    const changed = await parts.clients.changeGrant(id, ({ scope: before }) => {
+      const added = body.scope.filter((value) => !before.includes(value));
+      checkOwn(api, added, held);
+      return body.scope;
+    });
     if (!changed) throw noGrant();
     return ok(present(changed));
   },

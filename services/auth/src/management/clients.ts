@@ -9,6 +9,7 @@ import { type RegisteredClient, withRelations } from '../clients/store.ts';
 import { type Database, Prisma } from '../database.ts';
 import type { ClientCredentialModel } from '../generated/models.ts';
 import { isInTheClear } from '../http/loopback.ts';
+import type { Api } from '../resources/store.ts';
 import { attachCredentials, checkMayChange, secretFor } from './client-authentication.ts';
 import {
   type AppType,
@@ -53,7 +54,7 @@ export const listClients = operation({
 export const createClient = operation({
   body: createBody,
   async run({ parts, body, scopes: held }) {
-    await checkPolicies(parts, body.refresh_token, null, held);
+    checkPolicies(await policiesOf(parts, body.refresh_token), null, held);
     const appType = body.app_type ?? 'regular_web';
     const keys = await Promise.all(
       body.client_authentication_methods?.private_key_jwt.credentials.map(makeCredential) ?? [],
@@ -92,11 +93,12 @@ export const updateClient = operation({
   body: updateBody,
   async run({ parts, params, body, scopes }) {
     const client = await load(parts, params.id);
-    await checkPolicies(parts, body.refresh_token, client.refreshToken, scopes);
+    const policies = await policiesOf(parts, body.refresh_token);
     const methods = body.client_authentication_methods;
     const keys = methods ? await findCredentials(parts, client.clientId, methods) : methods === null ? [] : undefined;
     const made: Partial<ReturnType<typeof changeOf>> = {};
     const updated = await parts.clients.update(client.clientId, (before) => {
+      checkPolicies(policies, before.refreshToken, scopes);
       Object.assign(made, changeOf(parts, before, { body, keys, scopes }));
       return made.data;
     });
@@ -165,16 +167,18 @@ export const rotateSecret = operation({
   },
 });
 
+type Policy = { audience: string; scope: string[]; api: Api | undefined };
+
+/** The wanted policies with their APIs. */
+function policiesOf({ resources }: Parts, wanted: ClientBody['refresh_token']): Promise<Policy[]> {
+  const policies = wanted?.policies ?? [];
+  return Promise.all(policies.map(async (policy) => ({ ...policy, api: await resources.find(policy.audience) })));
+}
+
 /** A policy gives an application people's tokens for another API (library/grants/refresh-token.ts); for ours, the rule of client grants applies. */
-async function checkPolicies(
-  { resources }: Parts,
-  wanted: ClientBody['refresh_token'],
-  before: unknown,
-  held: ReadonlySet<string>,
-): Promise<void> {
+function checkPolicies(wanted: Policy[], before: unknown, held: ReadonlySet<string>): void {
   const known = (before as RefreshTokenPolicy | null)?.policies ?? [];
-  for (const { audience, scope } of wanted?.policies ?? []) {
-    const api = await resources.find(audience);
+  for (const { audience, scope, api } of wanted) {
     const had = known.find((policy) => policy.audience === audience)?.scope ?? [];
     if (api)
       checkOwn(

@@ -8,7 +8,7 @@ import { openManagement } from './target.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
-const { gate, auth0, ask, tokenOf } = stack.use(await openManagement());
+const { gate, auth0, ask, tokenOf, audience } = stack.use(await openManagement());
 const token = `Bearer ${await tokenOf('manager')}`;
 const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
 stack.defer(() => db.end());
@@ -231,6 +231,40 @@ test('a secret that a change of an action does not name by value keeps the value
     ['PATCH', path, { secrets: [{ name: 'KEY' }, { name: 'MORE', value: 'more' }] }],
   ]);
   expect(kept!.body.secrets).toEqual([changed!.body.secrets[0], expect.objectContaining({ name: 'MORE' })]);
+});
+
+describe('scopes of the management API that are taken away during a request', () => {
+  const scope = ['delete:users'];
+  const byLesser = async () => `Bearer ${await tokenOf('manager', { scope: 'update:clients update:client_grants' })}`;
+  const refusal = { status: 403, body: { errorCode: 'insufficient_scope' } };
+
+  test('are not written back to a client grant by a token that does not hold them', async () => {
+    const { body: grant } = await ask(
+      'POST',
+      'client-grants',
+      { client_id: await makers.client(), audience, scope },
+      token,
+    );
+    const path = `client-grants/${grant.id}`;
+    const lesser = await byLesser();
+    expect(await ask('PATCH', path, { scope }, lesser)).toMatchObject({ status: 200 });
+    const statement = "UPDATE client_grants SET scope = '{}' WHERE id = $1";
+    expect(await askBeside(statement, grant.id, ['PATCH', path, { scope }], lesser)).toMatchObject(refusal);
+  });
+
+  test('are not written back to a policy for refresh tokens either', async () => {
+    const id = await makers.client();
+    const change: [string, string, object] = [
+      'PATCH',
+      `clients/${id}`,
+      { refresh_token: { policies: [{ audience, scope }] } },
+    ];
+    expect(await ask(...change, token)).toMatchObject({ status: 200 });
+    const lesser = await byLesser();
+    expect(await ask(...change, lesser)).toMatchObject({ status: 200 });
+    const statement = 'UPDATE clients SET refresh_token = NULL WHERE client_id = $1';
+    expect(await askBeside(statement, id, change, lesser)).toMatchObject(refusal);
+  });
 });
 
 describe('a change of a user that read it before its owner changed it', () => {
