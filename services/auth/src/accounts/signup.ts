@@ -90,6 +90,7 @@ export function makeSignUp(parts: {
         ...profile,
         ...withMetadata(profile?.userMetadata, admitted),
       });
+      if (account === 'no_connection') return refused('signup_refused');
       if (!account) return refused(revealsTakenAddress(tenant) ? 'user_exists' : 'signup_refused');
       await actions.afterSignUp(account, asked);
       await verificationMails.signedUp({ account, clientId, languages, ip });

@@ -72,8 +72,13 @@ export type AccountStore = {
   ownerOf(account: AccountModel): Promise<AccountModel | undefined>;
   /** The connections of the linked identities, without the account's own. */
   linkedConnections(userId: string): Promise<string[]>;
-  /** Undefined when the connection already has an account with that email, username or number. */
-  create(account: Omit<Prisma.AccountCreateInput, 'userId'> & { userId?: string }): Promise<AccountModel | undefined>;
+  /**
+   * Undefined when the connection already has an account with that email, username or number.
+   * @param account with `connectionId` only for that very connection, not for a later one of the same name
+   */
+  create(
+    account: Omit<Prisma.AccountCreateInput, 'userId'> & { userId?: string; connectionId?: string },
+  ): Promise<AccountModel | 'no_connection' | undefined>;
   /**
    * @param change what to write, or what makes it from the current row; then concurrent changes wait for each other, and none is lost
    * @param metadata merged into the account's metadata in the database, so that concurrent changes do not overwrite each other; null removes a key
@@ -130,9 +135,15 @@ export function makeAccountStore(db: Database, pool: Pool): AccountStore {
       const linked = await db.account.findMany({ where: { linkedTo: userId }, select: { connection: true } });
       return linked.map(({ connection }) => connection);
     },
-    async create({ userId, ...data }) {
+    async create({ userId, connectionId = null, ...data }) {
       try {
-        return await db.account.create({ data: { ...data, userId: userId ?? newUserId(data.connection) } });
+        return await db.$transaction(async (transaction) => {
+          // Held until the account is there, so that a deletion of the connection finds it (management/connections.ts).
+          const held = await transaction.$queryRaw<object[]>`
+            SELECT id FROM connections WHERE name = ${data.connection} AND id = coalesce(${connectionId}, id) FOR KEY SHARE`;
+          if (held.length === 0) return 'no_connection';
+          return transaction.account.create({ data: { ...data, userId: userId ?? newUserId(data.connection) } });
+        });
       } catch (error) {
         if (error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2002') return undefined;
         throw error;

@@ -19,6 +19,7 @@ import { type Fault, type ImportedUser, readUser, withoutSecrets } from './read-
 import {
   accountsOf,
   endImport,
+  holdConnection,
   type Import,
   insertUsers,
   type Refused,
@@ -105,7 +106,7 @@ type WriteResult = { inserted: number; updated: number; refused: Refused[] };
 /** Writes the users in parts, so that other work gets a turn and progress can be reported. */
 async function write(client: PoolClient, parts: Parts, taken: Import & { users: Buffer }): Promise<WriteResult> {
   const connection = await parts.connections.find(taken.connection);
-  if (!connection) throw new Error('the connection is gone');
+  if (!connection || !(await holdConnection(client, taken))) throw new Error('the connection is gone');
   const given = usersOf(parts.seal, taken);
   const startedAt = Date.now();
   const written: WriteResult = { inserted: 0, updated: 0, refused: [] };

@@ -83,6 +83,12 @@ export async function takeImport(client: PoolClient): Promise<(Import & { users:
   return rows[0];
 }
 
+/** Until the transaction ends, the import's connection cannot be deleted. @returns false if it is gone */
+export async function holdConnection(client: PoolClient, { connection_id }: Import): Promise<boolean> {
+  const { rowCount } = await client.query('SELECT FROM connections WHERE id = $1 FOR KEY SHARE', [connection_id]);
+  return rowCount === 1;
+}
+
 /** @throws when none of our keys opens them */
 export const usersOf = (seal: Seal, { id, users }: { id: string; users: Buffer }): unknown[] =>
   JSON.parse(seal.open(users, purposeOf(id))) as unknown[];

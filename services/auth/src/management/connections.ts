@@ -102,15 +102,17 @@ export const updateConnection = operation({
 });
 
 /**
- * As at Auth0, a connection's accounts are deleted with it. For people whose account there was linked to another, it is unknown which
+ * As at Auth0, a connection's accounts are deleted with it. The connection goes first: whoever creates an account holds it meanwhile, so
+ * there is no account that the statements after this do not see. For people whose account there was linked to another, it is unknown which
  * sessions it began, so all of theirs end, as when one is unlinked (identities.ts).
  */
 export const deleteConnection = operation({
   async run({ parts, params }) {
     const { id, name } = await load(parts, params.id);
     const mark = sessionsEnd();
-    const [ended] = await parts.db.$transaction([
-      // First, so that a grant being written is either seen by the deletion, or refused because of the mark.
+    const [, ended] = await parts.db.$transaction([
+      parts.db.connection.deleteMany({ where: { id } }),
+      // Before the grants, so that one being written is either seen by their deletion, or refused because of the mark.
       parts.db.$executeRaw`
         UPDATE accounts SET sessions_not_before = ${mark}, updated_at = now()
          WHERE user_id IN (SELECT linked_to FROM accounts WHERE connection = ${name})`,
@@ -118,7 +120,6 @@ export const deleteConnection = operation({
         DELETE FROM artefacts WHERE account_id IN (
           SELECT unnest(ARRAY[user_id, linked_to]) FROM accounts WHERE connection = ${name})`,
       parts.db.account.deleteMany({ where: { connection: name } }),
-      parts.db.connection.deleteMany({ where: { id } }),
     ]);
     parts.connections.clear();
     if (ended > 0) await sessionsEnded(mark);

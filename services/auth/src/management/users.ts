@@ -77,7 +77,7 @@ export const createUser = operation({
   body: createBody,
   async run({ parts, body }) {
     const connection = await parts.connections.find(body.connection);
-    if (!connection) throw missing('connection', 'The connection does not exist.');
+    if (!connection) throw noConnection();
     checkIdentity(connection, body);
     const account = await parts.accounts.create({
       ...columns(body),
@@ -88,11 +88,14 @@ export const createUser = operation({
       userMetadata: merge({}, body.user_metadata) as Prisma.InputJsonObject,
       appMetadata: merge({}, body.app_metadata) as Prisma.InputJsonObject,
     });
+    if (account === 'no_connection') throw noConnection();
     if (!account) throw conflict('auth0_idp_error', 'The user already exists.');
     await askForProof(parts, account, body);
     return created((await presentUsers(parts, [account]))[0]);
   },
 });
+
+const noConnection = () => missing('connection', 'The connection does not exist.');
 
 export const getUser = operation({
   query: z.strictObject(fieldsQuery),

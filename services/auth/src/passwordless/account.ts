@@ -46,6 +46,7 @@ export function makeOpenAccount(
     if (admitted.kind === 'denied') return new SignUpDenied(admitted.message);
     const { userMetadata, appMetadata } = admitted;
     const made = await accounts.create({ connection, ...proof, userMetadata, appMetadata });
+    if (made === 'no_connection') return undefined;
     // Two devices may finish at once; if so, the other has just created it.
     if (!made) return accounts.findAddressee(channel, connection, recipient);
     await actions.afterSignUp(made, asked);

@@ -13,7 +13,7 @@ export type ConnectionStore = {
   find(name: string, clientId?: string): Promise<ConnectionModel | undefined>;
   /** The first database connection; undefined when people log in only by one-time codes. */
   database(clientId?: string): Promise<ConnectionModel | undefined>;
-  /** Whether accounts of the connection of that name may sign in to the client. */
+  /** Whether accounts of the connection of that name may sign in to the client; none of a deleted one. */
   opens(name: string, clientId: string): Promise<boolean>;
   /** @param change what to write, from the current row. Concurrent changes wait for each other, and none is lost */
   update(id: string, change: (before: ConnectionModel) => Prisma.ConnectionUpdateInput): Promise<ConnectionModel>;
@@ -37,13 +37,11 @@ export function makeConnectionStore(db: Database, changes: Changes): ConnectionS
     list,
     find,
     database: async (clientId) => (await list(clientId)).find((connection) => connection.strategy === 'auth0'),
-    async opens(name, clientId) {
-      const connection = await find(name);
-      return connection === undefined || isEnabled(connection, clientId);
-    },
+    opens: async (name, clientId) => (await find(name, clientId)) !== undefined,
     async update(id, change) {
       const connection = await db.$transaction(async (transaction) => {
-        await transaction.$queryRaw`SELECT FROM connections WHERE id = ${id} FOR UPDATE`;
+        // Waits for no account that is being created, which keeps the connection's id and name (accounts/store.ts).
+        await transaction.$queryRaw`SELECT FROM connections WHERE id = ${id} FOR NO KEY UPDATE`;
         const before = await transaction.connection.findUniqueOrThrow({ where: { id } });
         return transaction.connection.update({ where: { id }, data: change(before) });
       });

@@ -38,7 +38,8 @@ export function makeOpenUpstreamAccount({ accounts, settings, upstreamTokens }: 
     async function created(): Promise<AccountModel> {
       if (!isLink && remote.definition.kind === 'social' && !(await settings.load()).allowSignup)
         throw new UpstreamFailure('no_signup');
-      const made = await accounts.create({ ...profile, userId, connection: remote.name });
+      const made = await accounts.create({ ...profile, userId, connection: remote.name, connectionId: remote.id });
+      if (made === 'no_connection') throw new UpstreamFailure('not_enabled');
       // Two windows may finish at once.
       const found = made ?? (await accounts.find(userId));
       if (!found) throw new UpstreamFailure('taken');

@@ -18,6 +18,8 @@ import { isUpstream, type Strategy, type StrategyDefinition, strategies } from '
 
 /** A provider, ready for requests. */
 export type Remote = {
+  /** Of its connection, as the name. */
+  id: string;
   name: string;
   strategy: Strategy;
   definition: StrategyDefinition;
@@ -87,7 +89,7 @@ export function makeRemotes({
 type DiscoveryParts = { seal: Seal; ask: typeof fetch; now: () => number };
 
 async function loadRemote(connection: ConnectionModel, parts: DiscoveryParts): Promise<Remote> {
-  const { strategy, name } = connection;
+  const { id, strategy, name } = connection;
   if (!isUpstream(strategy)) throw new UpstreamFailure('misconfigured');
   let options: Options;
   try {
@@ -98,6 +100,7 @@ async function loadRemote(connection: ConnectionModel, parts: DiscoveryParts): P
   const definition = definitionOf(strategy, options);
   const metadata = configured(definition, options) ?? (await discover(strategy, definition, options, parts.ask));
   return {
+    id,
     name,
     strategy,
     definition,

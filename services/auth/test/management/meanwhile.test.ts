@@ -131,6 +131,34 @@ test.each(cases)(
   },
 );
 
+describe('a connection that is deleted while an account is created in it', () => {
+  const named = async () => {
+    const id = await makers.connection();
+    return { id, name: (await auth0.connections.get(id)).name! };
+  };
+  const countIn = async (name: string) =>
+    (await db.query('SELECT FROM accounts WHERE connection = $1', [name])).rowCount;
+
+  test('refuses the account if the deletion comes first', async () => {
+    const { id, name } = await named();
+    const person = { connection: name, email: 'late@example.com', password: 'a long enough secret' };
+    expect(await askBeside(deletions.connection, id, ['POST', 'users', person])).toMatchObject({
+      status: 404,
+      body: { errorCode: 'inexistent_connection' },
+    });
+    expect(await countIn(name)).toBe(0);
+  });
+
+  test('takes the account with it if the account comes first', async () => {
+    const { id, name } = await named();
+    const creation = `
+      WITH held AS (SELECT name FROM connections WHERE id = $1 FOR KEY SHARE)
+      INSERT INTO accounts (user_id, connection) SELECT 'auth0|just-created', name FROM held`;
+    expect(await askBeside(creation, id, ['DELETE', `connections/${id}`])).toMatchObject({ status: 204 });
+    expect(await countIn(name)).toBe(0);
+  });
+});
+
 test('two concurrent deletions of the same object both succeed', async () => {
   for (const [kind, path] of [
     ['client', 'clients/:id'],

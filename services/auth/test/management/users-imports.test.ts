@@ -295,6 +295,25 @@ test('the progress of a long import can be read while it runs', async () => {
   expect(summary).toMatchObject({ inserted: 500, failed: 0 });
 });
 
+test('an import into a connection that is being deleted fails and leaves no user', async () => {
+  const { id: connection_id = '', name } = await auth0.connections.create({ name: 'leaving', strategy: 'auth0' });
+  await database.query('BEGIN');
+  await database.query('DELETE FROM connections WHERE id = $1', [connection_id]);
+  const { id } = await auth0.jobs.usersImports.create({
+    users: fileOf([{ email: 'late@example.com' }]),
+    connection_id,
+  });
+  await until('the import to wait, or to end', async () => {
+    const { rowCount } = await database.query(
+      'SELECT FROM pg_stat_activity WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid))',
+    );
+    return rowCount || (await jobOf(id)).status !== 'pending' || undefined;
+  });
+  await database.query('COMMIT');
+  await until('the import to fail', async () => (await jobOf(id)).status === 'failed' || undefined);
+  expect((await database.query('SELECT FROM accounts WHERE connection = $1', [name])).rowCount).toBe(0);
+});
+
 test('an upload that ends in the middle of its file or of a field is refused, and disturbs no other request', async () => {
   const authorization = `Bearer ${await tokenOf('manager')}`;
   const send = (body: string) =>

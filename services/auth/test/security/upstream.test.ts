@@ -198,6 +198,34 @@ describe('an answer of a provider', () => {
     expect(honest.asked.filter(({ path }) => path === '/token')).toEqual([]);
   });
 
+  test.each([
+    ['deleted', false],
+    ['replaced by another one of the same name', true],
+  ])('that comes after its connection was %s creates no account', async (_, isReplaced) => {
+    const connection = (issuer: string) => ({ name: 'late', strategy: 'oidc', options: at(issuer) });
+    const made = await manage(gate, 'POST', 'connections', connection(evil.issuer));
+    const { answer, browser } = await leave('late');
+    const { promise: asked, resolve: isAsked } = Promise.withResolvers<() => void>();
+    evil.lie({
+      claims: { sub: 'former-user' },
+      token: (_asked, response, honest) => {
+        isAsked(() => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(honest)));
+        return undefined;
+      },
+    });
+    const done = answer();
+    const reply = await asked;
+    await manage(gate, 'DELETE', `connections/${made.body.id}`);
+    const other = isReplaced ? await manage(gate, 'POST', 'connections', connection(honest.issuer)) : undefined;
+    reply();
+    const page = await done;
+    expect(errorOf(page)).toBe('access_denied');
+    expect(adviceOf(page)).toContain('not enabled');
+    expect((await manage(gate, 'GET', 'users/oidc%7Clate%7Cformer-user')).status).toBe(404);
+    expect(errorOf(await browser.authorize(request({ prompt: 'none' })))).toBe('login_required');
+    if (other) await manage(gate, 'DELETE', `connections/${other.body.id}`);
+  });
+
   test('that signed a person in through a link stops working when the connection is deleted', async () => {
     const made = await manage(gate, 'POST', 'connections', {
       name: 'former',
