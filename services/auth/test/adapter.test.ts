@@ -6,6 +6,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import type { Adapter } from 'oidc-provider';
 import pg from 'pg';
 import { endAccess } from '../src/accounts/end-access.ts';
+import { AlreadyConsumed } from '../src/adapter/consumed.ts';
 import { hashId, hashIds } from '../src/adapter/hashed.ts';
 import { makePostgresAdapter } from '../src/adapter/postgres.ts';
 import { redisAdapters } from '../src/adapter/redis.ts';
@@ -206,6 +207,40 @@ test('a session is found by its uid, a device code by its user code', async () =
   const codes = redisAdapters(redis, prefix)('DeviceCode', true);
   await codes.upsert('device-1', { jti: 'device-1', userCode: 'BCDF' }, 60);
   expect(await codes.findByUserCode('BCDF')).toMatchObject({ jti: 'device-1' });
+});
+
+describe('of two people who answer a device code at once', () => {
+  const codes = redisAdapters(redis, prefix)('DeviceCode', true);
+  const denial = { error: 'access_denied' };
+  const confirmation = { inFlight: true };
+  const base = { kind: 'DeviceCode', clientId: 'tv' };
+  const change = (id: string, step: object) => codes.upsert(id, { jti: id, ...base, ...step }, 60);
+
+  test.each<[string, object, string, object]>([
+    ['denies', denial, 'confirms', confirmation],
+    ['confirms', confirmation, 'denies', denial],
+    ['confirms', confirmation, 'also confirms', confirmation],
+  ])(
+    'the first, who %s it, is followed, and the second, who %s it, is refused',
+    async (_first, first, _second, second) => {
+      const id = newId();
+      await change(id, {});
+      await change(id, first);
+      await expect(change(id, second)).rejects.toThrow(AlreadyConsumed);
+      expect(await codes.find(id)).toEqual({ jti: id, ...base, ...first });
+    },
+  );
+
+  test('the one who confirmed it decides it, once', async () => {
+    const id = newId();
+    await change(id, {});
+    await change(id, confirmation);
+    const allowed = { ...confirmation, accountId: 'auth0|a', grantId: 'g-device' };
+    await change(id, allowed);
+    for (const late of [{ ...allowed, accountId: 'auth0|b' }, { ...confirmation, ...denial }, denial, confirmation])
+      await expect(change(id, late)).rejects.toThrow(AlreadyConsumed);
+    expect(await codes.find(id)).toEqual({ jti: id, ...base, ...allowed });
+  });
 });
 
 test('a DPoP proof is accepted once, by whichever of eight parallel requests comes first', async () => {

@@ -125,6 +125,21 @@ describe('device code', () => {
     expect((await poll(device.device_code!)).status).toBe(200);
   });
 
+  test('of four people who confirm one device code at once one continues', async () => {
+    const device = await start();
+    const people = await Promise.all(
+      Array.from({ length: 4 }, async () => {
+        const browser = new Browser(gate);
+        return { browser, page: await browser.submit(await browser.get('activate'), { user_code: device.user_code! }) };
+      }),
+    );
+    const pages = await Promise.all(people.map(({ browser, page }) => browser.submit(page, { confirm: 'yes' })));
+    expect(pages.map(({ status }) => status).toSorted()).toEqual([200, 400, 400, 400]);
+    const first = pages.findIndex(({ status }) => status === 200);
+    await people[first]!.browser.logIn(pages[first]!);
+    expect((await poll(device.device_code!)).status).toBe(200);
+  });
+
   test('cancelling gives the device access_denied', async () => {
     const device = await start();
     const browser = new Browser(gate);

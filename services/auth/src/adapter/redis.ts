@@ -1,7 +1,7 @@
 /**
  * Short-lived artefacts in Redis: one hash each (`payload`, and `consumed` once it has been used), always with an expiry. A single
- * script consumes one, so single use holds across any number of processes. No command names two artefacts, which may lie on
- * different nodes of a Cluster.
+ * script consumes one, so single use holds across any number of processes, as it does for each step of a device code. No command
+ * names two artefacts, which may lie on different nodes of a Cluster.
  */
 import type { Redis } from 'ioredis';
 import type { Adapter, AdapterPayload } from 'oidc-provider';
@@ -13,6 +13,16 @@ import { makeUpsertSession, sessionKeys, sessionOf } from './sessions.ts';
 const upsert = `
 redis.call('HSET', KEYS[1], 'payload', ARGV[1])
 return redis.call('EXPIRE', KEYS[1], ARGV[2])`;
+
+// ARGV: payload, lifetime in seconds, whether the code was confirmed when the writer read it (1 or 0). Somebody confirms a code or denies
+// it, and whoever has confirmed it gets an answer, so nothing is written over an answer, or over a state that the writer has not read.
+const upsertDeviceCode = `
+local stored = redis.call('HGET', KEYS[1], 'payload')
+if stored then
+  local code = cjson.decode(stored)
+  if code.error or code.accountId or (code.inFlight == true) ~= (ARGV[3] == '1') then return 0 end
+end
+${upsert}`;
 
 // KEYS: the set of a grant's artefacts. ARGV: the artefact's key, its lifetime in seconds. The set outlives its longest-lived member.
 const addToGrant = `
@@ -34,6 +44,7 @@ export const artefactKey = (prefix: string, model: string, id: string): string =
 /** Returns the function that makes each model's adapter. Call it once per connection, at startup. */
 export function redisAdapters(redis: Redis, prefix: string): (model: string, grantable: boolean) => Adapter {
   const artefactUpsert = defineScript<number>(redis, 'artefactUpsert', upsert, 1);
+  const deviceCodeUpsert = defineScript<number>(redis, 'deviceCodeUpsert', upsertDeviceCode, 1);
   const grantAdd = defineScript<number>(redis, 'grantAdd', addToGrant, 1);
   const artefactConsume = defineScript<number>(redis, 'artefactConsume', consume, 1);
   const upsertSession = makeUpsertSession(redis, prefix);
@@ -65,9 +76,14 @@ export function redisAdapters(redis: Redis, prefix: string): (model: string, gra
         const writes: Promise<unknown>[] = [];
         // First, so that no artefact is left out of its grant's set.
         if (grantable && payload.grantId) writes.push(grantAdd(grantKey(payload.grantId), key(id), expiresIn));
-        writes.push(artefactUpsert(key(id), json, expiresIn));
+        const written =
+          model === 'DeviceCode'
+            ? deviceCodeUpsert(key(id), json, expiresIn, wasConfirmed(payload) ? 1 : 0)
+            : artefactUpsert(key(id), json, expiresIn);
+        writes.push(written);
         if (payload.userCode) writes.push(redis.set(userCodeKey(payload.userCode), id, 'EX', expiresIn));
         await Promise.all(writes);
+        if ((await written) === 0) throw new AlreadyConsumed(model);
       },
       async consume(id) {
         const first = await artefactConsume(key(id), Math.floor(Date.now() / 1000));
@@ -85,4 +101,9 @@ export function redisAdapters(redis: Redis, prefix: string): (model: string, gra
       },
     };
   };
+}
+
+/** Whether this answers a device code that was confirmed before, rather than confirms or denies it. */
+function wasConfirmed({ inFlight, accountId, error }: AdapterPayload): boolean {
+  return inFlight === true && (accountId !== undefined || error !== undefined);
 }

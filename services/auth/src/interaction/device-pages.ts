@@ -121,6 +121,8 @@ function problemOf(error: Error): ProblemName {
     case 'NotFoundError':
     case 'ExpiredError':
     case 'AlreadyUsedError':
+    // Somebody else was faster (adapter/redis.ts).
+    case 'AlreadyConsumed':
       return 'user_code_wrong';
     default:
       return 'refused';
