@@ -12,6 +12,7 @@ import { inTransaction } from '@gatepost/runtime/transaction';
 import { parkUnsettled } from '@gatepost/webhook-db/parked';
 import { findAccountsWithHeld, releaseHeld } from '@gatepost/webhook-db/paused';
 import type { Pool } from '@gatepost/webhook-db/pool';
+import { ownSource } from '@gatepost/webhook-db/requested';
 import type { PoolClient } from 'pg';
 import { messageFields } from '../log-fields.ts';
 import { type Parking, park } from './park.ts';
@@ -38,12 +39,13 @@ const dayOf = (time: string) => `(${time}::timestamptz AT TIME ZONE 'UTC')::date
 
 // A delivery of an event is lost if it has neither an outcome nor a row in `parked`, and its hook is still active. Outcomes are searched from
 // the day before, since another clock sets their day. A day of events may be kept for held deliveries after its outcomes were dropped: such
-// events tell nothing.
+// events tell nothing. Neither do events of the API: what it promised is a row in `parked`, which it deletes when it answers 503 (decision 0004).
 const lostDeliveries = `
   SELECT e.key, e.received_on::text, e.guid, e.type, e.action, e.account_id, e.repository_id, e.occurred_at,
          d.hook_id, d.delivery_id, d.sequence, e.traceparent
     FROM events e, unnest(e.hook_ids, e.delivery_ids, e.sequences) AS d (hook_id, delivery_id, sequence)
    WHERE e.received_at > $1 AND e.received_at <= $2 AND e.received_on BETWEEN ${dayOf('$1')} AND ${dayOf('$2')} AND e.hook_ids <> '{}'
+     AND e.source <> '${ownSource}'
      AND to_regclass('deliveries_' || to_char(e.received_on, 'YYYYMMDD')) IS NOT NULL
      AND EXISTS (SELECT FROM hooks h WHERE h.id = d.hook_id AND h.active)
      AND NOT EXISTS (SELECT FROM deliveries l WHERE l.id = d.delivery_id AND l.delivered_on >= ${dayOf('$1')} - 1)
