@@ -154,7 +154,10 @@ export async function openAccounts(options: {
     log: options.log,
     name: 'gatepost dispatcher changes',
     onChange: kept.forget,
-    onGap: kept.clear,
+    onGap() {
+      kept.clear();
+      whole.clear();
+    },
   });
   return accounts;
 }

@@ -14,6 +14,8 @@ import { makeKeys } from './delivering/sign.ts';
 export type WholeHooks = {
   /** A hook as of that account version or later; undefined when there is none or it cannot be read. */
   find(id: number, version: number): Promise<Hook | undefined>;
+  /** Forgets all: a version may soon stand for other hooks, since a standby that takes over may lack the last ones. */
+  clear(): void;
   /** A conservative estimate of the memory used. */
   heldBytes(): number;
 };
@@ -52,6 +54,10 @@ export function makeWholeHooks(options: { pool: Pool; seal: Seal; log: Log }): W
   };
   return {
     heldBytes: () => heldBytes,
+    clear() {
+      held.clear();
+      heldBytes = 0;
+    },
     find(id, version) {
       const known = held.get(id);
       if (known) forget(id, known);

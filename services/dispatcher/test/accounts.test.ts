@@ -52,6 +52,42 @@ test('an event published after a hook was created finds the hook, even if no not
   expect((await accounts.ofLogins(['nobody'])).has('nobody')).toBe(true);
 });
 
+// Versions are counted in PostgreSQL: those that the new primary lacks are given once more.
+test('a change of a hook that a failover lost is forgotten, though the next change has its version', async () => {
+  await using world = await openWorld();
+  await using direct = await openCuttable(world.databaseUrl);
+  await world.addAccount('acme');
+  const id = await world.addHook('acme', { url: 'http://receiver.test/kept' });
+  await using accounts = await openAccounts({
+    pool: world.pool,
+    directUrl: direct.url,
+    seal: makeSeal(Buffer.from(world.env.SECRETS_KEY!, 'base64')),
+    log: openLog('test', 'silent'),
+  });
+  const read = async () => {
+    const { account } = (await accounts.ofLogins(['acme'])).get('acme')!;
+    return { version: account.version, url: (await accounts.hookOf(account, id))?.url };
+  };
+  const change = (url: string) => world.pool.query('UPDATE hooks SET url = $1', [url]);
+  const kept = await read();
+  await change('http://receiver.test/lost');
+  const lost = await read();
+  expect(lost).toEqual({ version: kept.version + 1, url: 'http://receiver.test/lost' });
+
+  await direct.cut();
+  await until('it hears nothing', () => !accounts.isHearing());
+  // What a standby has that did not receive the last commit.
+  await world.pool.query('ALTER TABLE hooks DISABLE TRIGGER USER');
+  await change('http://receiver.test/kept');
+  await world.pool.query('ALTER TABLE hooks ENABLE TRIGGER USER');
+  await world.pool.query('UPDATE account_versions SET version = version - 1');
+  await direct.restore();
+  await until('it hears again', () => accounts.isHearing());
+  expect(await read()).toEqual(kept);
+  await change('http://receiver.test/next');
+  expect(await read()).toEqual({ version: lost.version, url: 'http://receiver.test/next' });
+});
+
 test('a dispatcher whose connections for changes and for its lock fall silent is not ready until they answer again', async () => {
   await using world = await openWorld();
   await using direct = await openCuttable(world.databaseUrl);
