@@ -66,16 +66,23 @@ export async function listRunning(
 
 /** Locks an unfinished replay until the transaction ends; undefined where another dispatcher has it. */
 export async function lockReplay(client: PoolClient, id: string): Promise<Replay | undefined> {
-  const { rows } = await client.query<Replay>({
+  const { rows } = await client.query<Omit<Replay, 'waiting'>>({
     name: 'lock a replay',
     text: `SELECT r.id, r.hook_id, r.account_id, r.since, r.until, r.status, r.events, r.state, r.after_id, r.after_at::text, r.after_key,
-                  h.repository_id, h.events AS hook_events,
-                  (SELECT count(*)::integer FROM parked p WHERE p.replay_id = r.id) AS waiting
+                  h.repository_id, h.events AS hook_events
              FROM replays r JOIN hooks h ON h.id = r.hook_id
             WHERE r.id = $1 AND r.ended_at IS NULL FOR UPDATE OF r SKIP LOCKED`,
     values: [id],
   });
-  return rows[0];
+  const [replay] = rows;
+  if (!replay) return undefined;
+  // Not in the statement that locks: it would not count what another dispatcher handed over just before it let the row go.
+  const { rows: counted } = await client.query<{ waiting: number }>({
+    name: 'count what waits of a replay',
+    text: 'SELECT count(*)::integer AS waiting FROM parked WHERE replay_id = $1',
+    values: [id],
+  });
+  return { ...replay, waiting: counted[0]!.waiting };
 }
 
 /** How many rows one step examines, so that it takes some milliseconds whatever it looks for. */
