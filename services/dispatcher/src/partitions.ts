@@ -22,10 +22,19 @@ export async function ensurePartitions(pool: Pool): Promise<void> {
 /** Longer than it takes to scan a day. */
 const eraseTimeoutMs = 600_000;
 
-/** Deletes events, log and statistics of deleted accounts, one partition at a time: there is no index by account, and none is needed. */
+/** Longer than an attempt takes with its outcome: those in flight when an account was deleted are then in the log. */
+const recordedWithin = '30 minutes';
+
+/**
+ * Deletes events, log and statistics of deleted accounts, one partition at a time: there is no index by account, and none is needed. An account
+ * deleted a moment ago is erased now, and once more in an hour, with the outcomes that were still to come.
+ */
 async function erase(pool: Pool, log: Log): Promise<void> {
-  const { rows } = await pool.query<{ ids: number[] | null }>('SELECT array_agg(account_id) AS ids FROM erasures');
-  const ids = rows[0]!.ids;
+  const { rows } = await pool.query<{ ids: number[] | null; settled: number[] | null }>(
+    `SELECT array_agg(account_id) AS ids, array_agg(account_id) FILTER (WHERE asked_at < now() - interval '${recordedWithin}') AS settled
+       FROM erasures`,
+  );
+  const { ids, settled } = rows[0]!;
   if (!ids) return;
   const { rows: partitions } = await pool.query<{ name: string }>(
     `SELECT inhrelid::regclass::text AS name FROM pg_inherits
@@ -38,7 +47,7 @@ async function erase(pool: Pool, log: Log): Promise<void> {
       await client.query({ text, values: [ids], query_timeout: eraseTimeoutMs } as QueryConfig);
     });
   await pool.query('DELETE FROM account_versions WHERE account_id = ANY ($1)', [ids]);
-  await pool.query('DELETE FROM erasures WHERE account_id = ANY ($1)', [ids]);
+  await pool.query('DELETE FROM erasures WHERE account_id = ANY ($1)', [settled]);
   log.info({ 'account.ids': ids }, 'erased the events and deliveries of deleted accounts');
 }
 

@@ -104,7 +104,7 @@ test('the old log is dropped and a deleted account is erased even while somebody
   await world.pool.query(`
     CREATE TABLE delivery_stats_20260101 PARTITION OF delivery_stats FOR VALUES FROM ('2026-01-01 00:00+00') TO ('2026-01-08 00:00+00');
     CREATE TABLE deliveries_20260101 PARTITION OF deliveries FOR VALUES FROM ('20260101') TO ('20260102');
-    INSERT INTO erasures (account_id) VALUES (77)`);
+    INSERT INTO erasures VALUES (77, now() - interval '1 hour')`);
   using held = new DisposableStack();
   const reader = held.adopt(await world.pool.connect(), (client) => client.release(true));
   await reader.query('BEGIN; LOCK TABLE delivery_stats_20260101 IN ACCESS SHARE MODE');
@@ -113,4 +113,45 @@ test('the old log is dropped and a deleted account is erased even while somebody
   const { rows } = await world.pool.query("SELECT to_regclass('deliveries_20260101') AS log");
   expect(rows).toEqual([{ log: null }]);
   expect(await dispatcher.stop()).toBe(0);
+});
+
+// What it records holds the URL, the headers and the answer, and PostgreSQL is given back an event that it does not have.
+test('an attempt that was in flight when its account was deleted and erased is erased with the next pass', async () => {
+  await using world = await openWorld();
+  let answer = () => {};
+  const after = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  await using receiver = await openReceiver({ behave: { after } });
+  const accountId = await world.addAccount('acme', ['widgets']);
+  await world.addHook('acme', { url: receiver.url });
+  const env = { DELIVERY_TIMEOUT_MS: '300000' };
+  const attempting = await world.start(env);
+  const guid = await world.publish({});
+  await until('the attempt', () => receiver.received.length === 1);
+  await world.pool.query('INSERT INTO erasures (account_id) VALUES ($1)', [accountId]);
+  await world.pool.query('DELETE FROM accounts');
+  const left = async () => {
+    const { rows } = await world.pool.query(
+      `SELECT (SELECT count(*)::integer FROM events WHERE account_id = $1) AS events,
+              (SELECT count(*)::integer FROM deliveries WHERE account_id = $1) AS deliveries,
+              (SELECT count(*)::integer FROM delivery_stats WHERE account_id = $1) AS stats,
+              (SELECT count(*)::integer FROM erasures) AS erasures`,
+      [accountId],
+    );
+    return rows[0];
+  };
+  const erased = async () => {
+    const dispatcher = await world.start(env);
+    await until('a pass', () => dispatcher.log.some(({ message }) => /^erased the events/.test(String(message))));
+    await dispatcher.stop();
+  };
+  await erased();
+  expect(await left()).toEqual({ events: 0, deliveries: 0, stats: 0, erasures: 1 });
+  answer();
+  await world.deliveries(guid);
+  await attempting.stop();
+  await world.pool.query("UPDATE erasures SET asked_at = asked_at - interval '1 hour'");
+  await erased();
+  expect(await left()).toEqual({ events: 0, deliveries: 0, stats: 0, erasures: 0 });
 });

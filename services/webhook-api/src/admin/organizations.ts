@@ -98,7 +98,7 @@ export const deleteOrganization = tokenOperation({
   answers: {
     200: {
       description:
-        'What it contains and what is deleted: its events and delivery log within the hour, everything else at once',
+        'What it contains and what is deleted: its events and delivery log within the hour (of attempts in flight within two), everything else at once',
       schema: deletionSchema,
     },
   },
