@@ -216,13 +216,13 @@ describe('of two people who answer a device code at once', () => {
   const base = { kind: 'DeviceCode', clientId: 'tv' };
   const change = (id: string, step: object) => codes.upsert(id, { jti: id, ...base, ...step }, 60);
 
-  test.each<[string, object, string, object]>([
-    ['denies', denial, 'confirms', confirmation],
-    ['confirms', confirmation, 'denies', denial],
-    ['confirms', confirmation, 'also confirms', confirmation],
+  test.each<[string, string, object, object]>([
+    ['denies', 'confirms', denial, confirmation],
+    ['confirms', 'denies', confirmation, denial],
+    ['confirms', 'also confirms', confirmation, confirmation],
   ])(
     'the first, who %s it, is followed, and the second, who %s it, is refused',
-    async (_first, first, _second, second) => {
+    async (_first, _second, first, second) => {
       const id = newId();
       await change(id, {});
       await change(id, first);
