@@ -1,9 +1,11 @@
 /** `attack-protection`: what an administrator sets there is what the gate does. */
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { openLogLines } from '@gatepost/testkit/log-lines';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { hash as bcrypt } from '@node-rs/bcrypt';
 import { openProtected, statuses } from './protected.ts';
 import { openRanges } from './ranges.ts';
 import { alice, spaRequest as request } from './seeds.ts';
@@ -267,6 +269,32 @@ describe('breached-password-detection', () => {
     expect([changed.status, changed.html.includes('Your password has changed.')]).toEqual([200, true]);
     expect(pwned.asked.every((path) => /^\/range\/[0-9A-F]{5}$/.test(path))).toBe(true);
     await back(name);
+  });
+
+  test('a change in progress loses against a reset meanwhile, also where the old password was imported', async () => {
+    const own = browserAt('192.0.2.58');
+    const page = await own.logIn(await own.get('account/password'), 'bob@example.com');
+    const setHash = (hash: string) =>
+      db.query("UPDATE accounts SET password_hash = $1 WHERE user_id = 'auth0|bob'", [hash]);
+    const reset = await bcrypt('words of the owner', { cost: 4 });
+    await setHash(await bcrypt('an imported password', { cost: 4 }));
+    await protect(name, { enabled: true, stage: { 'pre-change-password': { shields: ['block'] } } });
+    const { promise: lookedUp, resolve } = Promise.withResolvers<ServerResponse>();
+    pwned.answer = (response) => void resolve(response);
+    const late = own.submit(page, { old_password: 'an imported password', password: 'words of a thief' });
+    const response = await lookedUp;
+    await setHash(reset);
+    response.end(`${'0'.repeat(34)}1:0`);
+    const refused = await late;
+    expect(refused.html).not.toContain('Your password has changed.');
+    const { rows } = await db.query("SELECT password_hash FROM accounts WHERE user_id = 'auth0|bob'");
+    expect(rows[0].password_hash).toBe(reset);
+
+    // What replaces an imported hash on the way is no such change.
+    pwned.answer = undefined;
+    await back(name);
+    const changed = await own.submit(refused, { old_password: 'words of the owner', password: alice.password });
+    expect([changed.status, changed.html.includes('Your password has changed.')]).toEqual([200, true]);
   });
 
   test('lets logins pass while the list is away, and logs one line', async () => {

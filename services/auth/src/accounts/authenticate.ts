@@ -11,12 +11,13 @@ import { type Subject, subjectOf } from './subject.ts';
 import { type Asker, TooBusy } from './turns.ts';
 
 export type Authentication =
-  | { kind: 'right'; account: AccountModel }
+  /** `holder` is the account or linked identity whose password it is, as it was checked, but for a new hash of the same password. */
+  | { kind: 'right'; account: AccountModel; holder: AccountModel }
   /** Also for an unknown or blocked account, so that outsiders cannot tell them apart. The subject is for the log. */
   | { kind: 'wrong'; subject: Subject }
   | { kind: 'locked'; seconds: number; subject: Subject; reason: Closed['reason'] }
   /** The password is right, but known to others. */
-  | { kind: 'leaked'; account: AccountModel; subject: Subject }
+  | { kind: 'leaked'; account: AccountModel; holder: AccountModel; subject: Subject }
   /** `excess`: because of the many other requests from this network. */
   | { kind: 'busy'; excess: boolean };
 
@@ -73,9 +74,9 @@ export function makeAuthenticate({
     }
     await attempt.succeeded();
     if (await breached.refusesLogin(password, owner.userId, { ip: address, network, clientId }))
-      return { kind: 'leaked', account: owner, subject };
-    const found = await rehash(account!, password, { network, account: subject.key });
-    return { kind: 'right', account: found.userId === owner.userId ? found : owner };
+      return { kind: 'leaked', account: owner, holder: account!, subject };
+    const holder = await rehash(account!, password, { network, account: subject.key });
+    return { kind: 'right', account: holder.userId === owner.userId ? holder : owner, holder };
   };
 
   /** Replaces an imported hash with our own at the first login, or at a later one if we are busy now. */

@@ -4,7 +4,7 @@
  */
 import type { Request } from 'express';
 import { endAccess, sessionsEnd } from '../accounts/end-access.ts';
-import { hashPassword, isOurs, TooBusy } from '../accounts/password.ts';
+import { hashPassword, TooBusy } from '../accounts/password.ts';
 import { passwordMinLength, passwordProblem } from '../accounts/signup.ts';
 import { stateOf } from '../accounts/store.ts';
 import { accountClientId } from '../clients/account-client-id.ts';
@@ -60,13 +60,12 @@ export async function changePassword(visit: Visit, request: Request): Promise<vo
     return visit.turnTo(path, { problems: ['password_leaked'] });
   const hashed = await hash(visit, password!);
   if (hashed === undefined) return tryLater(visit);
-  // An imported password has been under our own hash since it was checked.
-  const current = isOurs(holder.passwordHash!) ? holder : ((await parts.accounts.find(holder.userId)) ?? holder);
   const ended = { sessionsNotBefore: sessionsEnd() };
   const change = { passwordHash: hashed, lastPasswordReset: new Date(), ...ended };
   const { userId } = visit.account;
   let owner: AccountModel | undefined;
-  const changing = parts.accounts.updateState(stateOf(current), change, async (transaction, changed) => {
+  // The write succeeds only if the old password still opens the account: it may have been reset by mail meanwhile.
+  const changing = parts.accounts.updateState(stateOf(proven.holder), change, async (transaction, changed) => {
     const where = stateOf(visit.account);
     owner =
       changed.userId === userId ? changed : (await transaction.account.updateManyAndReturn({ where, data: ended }))[0];
