@@ -1,4 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type Api, call, openApi } from './support/api.ts';
 
 let api: Api;
@@ -147,6 +150,64 @@ describe('memberships', () => {
     expect(rows).toHaveLength(1);
     await api.sql.query(
       `INSERT INTO memberships SELECT id, unnest(ARRAY['auth0|alice', 'm2m']), 'admin' FROM accounts WHERE login = 'acme' ON CONFLICT DO NOTHING`,
+    );
+  });
+});
+
+describe('an admin who is removed', () => {
+  const path = (subject: string) => `/orgs/acme/memberships/${encodeURIComponent(subject)}`;
+  const own = path('auth0|eve');
+  let eve: string;
+  beforeAll(async () => {
+    eve = await api.tokens.user('auth0|eve', 'admin:org repo admin:org_hook');
+  });
+  beforeEach(async () => {
+    expect(await call(api, alice, 'PUT', own, { role: 'admin' })).toMatchObject({ status: 200 });
+  });
+
+  test.each([
+    ['PUT', own, '{"role":"admin"}'],
+    ['POST', '/orgs/acme/hooks', '{"name":"web","config":{"url":"https://example.com/"}}'],
+    ['PUT', '/orgs/acme/oauth-app-policy', '{"enabled":true}'],
+  ])('cannot finish %s %s, begun before', async (method, address, body) => {
+    const used = async () => (await call(api, eve, 'GET', '/rate_limit')).body.rate.used;
+    const usedBefore = await used();
+    const { hostname, port } = new URL(api.base);
+    const headers = { authorization: `Bearer ${eve}`, 'user-agent': 'test' };
+    const sent = request({ hostname, port, path: address, method, headers });
+    const answered = once(sent, 'response');
+    sent.write(body.slice(0, 5));
+    await until('it has arrived', async () => (await used()) > usedBefore);
+    expect(await call(api, alice, 'DELETE', own)).toMatchObject({ status: 204 });
+    sent.end(body.slice(5));
+    const [response] = await answered;
+    response.resume();
+    expect(response.statusCode).toBe(404);
+    expect(await call(api, alice, 'GET', own)).toMatchObject({ status: 404 });
+    expect(await call(api, alice, 'GET', '/orgs/acme/oauth-app-policy')).toMatchObject({ body: { enabled: false } });
+  });
+
+  test('changes no membership any more, even if the change already waits for its turn', async () => {
+    // Of three admins, two remove each other.
+    const client = await api.sql.connect();
+    let statuses: number[];
+    try {
+      await client.query("BEGIN; SELECT FROM accounts WHERE login = 'acme' FOR UPDATE");
+      const removals = Promise.all([call(api, alice, 'DELETE', own), call(api, eve, 'DELETE', path('auth0|alice'))]);
+      await until('both wait', async () => {
+        const { rowCount } = await api.sql.query(
+          "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+        );
+        return rowCount === 2;
+      });
+      await client.query('COMMIT');
+      statuses = (await removals).map(({ status }) => status).sort();
+    } finally {
+      client.release();
+    }
+    expect(statuses).toEqual([204, 404]);
+    await api.sql.query(
+      `INSERT INTO memberships SELECT id, 'auth0|alice', 'admin' FROM accounts WHERE login = 'acme' ON CONFLICT DO NOTHING`,
     );
   });
 });

@@ -57,8 +57,8 @@ export const setMembership = placeOperation({
     const wanted = body.role ?? 'member';
     if (wanted === 'admin') checkFirstParty(token);
     await inTransaction(pool, async (client) => {
-      await holdMembers(client, place);
-      if (wanted !== 'admin') await checkMayUnmake(client, place, token, subject);
+      const admins = await holdMembers(client, place, token);
+      if (wanted !== 'admin') checkMayUnmake(admins, token, subject);
       await client.query(
         `INSERT INTO memberships (account_id, subject, role) VALUES ($1, $2, $3)
          ON CONFLICT (account_id, subject) DO UPDATE SET role = excluded.role`,
@@ -77,8 +77,7 @@ export const removeMembership = placeOperation({
   async run({ parts: { pool }, place, token, params }) {
     const subject = identifierIn(params, 'subject');
     await inTransaction(pool, async (client) => {
-      await holdMembers(client, place);
-      await checkMayUnmake(client, place, token, subject);
+      checkMayUnmake(await holdMembers(client, place, token), token, subject);
       const { rowCount } = await client.query('DELETE FROM memberships WHERE account_id = $1 AND subject = $2', [
         place.account.id,
         subject,
@@ -89,19 +88,27 @@ export const removeMembership = placeOperation({
   },
 });
 
-/** Memberships change one at a time: two admins cannot remove each other at once, and nothing changes between check and write. */
-async function holdMembers(client: PoolClient, place: Place): Promise<void> {
-  await client.query('SELECT id FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [place.account.id]);
-}
-
-/** @throws ApiError 403 when the subject is an admin and the caller an application, 422 when there is no other admin. */
-async function checkMayUnmake(client: PoolClient, place: Place, token: Token, subject: string): Promise<void> {
-  const { rows: admins } = await client.query<{ subject: string }>(
+/**
+ * Memberships change one at a time: two admins cannot remove each other at once, and nothing changes between check and write.
+ * @returns the admins. @throws ApiError 404 when the organization is gone, or the caller is no longer one of them.
+ */
+async function holdMembers(client: PoolClient, place: Place, token: Token): Promise<string[]> {
+  const { rowCount } = await client.query('SELECT FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [place.account.id]);
+  if (rowCount === 0) throw notFound();
+  // Not in the same statement: that would see the members as they were before it waited.
+  const { rows } = await client.query<{ subject: string }>(
     "SELECT subject FROM memberships WHERE account_id = $1 AND role = 'admin'",
     [place.account.id],
   );
-  if (admins.some((admin) => admin.subject === subject)) checkFirstParty(token);
-  if (!admins.some((admin) => admin.subject !== subject))
+  const admins = rows.map(({ subject }) => subject);
+  if (!token.siteAdmin && !admins.includes(token.subject)) throw notFound();
+  return admins;
+}
+
+/** @throws ApiError 403 when the subject is an admin and the caller an application, 422 when there is no other admin. */
+function checkMayUnmake(admins: string[], token: Token, subject: string): void {
+  if (admins.includes(subject)) checkFirstParty(token);
+  if (!admins.some((admin) => admin !== subject))
     throw validationFailed({
       resource: 'Membership',
       code: 'unprocessable',

@@ -1,6 +1,6 @@
 /**
  * No request waits for its stores much longer than one of them may take; it is then answered 503, by default within the five seconds that
- * docs/failures.md promises. What it waits for between `within` and the next one, such as a slow upload, does not count.
+ * docs/failures.md promises. What it waits for outside of `within`, such as a slow upload, does not count.
  */
 import { unavailable } from './errors.ts';
 

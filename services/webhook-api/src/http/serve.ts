@@ -34,6 +34,8 @@ export function serve(route: AnyRoute, { routes, parts, limits, baseOf }: Shared
 
     const admitted = await limits.admit(operation.uncounted ? undefined : token, response);
     try {
+      // As slow as its client: what the caller may do is checked after it. What is wrong with it is said after that.
+      const [sent] = await Promise.allSettled([operation.body && readBody(request, response)]);
       const { within, checkTime } = makeDeadline(parts.storeTimeoutMs);
       const wanted = token && wantedPlace(access, request, token);
       const place = await within(async () => {
@@ -48,7 +50,7 @@ export function serve(route: AnyRoute, { routes, parts, limits, baseOf }: Shared
         place,
         params: request.params as Record<string, string>, // no route has a wildcard
         query: operation.query ? parseShape(operation.query, singleValues(request.query)) : undefined,
-        body: await bodyOf(request, response), // as slow as its client
+        body: bodyOf(sent),
         base,
         url: base + request.path,
         rateLimit: () => limits.left(token),
@@ -72,9 +74,10 @@ export function serve(route: AnyRoute, { routes, parts, limits, baseOf }: Shared
     return place;
   }
 
-  async function bodyOf(request: Request, response: Response): Promise<unknown> {
+  function bodyOf(sent: PromiseSettledResult<unknown>): unknown {
     if (!operation.body) return undefined;
-    return parseShape(operation.body, await readBody(request, response));
+    if (sent.status === 'rejected') throw sent.reason;
+    return parseShape(operation.body, sent.value);
   }
 }
 
