@@ -3,10 +3,15 @@ import { openConnection } from '@gatepost/amqp/connection';
 import { openRequester } from '@gatepost/amqp/requests';
 import { decodeAnswer, encodeRequest, listenersExchange, listenersTopology } from '@gatepost/contracts/forwarding';
 import { openLog } from '@gatepost/runtime/log';
+import { Registry } from '@gatepost/runtime/metrics';
+import { openCuttable } from '@gatepost/testkit/cut';
 import { type FrameAnswer, openListener } from '@gatepost/testkit/listener';
-import { management } from '@gatepost/testkit/stores';
+import { freshDatabase, management } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { openPool } from '@gatepost/webhook-db/pool';
+import { afterAll, describe, expect, jest, test } from '@jest/globals';
+import { openListeners } from '../src/listeners/listeners.ts';
+import { renewSessions } from '../src/listeners/rows.ts';
 import { call, openApi } from './support/api.ts';
 
 const stack = new AsyncDisposableStack();
@@ -261,6 +266,41 @@ test('a stopping server lets deliveries in flight finish and sends its listeners
   await stopped;
   await using _back = await listen(hook);
   expect(await deliver(hook)).toMatchObject({ status: 200 });
+});
+
+test('after PostgreSQL was away, a process leaves the others time to report their listeners', async () => {
+  await using database = await freshDatabase('migrated');
+  await using way = await openCuttable(database.url);
+  await using own = new AsyncDisposableStack();
+  const open = (databaseUrl: string) =>
+    own.adopt(openPool({ databaseUrl, name: 'test', max: 1, onError: () => {} }), (pool) => pool.end());
+  const [pool, others] = [open(way.url), open(database.url)];
+  // Its lease ran out while PostgreSQL was away.
+  const { rows } = await others.query<{ hook_id: number; session: string }>(
+    `WITH a AS (INSERT INTO accounts (login) VALUES ('acme') RETURNING id),
+          h AS (INSERT INTO hooks (account_id, events, url, content_type, created_by, name)
+                SELECT id, '{push}', 'ws://x/', 'json', 'test', 'cli' FROM a RETURNING id)
+     INSERT INTO listeners SELECT id, gen_random_uuid(), now() - interval '1 second', false FROM h RETURNING hook_id, session`,
+  );
+  const { hook_id: hookId, session } = rows[0]!;
+  const stays = async () => (await others.query('SELECT FROM hooks')).rowCount === 1;
+  // Its rounds are begun here, one after the other.
+  const intervals = jest.spyOn(globalThis, 'setInterval').mockImplementation(() => setTimeout(() => {}));
+  const broker = { ...toBroker, topology: listenersTopology };
+  own.use(openListeners({ pool, broker, perCaller: 1, most: 1, registry: new Registry(), log: toBroker.log }));
+  const round = intervals.mock.calls.find(([, ms]) => ms === 5_000)![0] as () => Promise<void>;
+  intervals.mockRestore();
+  await way.cut();
+  for (let rounds = 0; rounds < 10; rounds++) await round();
+  await way.restore();
+  for (let rounds = 0; rounds < 2; rounds++) await round();
+  expect(await stays()).toBe(true);
+  await renewSessions(others, { hookIds: [hookId], sessions: [session] });
+  for (let rounds = 0; rounds < 10; rounds++) await round();
+  expect(await stays()).toBe(true);
+  await others.query("UPDATE listeners SET until = now() - interval '1 second'");
+  await round();
+  expect(await stays()).toBe(false);
 });
 
 /** A second process of the same API, as far as a test can tell. */

@@ -36,6 +36,8 @@ const answerMaxBytes = 4 * 1024 * 1024;
 const beatMs = 1_000;
 const lookEveryMs = 10_000;
 const renewEveryMs = 5_000;
+/** As long as a lease lasts. */
+const leaseRounds = 4;
 /** Time on stopping for deliveries under way, and for listeners to say goodbye. */
 const finishMs = 3_000;
 const partMs = 1_000;
@@ -188,15 +190,16 @@ function startChecks(open: ReadonlyMap<number, Open>, pool: Pool, log: Log): Dis
       look(held).catch((error) => log.warn({ 'hook.id': held.hookId, error }, 'could not check a listener'));
     }
   }, beatMs).unref();
-  let renewedTimes = 1;
+  let answeredTimes = 0;
   const renew = async () => {
     try {
-      if (open.size > 0) await renewSessions(pool, sessionsOf(open.values()));
-      renewedTimes += 1;
+      // Without listeners, too: only an answer shows that PostgreSQL is there.
+      await renewSessions(pool, sessionsOf(open.values()));
+      answeredTimes += 1;
       // While PostgreSQL was away nobody could renew: by now everybody else has had the time to.
-      if (renewedTimes > 1) await deleteAbandoned(pool);
+      if (answeredTimes > leaseRounds) await deleteAbandoned(pool);
     } catch (error) {
-      renewedTimes = 0;
+      answeredTimes = 0;
       if (open.size > 0) log.warn({ error }, 'could not renew the sessions of listeners');
     }
   };
