@@ -42,10 +42,11 @@ const sealedColumns = [
 
 type SealedRow = { id: number } & Record<(typeof sealedColumns)[number][0], Buffer | null>;
 
+const sealedOf = 'SELECT id, secret, previous_secret, headers, credentials FROM hooks';
+
 /**
- * Reseals under the present key what the other one sealed, for up to `most` hooks after `afterId`. A hook changed meanwhile stays as written,
- * which is under the present key. @returns how many hooks were resealed, those that neither key opens, and the last one examined if there
- * may be more.
+ * Reseals under the present key what the other one sealed, for up to `most` hooks after `afterId`. @returns how many hooks were resealed,
+ * those that neither key opens, and the last one examined if there may be more.
  */
 export async function resealHooks(
   pool: Pool,
@@ -54,25 +55,35 @@ export async function resealHooks(
   most: number,
 ): Promise<{ resealed: number; unreadable: number[]; lastId: number | undefined }> {
   const { rows } = await pool.query<SealedRow>(
-    `SELECT id, secret, previous_secret, headers, credentials FROM hooks
-      WHERE id > $1 AND coalesce(secret, previous_secret, headers, credentials) IS NOT NULL ORDER BY id LIMIT $2`,
+    `${sealedOf} WHERE id > $1 AND coalesce(secret, previous_secret, headers, credentials) IS NOT NULL ORDER BY id LIMIT $2`,
     [afterId, most],
   );
   let resealed = 0;
   const unreadable: number[] = [];
   for (const row of rows) {
-    const changed = resealRow(row, seal);
-    if (!changed) unreadable.push(row.id);
-    if (!changed?.length) continue;
+    const outcome = await resealHook(pool, seal, row);
+    if (outcome === 'resealed') resealed += 1;
+    if (outcome === 'unreadable') unreadable.push(row.id);
+  }
+  return { resealed, unreadable, lastId: rows.length === most ? rows.at(-1)!.id : undefined };
+}
+
+/** A hook changed meanwhile is read again: not all of it need have been written under the present key. */
+async function resealHook(pool: Pool, seal: Seal, row: SealedRow): Promise<'resealed' | 'unreadable' | 'unchanged'> {
+  for (let read: SealedRow | undefined = row; read; ) {
+    const changed = resealRow(read, seal);
+    if (!changed) return 'unreadable';
+    if (changed.length === 0) return 'unchanged';
     const set = changed.map(({ column }, index) => `${column} = $${2 * index + 2}`);
     const unchanged = changed.map(({ column }, index) => `${column} = $${2 * index + 3}`);
     const { rowCount } = await pool.query(
       `UPDATE hooks SET ${set.join(', ')} WHERE id = $1 AND ${unchanged.join(' AND ')}`,
       [row.id, ...changed.flatMap(({ bytes, before }) => [bytes, before])],
     );
-    resealed += rowCount ?? 0;
+    if (rowCount === 1) return 'resealed';
+    read = (await pool.query<SealedRow>(`${sealedOf} WHERE id = $1`, [row.id])).rows[0];
   }
-  return { resealed, unreadable, lastId: rows.length === most ? rows.at(-1)!.id : undefined };
+  return 'unchanged'; // deleted
 }
 
 /** The changes to the row; undefined when neither key opens it. */

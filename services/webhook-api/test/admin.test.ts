@@ -300,6 +300,48 @@ describe('sealed secrets', () => {
     await api.sql.query('DELETE FROM hooks WHERE id = ANY ($1)', [[first, second]]);
   });
 
+  test('are all sealed under the current key by a change of their hook, and by resealing, even if the hook changes meanwhile', async () => {
+    const [present, other] = [makeSeal(Buffer.from(api.env.SECRETS_KEY!, 'base64')), makeSeal(otherKey)];
+    const { hookId } = await addHook();
+    await api.sql.query("UPDATE hooks SET url = 'https://example.com/resealed' WHERE id = $1", [hookId]);
+    const old = other.seal('a secret', hookSecretPurpose);
+    const stored = async () =>
+      (await api.sql.query('SELECT secret, previous_secret FROM hooks WHERE id = $1', [hookId])).rows[0];
+    const keep =
+      "UPDATE hooks SET secret = $2, previous_secret = $3, previous_secret_until = now() + interval '1 day' WHERE id = $1";
+    await api.sql.query(keep, [hookId, old, old]);
+    const address = `/orgs/acme/hooks/${hookId}`;
+    expect(await call(api, alice, 'PATCH', address, { active: false })).toMatchObject({ status: 200 });
+    expect(present.open((await stored()).previous_secret, hookSecretPurpose)).toBe('a secret');
+    await api.sql.query(keep, [hookId, old, null]);
+    const overlap = { secret: 'another', previous_secret_until: new Date(Date.now() + 3_600_000).toISOString() };
+    expect(await call(api, alice, 'PATCH', `${address}/config`, overlap)).toMatchObject({ status: 200 });
+    expect(present.open((await stored()).previous_secret, hookSecretPurpose)).toBe('a secret');
+
+    await api.sql.query(keep, [hookId, old, old]);
+    const client = await api.sql.connect();
+    try {
+      // As a process writes it that has the two keys the other way round.
+      await client.query('BEGIN');
+      await client.query('UPDATE hooks SET secret = $2 WHERE id = $1', [hookId, other.seal('next', hookSecretPurpose)]);
+      const resealing = call(api, root, 'POST', '/admin/secrets/reseal', {});
+      await until('it waits', async () => {
+        const { rowCount } = await api.sql.query(
+          "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+        );
+        return rowCount! > 0;
+      });
+      await client.query('COMMIT');
+      expect(await resealing).toMatchObject({ status: 200, body: { resealed: 1, unreadable: [] } });
+    } finally {
+      client.release();
+    }
+    const { secret, previous_secret } = await stored();
+    expect(present.open(secret, hookSecretPurpose)).toBe('next');
+    expect(present.open(previous_secret, hookSecretPurpose)).toBe('a secret');
+    await api.sql.query('DELETE FROM hooks WHERE id = $1', [hookId]);
+  });
+
   test('of a hook change at once, or with an overlap in which the previous one is valid too', async () => {
     const made = await call(api, alice, 'POST', '/orgs/acme/hooks', {
       name: 'web',

@@ -9,7 +9,7 @@ import { changeInPlace } from './lock.ts';
 import { droppedHeaders } from './origin.ts';
 import { findRow, type HookRow, type PreviousSecret, updateRow } from './rows.ts';
 import { checkRules } from './rules.ts';
-import { openConfig, sealConfig } from './stored.ts';
+import { openConfig, resealSecret, sealConfig } from './stored.ts';
 import { checkUrl } from './url.ts';
 
 export type Changeable = { config: Config; events: string[]; active: boolean };
@@ -40,7 +40,8 @@ export function changeHook(
     if (after.config !== before.config) checkSize(after.config, before.config);
     await checkRules(db, place, { ...after.config, events: after.events, id, held: before.events }, parts.seal);
     const previous = previousSecret(row, before.config, after);
-    await updateRow(db, id, { ...sealConfig(after.config, after, parts.seal), ...previous });
+    const sealed = resealSecret(previous.previous_secret, parts.seal);
+    await updateRow(db, id, { ...sealConfig(after.config, after, parts.seal), ...previous, previous_secret: sealed });
     // It exists: nobody else can change these hooks now.
     return { row: (await findRow(db, place, token, id))!, dropped: droppedHeaders(before.config, after.config) };
   });

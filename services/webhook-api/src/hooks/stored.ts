@@ -28,6 +28,10 @@ export function openSecret(secret: Buffer | null, seal: Seal): string | null {
   return secret && seal.open(secret, hookSecretPurpose);
 }
 
+/** The same secret under the present key. */
+export const resealSecret = (secret: Buffer | null, seal: Seal): Buffer | null =>
+  secret && (seal.reseal(secret, hookSecretPurpose) ?? secret);
+
 export function openHeaders(headers: Buffer | null, seal: Seal): Record<string, string> {
   // We sealed it ourselves: it is the JSON of a flat object.
   return headers === null ? {} : (JSON.parse(seal.open(headers, hookHeadersPurpose)) as Record<string, string>);
