@@ -1,4 +1,5 @@
 import { makeSeal } from '@gatepost/runtime/seal';
+import { until } from '@gatepost/testkit/until';
 import { hookHeadersPurpose, hookSecretPurpose } from '@gatepost/webhook-db/secrets';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type Api, type Called, call, openApi } from './support/api.ts';
@@ -226,6 +227,26 @@ describe('an update', () => {
     expect((await change(hook.id, { events: ['*'] })).body.events).toEqual(['*']);
     expect((await change(hook.id, { active: false })).body).toMatchObject({ active: false, events: ['*'] });
     expect(await change(hook.id, { add_events: ['no_such'] })).toMatchObject({ status: 422 });
+  });
+
+  test('of a hook that is being deleted finds none', async () => {
+    const { body: hook } = await create({ config: { url: 'https://example.com/' } });
+    const client = await api.sql.connect();
+    try {
+      await client.query('BEGIN');
+      await client.query('DELETE FROM hooks WHERE id = $1', [hook.id]);
+      const changing = change(hook.id, { active: false });
+      await until('it waits', async () => {
+        const { rowCount } = await api.sql.query(
+          "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+        );
+        return rowCount! > 0;
+      });
+      await client.query('COMMIT');
+      expect(await changing).toMatchObject({ status: 404 });
+    } finally {
+      client.release();
+    }
   });
 
   test('ignores unknown keys that clients send along', async () => {

@@ -11,7 +11,7 @@ import { until } from '@gatepost/testkit/until';
 import { openPool } from '@gatepost/webhook-db/pool';
 import { afterAll, describe, expect, jest, test } from '@jest/globals';
 import { openListeners } from '../src/listeners/listeners.ts';
-import { renewSessions } from '../src/listeners/rows.ts';
+import { activateFirst, renewSessions } from '../src/listeners/rows.ts';
 import { call, openApi } from './support/api.ts';
 
 const stack = new AsyncDisposableStack();
@@ -89,6 +89,26 @@ describe('a `cli` hook', () => {
     await until('it is active', async () => (await call(api, token, 'GET', new URL(hook.url).pathname)).body.active);
     listener.cut();
     await until('the hook is gone', async () => !(await isThere(hook)));
+  });
+
+  test('stays active if it is changed while its socket opens', async () => {
+    const hook = await create({ ...request, active: true });
+    const client = await api.sql.connect();
+    try {
+      await client.query('BEGIN');
+      await activateFirst(client, hook.id);
+      const changing = call(api, token, 'PATCH', new URL(hook.url).pathname, { events: ['push', 'issues'] });
+      await until('it waits', async () => {
+        const { rowCount } = await api.sql.query(
+          "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+        );
+        return rowCount! > 0;
+      });
+      await client.query('COMMIT');
+      expect(await changing).toMatchObject({ status: 200, body: { active: true, events: ['push', 'issues'] } });
+    } finally {
+      client.release();
+    }
   });
 
   test('is deleted if nobody connects to its socket', async () => {

@@ -299,6 +299,19 @@ export async function insertRow(
   return rows[0]!.id;
 }
 
+/**
+ * Until the end of the transaction nobody else changes or deletes the hook, even without the place's lock, as its listener and `DELETE` do.
+ * @returns whether it exists.
+ */
+export async function lockRow(db: Queryable, place: Place, token: Token, id: number): Promise<boolean> {
+  const { condition, values } = visibleTo(token, place);
+  const { rowCount } = await db.query(`SELECT FROM hooks h WHERE ${condition} AND h.id = $3 FOR NO KEY UPDATE`, [
+    ...values,
+    id,
+  ]);
+  return rowCount === 1;
+}
+
 /** Takes the time of now, not of the transaction's start: it may have waited for others, and an event may have been made up meanwhile. */
 export async function updateRow(db: Queryable, id: number, hook: HookValues & PreviousSecret): Promise<void> {
   await db.query(
