@@ -96,6 +96,64 @@ describe('an organization', () => {
   });
 });
 
+describe('an organization that is deleted meanwhile', () => {
+  const waits = (statement: string) =>
+    until(`${statement} to wait`, async () => {
+      const { rowCount } = await api.sql.query(
+        "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE $1",
+        [`${statement}%`],
+      );
+      return rowCount === 1;
+    });
+  const hook = (url: string) => ({ name: 'web', config: { url: `https://example.com/${url}` } });
+  let olga: string;
+  let hookId: number;
+  beforeEach(async () => {
+    olga = await api.tokens.user('auth0|olga', 'admin:org repo admin:org_hook');
+    await call(api, root, 'POST', '/admin/organizations', { login: 'brief', admin: 'auth0|olga' });
+    await call(api, olga, 'POST', '/orgs/brief/repos', { name: 'notes' });
+    hookId = (await call(api, olga, 'POST', '/repos/brief/notes/hooks', hook('first'))).body.id;
+  });
+
+  test.each([
+    ['PUT', '/orgs/brief/memberships/x', {}],
+    ['PUT', '/orgs/brief/oauth-app-approvals/x', undefined],
+    ['PUT', '/orgs/brief/oauth-app-policy', { enabled: false }],
+    ['POST', '/orgs/brief/hooks', hook('second')],
+    ['POST', '/repos/brief/notes/hooks', hook('second')],
+    ['POST', '/repos/brief/notes/hooks/ID/deliveries/replays', { since: new Date().toISOString() }],
+  ])('is not found (%s %s)', async (method, address, body) => {
+    const client = await api.sql.connect();
+    try {
+      await client.query('BEGIN');
+      await client.query("DELETE FROM accounts WHERE login = 'brief'");
+      const asked = call(api, olga, method, address.replace('ID', String(hookId)), body);
+      await waits('');
+      await client.query('COMMIT');
+      expect(await asked).toMatchObject({ status: 404 });
+    } finally {
+      client.release();
+    }
+  });
+
+  test('gets the hook first that is being created in one of its repositories', async () => {
+    const client = await api.sql.connect();
+    try {
+      await client.query('BEGIN');
+      await client.query('LOCK TABLE hooks IN SHARE MODE');
+      const creating = call(api, olga, 'POST', '/repos/brief/notes/hooks', hook('second'));
+      await waits('INSERT INTO hooks');
+      const deleting = call(api, root, 'DELETE', '/admin/organizations/brief');
+      await waits('DELETE FROM accounts');
+      await client.query('COMMIT');
+      expect((await Promise.all([creating, deleting])).map(({ status }) => status)).toEqual([201, 200]);
+    } finally {
+      client.release();
+    }
+    expect(await call(api, olga, 'GET', '/repos/brief/notes/hooks')).toMatchObject({ status: 404 });
+  });
+});
+
 describe('repositories', () => {
   test('are created and listed by admins', async () => {
     const created = await call(api, alice, 'POST', '/orgs/acme/repos', { name: 'Gizmos' });

@@ -28,7 +28,11 @@ export const setPolicy = placeOperation({
   body: policySchema,
   answers: { 200: { description: 'The policy', schema: policySchema } },
   async run({ parts: { pool }, place, body: { enabled } }) {
-    await pool.query('UPDATE accounts SET oauth_app_restrictions = $2 WHERE id = $1', [place.account.id, enabled]);
+    const { rowCount } = await pool.query('UPDATE accounts SET oauth_app_restrictions = $2 WHERE id = $1', [
+      place.account.id,
+      enabled,
+    ]);
+    if (rowCount === 0) throw notFound(); // deleted meanwhile
     return { status: 200, body: { enabled } };
   },
 });

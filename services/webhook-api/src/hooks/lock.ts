@@ -52,9 +52,13 @@ async function inTurn<T>(place: string, waitMaxMs: number, work: (leftMs: number
   }
 }
 
-async function lockRow(db: Queryable, place: Place): Promise<void> {
-  const { rowCount } = place.repository
-    ? await db.query('SELECT FROM repositories WHERE id = $1 FOR NO KEY UPDATE', [place.repository.id])
-    : await db.query('SELECT FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [place.account.id]);
+async function lockRow(db: Queryable, { account, repository }: Place): Promise<void> {
+  // The account first, as when it is deleted: its hooks refer to it, and in the other order each could wait for the other.
+  await hold(db, `accounts WHERE id = $1 FOR ${repository ? 'KEY SHARE' : 'NO KEY UPDATE'}`, account.id);
+  if (repository) await hold(db, 'repositories WHERE id = $1 FOR NO KEY UPDATE', repository.id);
+}
+
+async function hold(db: Queryable, row: string, id: number): Promise<void> {
+  const { rowCount } = await db.query(`SELECT FROM ${row}`, [id]);
   if (rowCount === 0) throw notFound();
 }

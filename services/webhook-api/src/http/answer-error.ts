@@ -3,7 +3,7 @@
 import { NotPublished } from '@gatepost/amqp/publisher';
 import { anchorOf } from '@gatepost/api-docs/viewer';
 import type { Log } from '@gatepost/runtime/log';
-import { isAway } from '@gatepost/runtime/store-errors';
+import { isAway, sqlStateOf } from '@gatepost/runtime/store-errors';
 import type { ErrorRequestHandler } from 'express';
 import { BadCredentials } from '../access/token.ts';
 import { operationIdOf } from '../meta/describe.ts';
@@ -31,8 +31,12 @@ export function answerError(log: Log, baseOf: BaseOf): ErrorRequestHandler {
   };
 }
 
+const foreignKeyViolation = '23503';
+
 function asAnswer(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
+  // What was to be written belongs to something that has been deleted since it was found.
+  if (sqlStateOf(error) === foreignKeyViolation) return new ApiError(404, 'Not Found', { cause: error });
   if (error instanceof NotPublished || isAway(error)) return unavailable(error);
   // Express could not decode the path, so nothing is there.
   if (error instanceof URIError) return new ApiError(404, 'Not Found', { cause: error });
