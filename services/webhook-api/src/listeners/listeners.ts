@@ -67,6 +67,7 @@ export function openListeners(options: {
   const open = new Map<number, Open>();
   const callers = makeCounts();
   const leaving = new Set<Listener>();
+  let connecting = 0;
   let isClosing = false;
   countOpen(open, options.registry);
 
@@ -127,9 +128,10 @@ export function openListeners(options: {
     async accept(asked) {
       const { hookId, upgrade } = asked;
       const key = keyOf(asked.token);
-      if (isClosing || open.size >= options.most) throw unavailable();
+      if (isClosing || open.size + connecting >= options.most) throw unavailable();
       if (callers.of(key) >= options.perCaller) throw tooMany(options.perCaller);
       callers.add(key, 1);
+      connecting += 1;
       const session = randomUUID();
       const giveUp = () => {
         callers.add(key, -1);
@@ -145,6 +147,8 @@ export function openListeners(options: {
       } catch (error) {
         giveUp();
         throw error;
+      } finally {
+        connecting -= 1;
       }
       if (!begin(asked, session)) giveUp();
     },

@@ -100,6 +100,31 @@ describe('the WebSocket of a hook', () => {
     open.use(await openListener({ url, token }));
   });
 
+  test('is one of a limited number in a process, also while others are being opened', async () => {
+    await using small = await openApi({ LISTENERS_MAX: '1' });
+    const by = await small.tokens.user('auth0|alice', 'admin:repo_hook');
+    const make = async () =>
+      (await call(small, by, 'POST', hooks, { name: 'cli' })).body as { id: number; ws_url: string };
+    const [first, second] = [await make(), await make()];
+    const client = await small.sql.connect();
+    try {
+      await client.query('BEGIN');
+      await client.query('SELECT FROM listeners WHERE hook_id = $1 FOR UPDATE', [first.id]);
+      const opening = openListener({ url: first.ws_url, token: by });
+      await until('it waits', async () => {
+        const { rowCount } = await small.sql.query(
+          "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+        );
+        return rowCount! > 0;
+      });
+      expect(await refusal({ url: second.ws_url, token: by })).toMatchObject({ status: 503 });
+      await client.query('COMMIT');
+      await using _first = await opening;
+    } finally {
+      client.release();
+    }
+  });
+
   test.each(['', ',', 'gatepost.v1, gatepost.v1', 'gatepost.v1,', 'gatepost v1'])(
     'is not opened, and counts for nothing, when its listener asks for the protocol %j',
     async (protocol) => {
