@@ -44,16 +44,16 @@ redis.call('ZADD', KEYS[1], ARGV[2] + ARGV[3], ARGV[1])
 redis.call('ZREMRANGEBYRANK', KEYS[1], 0, -${perAccountMax + 1})
 return redis.call('EXPIRE', KEYS[1], ARGV[3])`;
 
-// KEYS: the set of a session's ids. ARGV: id, lifetime in seconds.
-const addIdScript = `
-redis.call('SADD', KEYS[1], ARGV[1])
-return redis.call('EXPIRE', KEYS[1], ARGV[2])`;
+// KEYS: the set of a session's ids. ARGV: lifetime in seconds, then ids.
+const addIdsScript = `
+redis.call('SADD', KEYS[1], unpack(ARGV, 2))
+return redis.call('EXPIRE', KEYS[1], ARGV[1])`;
 
 export function sessionKeys(prefix: string) {
   return {
     session: (id: string) => `${prefix}Session:${id}`,
     uid: (uid: string) => `${prefix}uid:${uid}`,
-    /** A request that began before the session got another id writes it again under the former one. */
+    /** Of a session that has had several. A request that began before it got another one writes it again under the former. */
     ids: (uid: string) => `${prefix}ids-of-session:${uid}`,
     ended: (uid: string) => `${prefix}ended-session:${uid}`,
     account: (accountId: string) => `${prefix}sessions-of:${hashId(accountId)}`,
@@ -80,7 +80,7 @@ export function sessionOf({ payload, ...fields }: Record<string, string>): Store
 export function makeUpsertSession(redis: Redis, prefix: string) {
   const sessionUpsert = defineScript<number>(redis, 'sessionUpsert', upsertScript, 1);
   const sessionAdd = defineScript<number>(redis, 'sessionAdd', addToAccountScript, 1);
-  const sessionAddId = defineScript<number>(redis, 'sessionAddId', addIdScript, 1);
+  const sessionAddIds = defineScript<number>(redis, 'sessionAddIds', addIdsScript, 1);
   const at = sessionKeys(prefix);
   return async (id: string, payload: AdapterPayload, seconds: number): Promise<void> => {
     const { uid = '', accountId, authorizations = {} } = payload;
@@ -89,14 +89,16 @@ export function makeUpsertSession(redis: Redis, prefix: string) {
       `${applicationField}${clientId}`,
       JSON.stringify(held),
     ]);
-    await Promise.all([
+    const [former] = await Promise.all([
+      redis.set(at.uid(uid), id, 'EX', seconds, 'GET'),
       sessionUpsert(at.session(id), JSON.stringify(payload), seconds, ...fields),
-      redis.set(at.uid(uid), id, 'EX', seconds),
-      sessionAddId(at.ids(uid), id, seconds),
       accountId && sessionAdd(at.account(accountId), uid, now, seconds),
     ]);
+    const ids = former === null || former === id ? [id] : [id, former];
+    if (ids.length > 1) await sessionAddIds(at.ids(uid), seconds, ...ids);
     // Checked after all writes: `end` sets its mark before it looks for what to delete, so one of the two finds the session.
-    if (await redis.exists(at.ended(uid))) await Promise.all([redis.del(at.session(id)), redis.del(at.uid(uid))]);
+    if (await redis.exists(at.ended(uid)))
+      await Promise.all([...ids.map(at.session), at.uid(uid)].map((key) => redis.del(key)));
   };
 }
 
@@ -119,9 +121,8 @@ export function makeSessions(redis: Redis, prefix: string): Sessions {
     async end(uid) {
       await redis.set(at.ended(uid), '1', 'EX', endedSeconds);
       const [id, ids] = await Promise.all([redis.get(at.uid(uid)), redis.smembers(at.ids(uid))]);
-      // Sessions of an older release have the one id.
-      const all = new Set(id ? [id, ...ids] : ids);
-      await Promise.all([...all].map((each) => redis.del(at.session(each))).concat(redis.del(at.uid(uid))));
+      const all = new Set(id === null ? ids : [id, ...ids]);
+      await Promise.all([...[...all].map(at.session), at.uid(uid)].map((key) => redis.del(key)));
     },
   };
 }
