@@ -15,7 +15,7 @@ import { makePendingStore, type Pending } from '../src/factors/pending.ts';
 import { openRedis } from '../src/redis.ts';
 import { administrator, whileOff } from './authenticator.ts';
 import { openGate } from './gate.ts';
-import { whileHeld } from './held.ts';
+import { whileHeld } from './row-lock.ts';
 import { alice, api, apis, connections, settings, trusted, web } from './seeds.ts';
 
 const stack = new AsyncDisposableStack();

@@ -1,4 +1,4 @@
-/** Brings requests to a standstill at a row, so that something else happens in between. */
+/** Brings requests to a standstill at a row or table, so that something else happens in between. */
 import { until } from '@gatepost/testkit/until';
 import type pg from 'pg';
 
@@ -10,7 +10,7 @@ export type RowLock = AsyncDisposable & {
   release(): Promise<void>;
 };
 
-/** A transaction of its own that has run this statement, which locks a row at least. */
+/** A transaction of its own that has run this statement, which locks a row at least, or a table. */
 export async function lockRow(db: pg.Pool, text: string, values?: unknown[]): Promise<RowLock> {
   const holder = await db.connect();
   let isOpen = true;
@@ -22,7 +22,7 @@ export async function lockRow(db: pg.Pool, text: string, values?: unknown[]): Pr
   };
   await holder.query('BEGIN');
   const { rowCount } = await holder.query(text, values);
-  if (!rowCount) throw new Error(`locks nothing: ${text}`);
+  if (rowCount === 0) throw new Error(`locks nothing: ${text}`);
   const { rows } = await holder.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
   return {
     query: (more, given) => holder.query(more, given),
@@ -40,4 +40,19 @@ export async function lockRow(db: pg.Pool, text: string, values?: unknown[]): Pr
     release: () => end('COMMIT'),
     [Symbol.asyncDispose]: () => end('ROLLBACK'),
   };
+}
+
+/** Two requests in a chosen order: the first is stopped by the lock until the second has been answered. */
+export async function whileHeld<T>(
+  db: pg.Pool,
+  lock: string,
+  first: () => Promise<T>,
+  second: () => Promise<unknown>,
+): Promise<T> {
+  await using held = await lockRow(db, lock);
+  const waiting = first();
+  await held.waiting();
+  await second();
+  await held.release();
+  return waiting;
 }

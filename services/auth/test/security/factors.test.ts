@@ -5,7 +5,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { claimsOf, codeOf, multiFactor, person, recoveryCodesIn, secretIn } from '../authenticator.ts';
 import { openGate } from '../gate.ts';
-import { whileHeld } from '../held.ts';
+import { whileHeld } from '../row-lock.ts';
 import { alice, connections, spaRequest as request, settings, spa } from '../seeds.ts';
 
 const stack = new AsyncDisposableStack();
