@@ -81,6 +81,28 @@ test('an organization becomes an account and its members are kept up to date; la
   await become('grove', ['robot admin']);
 });
 
+test('what the gate says waits for a change of the people that is being written, and counts after it', async () => {
+  const organization = { id: `org_${'m'.repeat(16)}`, name: 'marsh' };
+  await say({ ...organization, version: 1, members: [alice] });
+  await become('marsh', ['auth0|alice admin']);
+  const writer = await api.sql.connect();
+  try {
+    await writer.query('BEGIN');
+    const { rows } = await writer.query<{ id: number; pid: number }>(
+      "SELECT id, pg_backend_pid() AS pid FROM accounts WHERE login = 'marsh' FOR NO KEY UPDATE",
+    );
+    const { id, pid } = rows[0]!;
+    await writer.query("INSERT INTO memberships (account_id, subject, role) VALUES ($1, 'auth0|eve', 'admin')", [id]);
+    await say({ ...organization, version: 2, members: [carol] });
+    const blocked = 'SELECT FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))';
+    await until('it to wait', async () => ((await api.sql.query(blocked, [pid])).rowCount ?? 0) > 0);
+    await writer.query('COMMIT');
+  } finally {
+    writer.release();
+  }
+  await become('marsh', ['auth0|carol member']);
+});
+
 test('a late message about an organization that was deleted changes nothing, even if it was unknown', async () => {
   await say({ id: 'org_brief', name: 'brief', version: 2, is_account: false });
   await heard();

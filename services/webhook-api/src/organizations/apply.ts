@@ -64,6 +64,8 @@ async function setPeople(
 ): Promise<void> {
   const people = members.filter(({ subject }) => subject.includes('|'));
   const subjects = people.map(({ subject }) => subject);
+  // As the account's own routes do (accounts/memberships.ts): a change that is being written there would outlast this one.
+  await client.query('SELECT FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [accountId]);
   await client.query(
     "DELETE FROM memberships WHERE account_id = $1 AND subject LIKE '%|%' AND subject <> ALL ($2::text[])",
     [accountId, subjects],
