@@ -1,6 +1,6 @@
 /**
- * Stores sessions, and indexes them by account. The library finds a session only by its cookie; beside it, each account has a set of its sessions'
- * uids, which give no access. A session ended from outside is not written again by a request still holding it.
+ * Stores sessions, and indexes them by account. The library finds a session only by its cookie; beside it, each account has a set of its
+ * sessions' uids, which give no access. A session ended from outside is not written again by a request still holding it.
  */
 import type { Redis } from 'ioredis';
 import type { AdapterPayload } from 'oidc-provider';
