@@ -7,6 +7,7 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompress
 import { Browser, type Page } from '@gatepost/testkit/browser';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
 import { openActionsGate, password } from './actions.ts';
 import { api } from './seeds.ts';
 import { recordStatements } from './statements.ts';
@@ -84,6 +85,19 @@ describe('a post-login action', () => {
     const exchanged = await byExchange(json.access_token!);
     expect(exchanged.access.protocol).toBe('oauth2-token-exchange');
     expect((await machine()).access).not.toHaveProperty('protocol');
+  });
+
+  test('is told the address that a trusted application states for its user, and so is the log', async () => {
+    await set('post-login', `api.accessToken.setCustomClaim('from', event.request.ip);`);
+    const form = { grant_type: 'password', username: 'alice@example.com', password, audience: api };
+    const trusted = { ...form, client_id: 'trusted', client_secret: 'trusted-secret' };
+    const from = { 'auth0-forwarded-for': '198.51.100.23' };
+    const { access_token } = (await gate.post('oauth/token', trusted, from)).json;
+    expect(decodeJwt(access_token as string).from).toBe('198.51.100.23');
+    const entry = await until('the login in the log', async () =>
+      (await logs('type:sepft')).find(({ client_id }) => client_id === 'trusted'),
+    );
+    expect(entry.ip).toBe('198.51.100.23');
   });
 
   test('can refuse a sign-in: the application and the log get its reason, and a refused refresh token stays valid', async () => {

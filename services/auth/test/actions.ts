@@ -177,7 +177,11 @@ export async function openActionsGate(env: Record<string, string> = {}, log?: Lo
       audience: 'urn:es',
     });
   const logs = async (q: string) =>
-    (await manage('GET', `logs?${new URLSearchParams({ q })}`)).body as { details: Record<string, unknown> }[];
+    (await manage('GET', `logs?${new URLSearchParams({ q })}`)).body as {
+      client_id?: string;
+      ip?: string;
+      details: Record<string, unknown>;
+    }[];
 
   return {
     ...gate,

@@ -18,6 +18,11 @@ export function personAddress(
   if (claimed === '') return addressOf(request);
   const isTrusted = isAuthenticated && (client as Client & OwnMetadata).is_token_endpoint_ip_header_trusted;
   const address = isTrusted ? parseAddress(claimed) : undefined;
-  if (address === undefined) report.claimedAddressIgnored(client.clientId, isTrusted ? 'no_address' : 'not_trusted');
-  return address ?? addressOf(request);
+  if (address === undefined) {
+    report.claimedAddressIgnored(client.clientId, isTrusted ? 'no_address' : 'not_trusted');
+    return addressOf(request);
+  }
+  // For what follows, the log and the tenant’s actions, the request comes from the person as well.
+  request.headers['x-forwarded-for'] = address;
+  return address;
 }
