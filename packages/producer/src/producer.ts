@@ -65,7 +65,10 @@ const firstWaitMs = 50;
 const maxWaitMs = 1_000;
 const maxRefusals = 3;
 
-/** Connects, and from then on reconnects by itself. @throws when the first connection cannot be made in a few tries. */
+/**
+ * Connects, and from then on reconnects by itself.
+ * @throws PublishError `not_connected` when the first connection cannot be made in six tries, which take some three seconds.
+ */
 export async function openProducer(options: ProducerOptions): Promise<Producer> {
   const {
     timeoutMs = 30_000,
@@ -83,6 +86,10 @@ export async function openProducer(options: ProducerOptions): Promise<Producer> 
     // Each try leaves a copy in memory while the broker reads nothing.
     unconfirmedMax: { messages: maxInFlight, bytes: maxInFlightBytes },
     ...(userId === null ? {} : { userId }),
+  }).catch((cause: Error & { code?: unknown }) => {
+    // Node's own message is empty where it tried several addresses.
+    const why = cause.message || String(cause.code);
+    throw new PublishError('not_connected', '', `no connection to RabbitMQ: ${why}`, { cause });
   });
   const inFlight = new Set<Promise<unknown>>();
   let bytesInFlight = 0;

@@ -18,7 +18,7 @@ export type PublishErrorCode = 'invalid' | 'unroutable' | 'not_connected' | 'tim
 export class PublishError extends Error {
   override name = 'PublishError';
   readonly code: PublishErrorCode;
-  /** The event's id, given or made. */
+  /** The event's id, given or made; empty if the producer could not be opened. */
   readonly id: string;
   /** With `invalid`: which rule. */
   readonly reason: DeadReason | undefined;

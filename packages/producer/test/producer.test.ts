@@ -196,10 +196,22 @@ describe('a producer', () => {
     },
   );
 
-  test('cannot be opened without a broker', async () => {
+  test('cannot be opened without a broker, or by a user whom it refuses, and says why', async () => {
     const broker = await openCuttable(vhost.url);
     await broker.cut();
-    await expect(openProducer({ url: broker.url, source: 'urn:ci' })).rejects.toThrow();
+    const stranger = new URL(vhost.url);
+    stranger.password = 'wrong';
+    const reasons = [broker.url, stranger.href].map((url) =>
+      openProducer({ url, source: 'urn:ci' }).catch((error: PublishError) => error),
+    );
+    for (const error of await Promise.all(reasons)) expect(error).toBeInstanceOf(PublishError);
+    expect(await Promise.all(reasons)).toMatchObject([
+      {
+        code: 'not_connected',
+        message: expect.stringMatching(/^no connection to RabbitMQ: .*(ECONNREFUSED|ECONNRESET)/),
+      },
+      { code: 'not_connected', message: expect.stringMatching(/^no connection to RabbitMQ: .*403/) },
+    ]);
   });
 
   test('waits when closing for events in flight, and accepts no more', async () => {
