@@ -7,13 +7,14 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import pg from 'pg';
 import { openGate } from './gate.ts';
-import { fullSeed } from './seeds.ts';
+import { fullSeed, spa } from './seeds.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(async () => {
   await stack.disposeAsync();
 });
-const gate = stack.use(await openGate(fullSeed));
+const atOrigin = { ...spa, client_id: 'at-origin', allowed_logout_urls: ['https://origin.example'] };
+const gate = stack.use(await openGate({ ...fullSeed, clients: [...fullSeed.clients, atOrigin] }));
 const classic = stack.use(await openGate({ ...fullSeed, settings: { identifier_first: false } }));
 const redirect_uri = 'https://app.example/cb';
 const request = {
@@ -175,6 +176,24 @@ describe('logout', () => {
     const done = await browser.get(`v2/logout?client_id=spa&returnTo=${encodeURIComponent('https://app.example/bye')}`);
     expect([done.status, done.location?.href]).toEqual([302, 'https://app.example/bye']);
     expect(await isLoggedIn(browser)).toBe(false);
+  });
+
+  test('v2/logout without returnTo redirects to the first registered address, and takes an origin with and without its slash', async () => {
+    const browser = new Browser(gate);
+    const first = await browser.get('v2/logout?client_id=spa');
+    expect([first.status, first.location?.href]).toEqual([302, 'https://app.example/bye']);
+    for (const returnTo of ['https://origin.example', 'https://origin.example/']) {
+      const done = await browser.get(`v2/logout?${new URLSearchParams({ client_id: 'at-origin', returnTo })}`);
+      expect([done.status, done.location?.href]).toEqual([302, 'https://origin.example/']);
+    }
+    for (const returnTo of [
+      'https://origin.example//',
+      'https://origin.example?x',
+      'https://origin.example@evil.example',
+    ]) {
+      const page = await browser.get(`v2/logout?${new URLSearchParams({ client_id: 'at-origin', returnTo })}`);
+      expect([page.status, page.location]).toEqual([400, undefined]);
+    }
   });
 
   test.each(['//evil.example', 'https://app.example/bye/', '/\\evil.example', 'https://app.example/bye#x'])(

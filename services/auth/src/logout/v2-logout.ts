@@ -1,6 +1,7 @@
 /**
- * Auth0’s `v2/logout`: ends the session without asking and redirects to `returnTo`, which must be one of the client’s allowed logout URLs;
- * with `federated`, by way of the provider where the session began. Anybody can link here; all such a link can do is log somebody out.
+ * Auth0’s `v2/logout`: ends the session without asking and redirects to `returnTo`, which must be one of the client’s allowed logout URLs
+ * (without `returnTo`, to the first of them); with `federated`, by way of the provider where the session began. Anybody can link here; all
+ * such a link can do is log somebody out.
  */
 import { baseUrlOf } from '@gatepost/runtime/issuer';
 import express, { type Router } from 'express';
@@ -42,7 +43,7 @@ export function makeV2LogoutRoutes(parts: {
     const client = client_id ? await provider.Client.find(client_id) : undefined;
     const allowed = (client as (Client & OwnMetadata) | undefined)?.allowed_logout_urls ?? [];
     const context = { acceptLanguage: request.get('accept-language'), client };
-    if (returnTo !== undefined && !allowed.includes(returnTo)) {
+    if (returnTo !== undefined && !allowed.map(withPath).includes(withPath(returnTo))) {
       const description = 'The "returnTo" address is not among the allowed logout URLs of this application.';
       return sendPage(
         response,
@@ -68,15 +69,18 @@ export function makeV2LogoutRoutes(parts: {
       });
     response.set('cache-control', 'no-store');
     const own = `${baseUrlOf(provider.issuer)}v2/logout${client_id ? `?${new URLSearchParams({ client_id })}` : ''}`;
-    const away =
-      federated === undefined ? undefined : await parts.federated.addressOf(session.upstream, returnTo ?? own);
+    const target = returnTo ?? allowed[0];
+    const away = federated === undefined ? undefined : await parts.federated.addressOf(session.upstream, target ?? own);
     if (away) return response.redirect(302, away);
-    if (returnTo !== undefined) return response.redirect(302, returnTo);
+    if (target !== undefined) return response.redirect(302, target);
     const back = linkBack(client);
     sendPage(response, 'logged-out', { ...(await parts.commonContext(context)), ...(back ? { back } : {}) });
   });
   return router;
 }
+
+/** An origin alone, which some SDKs send with the slash and some without, is the same address as with it (RFC 3986 section 6.2.3). */
+const withPath = (url: string): string => (/^https?:\/\/[\w.:[\]-]+$/i.test(url) ? `${url}/` : url);
 
 /** Back-channel logout for every client of the session, as in RP-initiated logout, without waiting for slow ones. */
 async function notifyClients(provider: Provider, session: OpenSession): Promise<void> {
