@@ -46,7 +46,7 @@ import { makeCookieKeys } from './keys/cookie-keys.ts';
 import type { PrivateJwk } from './keys/signing-keys.ts';
 import { keepActionOutcomes } from './library/action-outcomes.ts';
 import { applyAuthorizationDefaults } from './library/authorization-defaults.ts';
-import { changeAnswers } from './library/middleware.ts';
+import { type Change, changeAnswers } from './library/middleware.ts';
 import { dressOwnForms } from './library/own-forms.ts';
 import { redirectGetsWith302, registerResponseModes } from './library/response-modes.ts';
 import {
@@ -97,11 +97,18 @@ export type ProviderParts = {
   requireSecondFactor: RequireSecondFactor;
 };
 
+/** oidc-client-ts refuses an answer of any other type than JSON, even an empty one. */
+const withoutEmptyText: Change = (ctx) => {
+  if (ctx.body === '') ctx.remove('content-type');
+  return undefined;
+};
+
 export function makeProvider(parts: ProviderParts): Provider {
   const provider = new Provider(parts.issuer, configurationOf(parts));
   // The head of every request already says only what the provider may believe (http/head.ts).
   provider.proxy = true;
   changeAnswers(provider, 'all', parts.pages.notFound);
+  changeAnswers(provider, 'revocation', withoutEmptyText);
   applySeam(provider);
   replaceSigningKeys(provider, parts.signingKeys); // the configuration accepts only JWKs
   allowBareToken(provider);
