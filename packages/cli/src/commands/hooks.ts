@@ -50,7 +50,11 @@ function show({ out, json }: Context, hook: Json): void {
     ['headers', Object.keys(hook.request_headers ?? {}).join(', ') || 'none of its own'],
     ['last delivery', lastOf(hook)],
   ];
-  if (hook.previous_secret_until) rows.push(['secret before', `signs too until ${hook.previous_secret_until}`]);
+  if (hook.previous_secret_until)
+    rows.push([
+      'secret before',
+      `signs webhook-signature too until ${hook.previous_secret_until}, if it begins with whsec_`,
+    ]);
   if (hook.dropped_headers) rows.push(['dropped', `${hook.dropped_headers}: they do not follow to another address`]);
   for (const [name, value] of rows) out.line(`${out.paint('bold', name.padEnd(13))}  ${clean(String(value))}`);
 }

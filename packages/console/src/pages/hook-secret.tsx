@@ -39,7 +39,8 @@ export function HookSecret({ path, hook }: { path: string; hook: Hook }) {
       <h2>{hasOne ? 'Change the secret' : 'Set a secret'}</h2>
       {isOverlapping && (
         <p className="note">
-          The previous secret also signs <code>webhook-signature</code> until <Time at={until} exact /> (
+          The previous secret, if it begins with <code>whsec_</code>, also signs <code>webhook-signature</code> until{' '}
+          <Time at={until} exact /> (
           <Time at={until} />
           ).{' '}
           <Confirm
