@@ -120,6 +120,7 @@ describe('device code', () => {
     const other = new Browser(gate);
     const again = await other.submit(await other.get('activate'), { user_code: device.user_code! });
     expect([again.status, again.html.includes('name="user_code"')]).toEqual([400, true]);
+    expect(again.html).toContain('start again on your device');
     expect((await poll(device.device_code!)).json.error).toBe('authorization_pending');
     await browser.logIn(await browser.get(login.url));
     expect((await poll(device.device_code!)).status).toBe(200);

@@ -120,10 +120,11 @@ function problemOf(error: Error): ProblemName {
       return 'user_code_missing';
     case 'NotFoundError':
     case 'ExpiredError':
+      return 'user_code_wrong';
     case 'AlreadyUsedError':
     // Somebody else was faster (adapter/redis.ts).
     case 'AlreadyConsumed':
-      return 'user_code_wrong';
+      return 'user_code_used';
     default:
       return 'refused';
   }

@@ -46,6 +46,7 @@ const problemFields: Partial<Record<ProblemName, string>> = {
   phone_invalid: 'address',
   user_code_missing: 'user_code',
   user_code_wrong: 'user_code',
+  user_code_used: 'user_code',
   old_password_wrong: 'old_password',
   email_taken: 'email',
   picture_invalid: 'picture',

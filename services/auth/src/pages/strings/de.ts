@@ -315,6 +315,8 @@ export const de: Strings = {
     user_code_missing: 'Geben Sie den Code ein, den Ihr Gerät anzeigt.',
     organization_unknown: 'Eine Organisation mit diesem Namen gibt es nicht. Prüfen Sie die Schreibweise.',
     user_code_wrong: 'Der Code ist falsch oder abgelaufen. Sehen Sie auf Ihrem Gerät nach.',
+    user_code_used:
+      'Dieser Code wird schon verwendet. Wenn Sie das waren, beginnen Sie auf Ihrem Gerät von vorn; Sie bekommen dann einen neuen.',
     code_used: 'Dieser Code wurde schon verwendet. Warten Sie auf den nächsten.',
     recovery_code_wrong: 'Dieser Wiederherstellungscode ist falsch oder wurde schon verwendet.',
     phone_invalid: 'Geben Sie eine Telefonnummer mit Ländervorwahl ein, zum Beispiel +49 151 23456789.',

@@ -313,6 +313,7 @@ export const en = {
     user_code_missing: 'Enter the code shown on your device.',
     organization_unknown: 'There is no organization with that name. Check the spelling.',
     user_code_wrong: 'That code is wrong or has expired. Check your device.',
+    user_code_used: 'That code is in use already. If it was you, start again on your device to get a new one.',
     code_used: 'That code has already been used. Wait for the next one.',
     recovery_code_wrong: 'That recovery code is wrong or has already been used.',
     phone_invalid: 'Enter a phone number with its country code, such as +1 555 555 0100.',

@@ -314,6 +314,8 @@ export const es: Strings = {
     user_code_missing: 'Introduce el código que aparece en tu dispositivo.',
     organization_unknown: 'No hay ninguna organización con ese nombre. Comprueba cómo está escrito.',
     user_code_wrong: 'El código no es correcto o ha caducado. Míralo otra vez en tu dispositivo.',
+    user_code_used:
+      'Este código ya se está usando. Si has sido tú, empieza de nuevo en tu dispositivo para obtener otro.',
     code_used: 'Ese código ya se ha usado. Espera al siguiente.',
     recovery_code_wrong: 'Ese código de recuperación no es correcto o ya se ha usado.',
     phone_invalid: 'Introduce un número de teléfono con su prefijo, como +34 600 000 000.',

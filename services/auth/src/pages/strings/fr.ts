@@ -315,6 +315,7 @@ export const fr: Strings = {
     user_code_missing: 'Saisissez le code affiché sur votre appareil.',
     organization_unknown: 'Aucune organisation ne porte ce nom. Vérifiez l’orthographe.',
     user_code_wrong: 'Ce code est incorrect ou a expiré. Vérifiez-le sur votre appareil.',
+    user_code_used: 'Ce code est déjà utilisé. Si c’est vous, recommencez sur votre appareil pour en obtenir un autre.',
     code_used: 'Ce code a déjà servi. Attendez le suivant.',
     recovery_code_wrong: 'Ce code de secours est incorrect ou a déjà servi.',
     phone_invalid: 'Saisissez un numéro de téléphone avec son indicatif, tel que +33 6 12 34 56 78.',

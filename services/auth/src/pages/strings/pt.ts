@@ -314,6 +314,7 @@ export const pt: Strings = {
     user_code_missing: 'Digite o código que aparece no seu dispositivo.',
     organization_unknown: 'Não existe organização com esse nome. Confira como ele se escreve.',
     user_code_wrong: 'O código está incorreto ou expirou. Confira no seu dispositivo.',
+    user_code_used: 'Este código já está em uso. Se foi você, comece de novo no seu dispositivo para receber outro.',
     code_used: 'Esse código já foi usado. Espere o próximo.',
     recovery_code_wrong: 'Esse código de recuperação está incorreto ou já foi usado.',
     phone_invalid: 'Digite um telefone com o código do país, como +55 11 91234-5678.',
