@@ -178,6 +178,28 @@ describe('an event in structured mode', () => {
     expect(parseEvent(structured(`{${envelope}}`))).toMatchObject({ reason: 'not_a_cloudevent' });
     expect(parseEvent(structured(`{${envelope},"data":"text"}`))).toMatchObject({ reason: 'not_an_object' });
   });
+
+  test.each([
+    ['small', '{"action":"opened","n":1.0}'],
+    ['large', `{"pad":"${'x'.repeat(1_100_000)}","action":"opened"}`],
+  ])('may have a %s payload of bytes in base64, as CloudEvents’ SDKs write it', (_size, payload) => {
+    const body = `{${envelope},"data_base64":"${Buffer.from(payload).toString('base64')}"}`;
+    const parsed = parseEvent(structured(body));
+    expect(parsed).toMatchObject({ kind: 'event', event: { action: 'opened' } });
+    expect(parsed.kind === 'event' && parsed.event.payload.toString()).toBe(payload);
+  });
+
+  test.each([
+    ['"data_base64":"e30=","data":{}', 'not_a_cloudevent'],
+    ['"data_base64":{}', 'not_a_cloudevent'],
+    ['"data_base64":"e3 0="', 'not_a_cloudevent'],
+    ['"data_base64":""', 'not_json'],
+    ['"data_base64":"W10="', 'not_an_object'],
+    ['"data_base64":"/////w=="', 'not_utf8'],
+    ['"data_base64":null', 'not_a_cloudevent'],
+  ])('with %s is a dead letter: %s', (members, reason) => {
+    expect(parseEvent(structured(`{${envelope},${members}}`))).toMatchObject({ kind: 'dead', reason });
+  });
 });
 
 describe('the guid of an event', () => {

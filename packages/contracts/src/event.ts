@@ -38,7 +38,8 @@ const envelopeMaxBytes = 64 * 1024;
 /**
  * Parses a message into an event, or says why it cannot be one. Never throws.
  * Binary mode: attributes in headers (see attributePrefixes); the body is the payload, delivered byte for byte.
- * Structured mode (`application/cloudevents+json`): the payload is the text of `data`, byte for byte as it appears in the envelope.
+ * Structured mode (`application/cloudevents+json`): the payload is the text of `data`, byte for byte as it appears in the envelope, or the
+ * bytes that `data_base64` encodes.
  */
 export function parseEvent(message: EventMessage): ParsedEvent {
   const structured = mediaType(message.contentType) === structuredContentType;
@@ -51,14 +52,31 @@ export function parseEvent(message: EventMessage): ParsedEvent {
   if (json === 'not_an_object') return dead('not_an_object', 'the body is not a JSON object');
   if (!structured) return fromAttributes(attributesInHeaders(message.headers), json.members, message.body);
 
-  const { data, ...attributes } = json.members;
-  if (data === undefined) return dead('not_a_cloudevent', 'a structured CloudEvent needs its payload in `data`');
+  const { data, data_base64: encoded, ...attributes } = json.members;
+  const isEncoded = encoded !== undefined && encoded !== null;
+  if (isEncoded && (data === undefined || data === null)) return fromBase64(attributes, encoded);
+  if (isEncoded || data === undefined)
+    return dead('not_a_cloudevent', 'a structured CloudEvent needs its payload in one of `data` and `data_base64`');
   if (!isObject(data)) return dead('not_an_object', '`data` is not a JSON object');
   const payload = json.dataBytes(data);
   if (payload.length > payloadMaxBytes)
     return dead('too_large', `${payload.length} bytes; at most ${payloadMaxBytes} are taken`);
   return fromAttributes(attributes, data, payload);
 }
+
+/** The CloudEvents SDKs write any payload of bytes so, also one that is JSON (CloudEvents JSON format 1.0.2, section 3.1.1). */
+function fromBase64(attributes: Record<string, unknown>, encoded: unknown): ParsedEvent {
+  if (typeof encoded !== 'string' || !base64Form.test(encoded))
+    return dead('not_a_cloudevent', '`data_base64` is not base64');
+  const payload = Buffer.from(encoded, 'base64');
+  if (!isUtf8(payload)) return dead('not_utf8', '`data_base64` is not UTF-8');
+  const json = payload.length > builtMaxBytes ? readLarge(payload, false) : readWhole(payload);
+  if (json === 'not_json') return dead('not_json', '`data_base64` is not JSON');
+  if (json === 'not_an_object') return dead('not_an_object', '`data_base64` is not a JSON object');
+  return fromAttributes(attributes, json.members, payload);
+}
+
+const base64Form = /^[A-Za-z0-9+/]*={0,2}$/;
 
 /** `dataBytes`: the original bytes of the member `data`. */
 type Read = { members: Record<string, unknown>; dataBytes(data: object): Buffer };
@@ -73,7 +91,9 @@ function readWhole(body: Buffer): Read | 'not_json' | 'not_an_object' {
 
 /** JSON of up to a megabyte is parsed as a whole, which is faster; in memory it may be forty times as large. */
 const builtMaxBytes = 1024 * 1024;
-const namesInEnvelope = new Set('specversion id source type subject time action tagspushed data'.split(' '));
+const namesInEnvelope = new Set(
+  'specversion id source type subject time action tagspushed data data_base64'.split(' '),
+);
 const namesInPayload = new Set(['action']);
 
 /** The same for a large body, of which only the needed members are parsed. */
