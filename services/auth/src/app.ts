@@ -148,6 +148,9 @@ function restartWithoutSession(provider: Provider): RequestHandler {
   };
 }
 
+/** Addresses that only programs ask, some of them with a browser's `Accept` (Java's HttpURLConnection). */
+const isForPrograms = /^\/(oauth\/|userinfo|oidc\/register|\.well-known\/)/i;
+
 /** People get a page, programs JSON in OAuth's form; neither learns what failed inside. */
 function makeErrorHandler({ provider, commonContext, log }: AppParts): ErrorRequestHandler {
   return async (error, request, response, next) => {
@@ -155,7 +158,7 @@ function makeErrorHandler({ provider, commonContext, log }: AppParts): ErrorRequ
     const known = publicError(error, log);
     const { retryAfterSeconds } = error as { retryAfterSeconds?: number };
     if (retryAfterSeconds !== undefined) response.set('retry-after', String(retryAfterSeconds));
-    const html = request.accepts(['json', 'html']) === 'html';
+    const html = request.accepts(['json', 'html']) === 'html' && !isForPrograms.test(request.path);
     if (!html) {
       response
         .status(known.status)

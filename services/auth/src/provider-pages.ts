@@ -79,11 +79,28 @@ export function makeProviderPages(makeCommonContext: MakeCommonContext, pageMemo
 
 type MakeContext = (ctx: KoaContextWithOIDC, client?: Client) => Promise<CommonContext>;
 
+/** The library's routes that a browser visits; an unknown address has none. */
+const pageRoutes = new Set<string | undefined>([
+  undefined,
+  'authorization',
+  'resume',
+  'code_verification',
+  'device_resume',
+  'end_session',
+  'end_session_confirm',
+  'end_session_success',
+]);
+
 async function renderError(
   commonContext: MakeContext,
   ...[ctx, out, error]: Parameters<ProviderPages['renderError']>
 ): Promise<void> {
   const status = ctx.status;
+  // JSON whatever the head prefers (RFC 6749 section 5.2): Java's HttpURLConnection sends programs' requests with a browser's `Accept`.
+  if (!pageRoutes.has(ctx.oidc?.route)) {
+    ctx.body = out;
+    return;
+  }
   if (error instanceof errors.SessionNotFound) {
     const client = ctx.oidc?.client ?? (await rememberedClient(ctx.oidc.provider, ctx));
     const back = linkBack(client);

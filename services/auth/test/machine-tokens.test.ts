@@ -126,6 +126,41 @@ test('without an audience and without a default one there is no token, and the r
   });
 });
 
+test('there is no token for an organization, and the parameter is not just ignored', async () => {
+  expect(await token({ audience: api, organization: 'org_1' })).toMatchObject({
+    status: 400,
+    json: { error: 'invalid_request', error_description: 'machines get no tokens for an organization' },
+  });
+});
+
+test('introspection says whose a machine’s token is', async () => {
+  const { access_token } = (await token({ audience: api })).json;
+  const asked = { token: access_token as string, client_id: 'machine', client_secret: 'machine-secret' };
+  expect((await gate.post('oauth/introspect', asked)).json).toMatchObject({ active: true, sub: 'machine' });
+});
+
+test.each([
+  'oauth/token',
+  'oauth/introspect',
+  'oauth/revoke',
+  'oauth/par',
+  'oauth/device/code',
+  'oidc/register',
+  'userinfo',
+])(
+  'errors of %s are JSON, even for a program that sends a browser’s Accept, as Java’s HttpURLConnection does',
+  async (path) => {
+    const response = await fetch(issuer + path, {
+      method: 'POST',
+      headers: { accept: 'text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2' },
+      body: new URLSearchParams({ grant_type: 'client_credentials', client_id: 'machine', client_secret: 'wrong' }),
+    });
+    expect(response.headers.get('content-type')).toMatch(/^application\/json/);
+    expect(await response.json()).toMatchObject({ error: expect.any(String) });
+    expect(response.status).toBeGreaterThanOrEqual(400);
+  },
+);
+
 test('the token endpoint accepts JSON, as Auth0’s does', async () => {
   const response = await fetch(`${issuer}oauth/token`, {
     method: 'POST',

@@ -8,12 +8,13 @@ import { grantKit, wrapGrant } from '../seam.ts';
  * Without `scope` a machine gets all that its client grant allows; asking for more is invalid_scope, never narrowed silently.
  */
 export function registerClientCredentials(provider: Provider, actions: CredentialsExchange): void {
-  wrapGrant(provider, 'client_credentials', ['audience', 'resource'], async (ctx, handle) => {
+  wrapGrant(provider, 'client_credentials', ['audience', 'resource', 'organization'], async (ctx, handle) => {
     // RFC 6749 section 4.4: for confidential clients only. Anybody who knows a public client’s name can pose as it.
     if (ctx.oidc.client!.clientAuthMethod === 'none')
       throw new errors.UnauthorizedClient('a public client has no credentials of its own');
+    const params = ctx.oidc.params as { scope?: string; organization?: string };
+    if (params.organization) throw new errors.InvalidRequest('machines get no tokens for an organization');
     const [server] = await grantKit.resolveRequestedResources(provider, ctx);
-    const params = ctx.oidc.params as { scope?: string };
     // `userinfo` as the audience asks for an opaque token (Auth0).
     if (!server && requestedAudience(ctx) === undefined) throw new NoAudience();
     if (!server) return handle();

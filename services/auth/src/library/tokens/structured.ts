@@ -52,7 +52,7 @@ export function makeRevokedTokens(redis: Redis, prefix: string): RevokedTokens {
 /** Makes the provider’s token models find JWTs. @param issuers all of ours: a token from one is valid at each */
 export function findStructuredTokens(provider: ProviderType, issuers: string[], revoked: RevokedTokens): void {
   const verify = makeVerifier(provider, issuers);
-  if (issuers.length > 1) nameOwnIssuer(provider);
+  nameOwnIssuerAndSubject(provider);
   // The library's `find` accepts more than its typings say.
   const [ofPeople, ofMachines, refreshTokens] = [
     provider.AccessToken,
@@ -121,13 +121,18 @@ export function makeVerifier(
   };
 }
 
-/** Introspection states the issuer of the token (RFC 7662 section 2.2); the library states the one that was asked. */
-function nameOwnIssuer(provider: ProviderType): void {
+/**
+ * Introspection states the issuer and the subject of the token (RFC 7662 section 2.2). The library states the issuer that was asked, and no
+ * subject of a machine, which mod_auth_openidc needs.
+ */
+function nameOwnIssuerAndSubject(provider: ProviderType): void {
   changeAnswers(provider, 'introspection', (ctx) => {
     const { AccessToken, ClientCredentials } = ctx.oidc.entities as Record<string, object | undefined>;
     const issuer = issuerOf.get(AccessToken ?? ClientCredentials ?? ctx);
-    const answer = ctx.body as { active?: boolean; iss?: string };
-    if (issuer !== undefined && answer.active) answer.iss = issuer;
+    const answer = ctx.body as { active?: boolean; iss?: string; sub?: string; client_id?: string };
+    if (!answer.active) return undefined;
+    if (issuer !== undefined) answer.iss = issuer;
+    if (ClientCredentials && answer.client_id !== undefined) answer.sub ??= answer.client_id;
     return undefined;
   });
 }
