@@ -22,7 +22,7 @@ import { makeStoreEvents } from '@gatepost/webhook-db/events';
 import { checkMigrated } from '@gatepost/webhook-db/migrations';
 import { openPool } from '@gatepost/webhook-db/pool';
 import { checkSecretsKey } from '@gatepost/webhook-db/secrets';
-import { openTaker } from '@gatepost/webhook-db/takers';
+import { countTakers, openTaker } from '@gatepost/webhook-db/takers';
 import { webhookDatabaseOf } from '@gatepost/webhook-db/urls';
 import { type Account, openAccounts } from './accounts.ts';
 import { type Env, variables } from './config.ts';
@@ -143,14 +143,25 @@ async function openStores({ env, logs, stack, registry }: Common) {
   const waiting = stack.use(watchWaiting(pool, registry));
   const seal = makeSeal(env.SECRETS_KEY, env.SECRETS_KEY_OTHER);
   await checkSecretsKey(pool, seal);
-  const redis = { redisUrl: env.REDIS_URL, prefix: env.REDIS_KEY_PREFIX };
-  const throttle = stack.use(await openThrottle({ ...redis, log: logs.limit, registry }));
+  const onLost = () =>
+    logs.stores.warn('others may take what is in hand here for abandoned: lost a lock in PostgreSQL');
+  const taker = stack.use(await openTaker({ databaseUrl: directUrl, name: 'gatepost dispatcher lives', onLost }));
+  // After the taker: without Redis it counts the takers at once, and ours is one of them.
+  const throttle = stack.use(
+    await openThrottle({
+      redisUrl: env.REDIS_URL,
+      prefix: env.REDIS_KEY_PREFIX,
+      countDispatchers: () => countTakers(pool),
+      log: logs.limit,
+      registry,
+    }),
+  );
   const limitOf = ({ throttle: own }: Pick<Account, 'throttle'>) => ({
     rate: own.rate ?? env.THROTTLE_RATE,
     burst: own.burst ?? env.THROTTLE_BURST,
   });
   const accounts = stack.use(await openAccounts({ pool, directUrl, seal, log: logs.routing }));
-  return { pool, databaseUrl, isPooled, directUrl, waiting, throttle, limitOf, accounts };
+  return { pool, databaseUrl, isPooled, directUrl, waiting, taker, throttle, limitOf, accounts };
 }
 type Stores = Awaited<ReturnType<typeof openStores>>;
 
@@ -172,7 +183,7 @@ type Broker = Awaited<ReturnType<typeof openBroker>>;
 
 async function openDelivering(common: Common, stores: Stores, { broker, publisher, shards }: Broker) {
   const { env, logs, stack, metrics, giveUp, persist, workCounts } = common;
-  const { pool, databaseUrl, isPooled, directUrl, throttle, limitOf, accounts } = stores;
+  const { pool, databaseUrl, isPooled, taker, throttle, limitOf, accounts } = stores;
   const post = stack.use(
     makePost({
       timeoutMs: env.DELIVERY_TIMEOUT_MS,
@@ -193,9 +204,6 @@ async function openDelivering(common: Common, stores: Stores, { broker, publishe
   const settle = makeSettle({ publisher, persist, metrics, log: logs.routing, giveUp: giveUp.signal });
   const largeEvents = stack.use(openLargeEvents({ databaseUrl, isPooled }));
   const payloads = makePayloads(pool, largeEvents, persist);
-  const onLost = () =>
-    logs.stores.warn('others may take what is in hand here for abandoned: lost a lock in PostgreSQL');
-  const taker = stack.use(await openTaker({ databaseUrl: directUrl, name: 'gatepost dispatcher lives', onLost }));
   const inbox = makeInbox({
     pool,
     accounts,
@@ -214,17 +222,18 @@ async function openDelivering(common: Common, stores: Stores, { broker, publishe
     heldBy: taker.heldBy,
     retryScheduleSeconds: env.RETRY_SCHEDULE_SECONDS,
   });
-  return { enqueue, admit, settle, taker, largeEvents, payloads, inbox };
+  return { enqueue, admit, settle, largeEvents, payloads, inbox };
 }
 type Delivering = Awaited<ReturnType<typeof openDelivering>>;
 
-async function makeRouting(common: Common, { pool, accounts }: Stores, delivering: Delivering) {
+async function makeRouting(common: Common, { pool, taker, accounts }: Stores, delivering: Delivering) {
   const { inbox } = delivering;
   const storeEvents = await makeStoreEvents(pool);
   const parts = {
     ...common,
     ...delivering,
     pool,
+    taker,
     accounts,
     storeEvents,
     taken: inbox.taken,

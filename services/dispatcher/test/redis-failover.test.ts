@@ -19,7 +19,8 @@ async function keepsToLimits(open: () => Promise<ReplicatedRedis>): Promise<void
   const openOne = async () => {
     const registry = openMetrics();
     const log = openLog('test', 'silent');
-    const throttle = stack.use(await openThrottle({ redisUrl: redis.url, prefix, log, registry }));
+    const options = { redisUrl: redis.url, prefix, countDispatchers: async () => 2, log, registry };
+    const throttle = stack.use(await openThrottle(options));
     const isLocal = async () =>
       (await registry.getSingleMetric('dispatcher_throttle_is_local')!.get()).values[0]!.value;
     return { throttle, isLocal };

@@ -22,7 +22,13 @@ beforeAll(async () => {
   pool = openPool({ databaseUrl, name: 'test', max: 8, byIndexOnly: true, onError: () => {} });
   stack.defer(() => pool.end());
   throttle = stack.use(
-    await openThrottle({ redisUrl: redisUrl(), prefix: freshPrefix(), log, registry: openMetrics() }),
+    await openThrottle({
+      redisUrl: redisUrl(),
+      prefix: freshPrefix(),
+      countDispatchers: async () => 1,
+      log,
+      registry: openMetrics(),
+    }),
   );
 });
 afterAll(() => stack.disposeAsync());

@@ -24,6 +24,7 @@ const logins = [
   'ordered',
   'behind',
   'flushed',
+  'shared',
   'set-back',
 ];
 
@@ -279,6 +280,24 @@ describe('the limit of an account', () => {
     await relay.restore();
     await until('Redis is back', async () => (await dispatcher.metric(/^dispatcher_throttle_is_local/)) === 0);
     expect(await dispatcher.stop()).toBe(0);
+  });
+
+  test('dispatchers that start without Redis share the limit', async () => {
+    await setLimit('shared', hardlyAny, 10);
+    await relay.cut();
+    const dispatchers = [await start({ REDIS_URL: relay.url }), await start({ REDIS_URL: relay.url })];
+    for (const one of dispatchers)
+      await until('it knows of both', async () => (await one.metric(/^dispatcher_dispatchers_alive/)) === 2);
+    const guids = await publishMany('shared', 40);
+    await until('all have gone or wait', async () => {
+      const { rows } = await world.pool.query('SELECT count(*)::int AS n FROM parked');
+      return rows[0].n + (await sent(guids)).length === 40;
+    });
+    expect((await sent(guids)).length).toBeLessThanOrEqual(10);
+    await setLimit('shared', 500, 1_000);
+    await until('all in the log', async () => (await sent(guids)).length === 40);
+    await relay.restore();
+    for (const one of dispatchers) expect(await one.stop()).toBe(0);
   });
 
   test('an account at its limit goes on when the clock of Redis is set back', async () => {

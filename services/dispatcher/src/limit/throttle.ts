@@ -59,6 +59,8 @@ type ThrottleOptions = {
   redisUrl: string;
   /** Prefix of every key, such as `gatepost:`. */
   prefix: string;
+  /** How many dispatchers are alive by PostgreSQL, which is asked while Redis is away. */
+  countDispatchers: () => Promise<number>;
   log: Log;
   registry: Registry;
 };
@@ -78,10 +80,10 @@ export async function openThrottle(options: ThrottleOptions): Promise<Throttle> 
   await connectRedis(redis, firstWaitMs).catch((error) =>
     log.warn({ error }, 'could not connect to Redis, starting without it'),
   );
-  const presence = keepPresence(redis, sharing);
+  const presence = await keepPresence(redis, sharing, options.countDispatchers);
   new Gauge({
     name: 'dispatcher_dispatchers_alive',
-    help: 'Dispatchers seen in Redis within ten seconds; the same number from every dispatcher',
+    help: 'Dispatchers seen in Redis within ten seconds, or in PostgreSQL while Redis is away; the same number from every dispatcher',
     registers: [registry],
     collect() {
       this.set(presence.dispatchers());
@@ -212,8 +214,12 @@ function makeTake(
 /** All keys of one account share a hash tag, and hence a Redis Cluster node. */
 const keyOf = (accountId: number): string => `throttle:{${accountId}}`;
 
-/** The last known number of dispatchers: each announces itself every other second. */
-function keepPresence(redis: Redis, sharing: Sharing): Disposable & { dispatchers(): number } {
+/** The last known number of dispatchers: each announces itself every other second. Counts once before it answers. */
+async function keepPresence(
+  redis: Redis,
+  sharing: Sharing,
+  countDispatchers: () => Promise<number>,
+): Promise<Disposable & { dispatchers(): number }> {
   const key = 'dispatchers';
   const me = randomUUID();
   let seen = 1;
@@ -228,10 +234,17 @@ function keepPresence(redis: Redis, sharing: Sharing): Disposable & { dispatcher
       .exec();
     seen = Math.max(1, Number(results?.[2]?.[1] ?? 1));
   };
-  const tick = () => {
-    report().then(sharing.wrote, sharing.failed); // if it fails, the last count stands
+  const tick = async () => {
+    try {
+      await report();
+      sharing.wrote();
+    } catch (error) {
+      sharing.failed(error);
+      // If that fails too, the last count stands.
+      seen = Math.max(1, await countDispatchers().catch(() => seen));
+    }
   };
-  tick();
+  await tick();
   const timer = setInterval(tick, presenceEveryMs);
   timer.unref();
   return {
