@@ -1,7 +1,7 @@
 import { type Cuttable, openCuttable } from '@gatepost/testkit/cut';
 import { openReceiver, type Receiver } from '@gatepost/testkit/receiver';
 import { openRedisServer, type RedisServer } from '@gatepost/testkit/redis-server';
-import { redisUrl } from '@gatepost/testkit/stores';
+import { freshPrefix, redisUrl } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
@@ -25,6 +25,7 @@ const logins = [
   'behind',
   'flushed',
   'shared',
+  'unseen',
   'set-back',
 ];
 
@@ -298,6 +299,22 @@ describe('the limit of an account', () => {
     await until('all in the log', async () => (await sent(guids)).length === 40);
     await relay.restore();
     for (const one of dispatchers) expect(await one.stop()).toBe(0);
+  });
+
+  test('an account first seen while Redis was away has used its burst when Redis is back', async () => {
+    await setLimit('unseen', hardlyAny, 10);
+    // Under this prefix nobody has been, so that it has the whole limit.
+    const dispatcher = await start({ REDIS_URL: relay.url, REDIS_KEY_PREFIX: freshPrefix() });
+    await relay.cut();
+    const before = await publishMany('unseen', 10);
+    await until('all in the log', async () => (await sent(before)).length === 10);
+    await relay.restore();
+    await until('Redis is back', async () => (await dispatcher.metric(/^dispatcher_throttle_is_local/)) === 0);
+    await publishMany('unseen', 10);
+    await areParked(10);
+    await setLimit('unseen', 500, 1_000);
+    await areParked(0);
+    expect(await dispatcher.stop()).toBe(0);
   });
 
   test('an account at its limit goes on when the clock of Redis is set back', async () => {

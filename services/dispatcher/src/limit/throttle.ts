@@ -189,7 +189,8 @@ function makeTake(
     const atMs = performance.now();
     const level = levelNow(limit, before, atMs) / share;
     const taken = Math.min(count, roomFor(mine, level, ms));
-    const atUs = before ? before.atUs + (atMs - before.atMs) * 1000 : 0;
+    // Without an answer of Redis, our own clock has to do: with an older time the level would be forgotten once Redis is back.
+    const atUs = before ? before.atUs + (atMs - before.atMs) * 1000 : Date.now() * 1000;
     remember(accountId, { level: (level + taken) * share, atMs, atUs }); // assuming that the others do the same
     return { limit: mine, level, taken };
   };
