@@ -23,10 +23,11 @@ import {
 import type { Log } from './log.ts';
 import type { Begin, Scope, Span, Tracing, TracingEnv } from './tracing.ts';
 
-/** The exporter reads its own variables: OTEL_EXPORTER_OTLP_TIMEOUT, _COMPRESSION, _HEADERS, and the same with _TRACES_. */
+/** The exporter reads its own variables: OTEL_EXPORTER_OTLP_ENDPOINT, _TIMEOUT, _COMPRESSION, _HEADERS, and the same with _TRACES_. */
 export function openTracing(service: string, env: TracingEnv, log: Log): Tracing {
-  // It accepts them in this form only from the environment, and ours may come from a file.
-  const { OTEL_EXPORTER_OTLP_HEADERS: headers } = env;
+  // It accepts these in this form only from the environment, and ours may come from a file.
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers } = env;
+  if (endpoint !== undefined) process.env.OTEL_EXPORTER_OTLP_ENDPOINT = endpoint;
   if (headers !== undefined) process.env.OTEL_EXPORTER_OTLP_HEADERS = headers;
   const warn = (message: string, ...more: unknown[]) => log.warn({ detail: [message, ...more].map(String) }, 'traces');
   diag.setLogger({ error: warn, warn, info() {}, debug() {}, verbose() {} });

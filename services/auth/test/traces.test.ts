@@ -13,7 +13,6 @@ import { seed } from './seeds.ts';
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 const collector = stack.use(await openCollector());
-process.env.OTEL_EXPORTER_OTLP_ENDPOINT = collector.url; // the exporter reads it there
 const env = {
   OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
   OTEL_TRACES_SAMPLER: 'parentbased_always_on',

@@ -1,5 +1,8 @@
 /** Traces of a delivery, at a collector that takes OTLP. */
 import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { eventsExchange } from '@gatepost/contracts/topology';
 import { type Collector, openCollector } from '@gatepost/testkit/collector';
 import { openReceiver, type Receiver } from '@gatepost/testkit/receiver';
@@ -160,4 +163,15 @@ test('without a collector the receiver gets no trace headers', async () => {
   const guid = await world.publish({ headers: { traceparent: headerOf(newTrace()) } });
   await world.deliveries(guid);
   expect(receiver.received[0]!.headers.traceparent).toBeUndefined();
+});
+
+test('traces go to the collector that a file names', async () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'traces-')), 'endpoint');
+  writeFileSync(file, `${collector.url}\n`);
+  expect(await dispatcher.stop()).toBe(0);
+  dispatcher = await world.start({ OTEL_EXPORTER_OTLP_ENDPOINT_FILE: file });
+  const producer = newTrace();
+  await world.publish({ headers: { traceparent: headerOf(producer) } });
+  const [span] = await collector.trace(producer.traceId, 1);
+  expect(span).toMatchObject({ name: 'route an event', parentSpanId: producer.spanId });
 });
