@@ -282,7 +282,7 @@ function openParked(
     }),
   );
   const isBusy = () => isBehind() || route.waiting() > eventsWaitingMax;
-  stack.use(openReplays({ ...stores, enqueue, isBusy, workCounts, log: logs.parked }));
+  stack.use(openReplays({ ...releaseParts, enqueue, isBusy, workCounts, log: logs.parked }));
   stack.use(openRescue({ pool, jobsWaiting, afterMs: env.RESCUE_AFTER_SECONDS * 1000, log: logs.parked }));
 }
 

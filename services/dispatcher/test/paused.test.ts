@@ -57,8 +57,8 @@ test('a paused account gets no deliveries while others do; once resumed, it gets
   expect(released).toBe(20);
   for (let n = 0; n < 10; n += 1) guids.push(await world.publish({ subject: 'resting/r' }));
   for (const guid of guids) await world.deliveries(guid, 2);
-  const { rows } = await world.pool.query<{ id: string }>(
-    'SELECT id FROM deliveries WHERE account_id = $1 ORDER BY delivered_at, id',
+  const { rows } = await world.pool.query<{ id: string; throttled_at: Date | null }>(
+    'SELECT id, throttled_at FROM deliveries WHERE account_id = $1 ORDER BY delivered_at, id',
     [account],
   );
   const ids = rows.map(({ id }) => Number(id));
@@ -66,6 +66,9 @@ test('a paused account gets no deliveries while others do; once resumed, it gets
   // Those that rested were first; a machine so busy that several are late sends what was released together in any order.
   const lastOfResting = ids.toSorted((a, b) => a - b)[19]!;
   expect(ids.slice(0, 12).filter((id) => id > lastOfResting)).toEqual([]);
+  // The limit slowed all of them but the first; also one that a busy machine released late was not slowed.
+  const slowed = rows.filter(({ id, throttled_at }) => Number(id) <= lastOfResting && throttled_at !== null);
+  expect(slowed.length).toBeGreaterThanOrEqual(10);
   expect(receivedAt('/resting')).toHaveLength(20);
 });
 

@@ -273,6 +273,10 @@ test('a replay keeps to its account’s limit and lets new deliveries go first',
   await until('more is replayed', () => receiver.received.length > before + 40);
   const seconds = (Date.now() - from) / 1000;
   expect(receiver.received.length - before).toBeLessThanOrEqual(20 * seconds + 40);
+  await until('those beyond the limit are stamped', async () => {
+    const text = 'SELECT FROM deliveries WHERE hook_id = $1 AND redelivery AND throttled_at IS NOT NULL';
+    return (await world.pool.query(text, [hookId])).rowCount! > 0;
+  });
   await world.pool.query('DELETE FROM hooks'); // and with it the replay
   expect(await look(id)).toBeUndefined();
 });

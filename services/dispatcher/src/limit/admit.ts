@@ -38,7 +38,11 @@ export const held = (job: DeliveryJob): Parking => ({
 });
 
 /** A job that may go, with the time it was granted. */
-export const granted = (job: DeliveryJob, grant: Grant): DeliveryJob => ({ ...job, ...grant, admitted: true });
+export const granted = (job: DeliveryJob, { isSlowed: _isSlowed, ...moments }: Grant): DeliveryJob => ({
+  ...job,
+  ...moments,
+  admitted: true,
+});
 
 /** A job that must wait for its account's limit. It is stamped and counted only the first time. */
 export function slowed(job: DeliveryJob, metrics: Metrics): Parking {

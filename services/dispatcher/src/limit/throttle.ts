@@ -17,6 +17,8 @@ export type Grant = {
   notBeforeMs?: number;
   /** Any later, and it would exceed the limit together with those in time. */
   notAfterMs?: number;
+  /** The limit has no room for it yet. */
+  isSlowed?: boolean;
 };
 
 export type Throttle = AsyncDisposable & {
@@ -109,7 +111,11 @@ export async function openThrottle(options: ThrottleOptions): Promise<Throttle> 
       const nowMs = Date.now();
       return momentsOf(asked.limit, asked.level, asked.taken, arrivalMarginMs).map(({ waitMs, forMs }) => {
         const notBeforeMs = Math.ceil(nowMs + waitMs);
-        return forMs === undefined ? { notBeforeMs } : { notBeforeMs, notAfterMs: notBeforeMs + forMs };
+        return {
+          notBeforeMs,
+          ...(forMs !== undefined && { notAfterMs: notBeforeMs + forMs }),
+          isSlowed: waitMs >= arrivalMarginMs + 1,
+        };
       });
     },
     async [Symbol.asyncDispose]() {

@@ -29,7 +29,7 @@ const accountsMax = 100;
  * Goes through the accounts in turn. Asks how much each limit has room for before touching rows, and takes from it once the number of rows is
  * known. Accounts are locked in a transaction of their own, which ends before publishing, so that the next rows need not wait for that.
  */
-export function makeReleaseWaiting({ pool, throttle, limitOf }: Parts): Release {
+export function makeReleaseWaiting({ pool, throttle, limitOf, metrics }: Parts): Release {
   let afterId = 0;
   const releaseLocked = async (locking: PoolClient, client: PoolClient, most: number): Promise<Released> => {
     const waiting = await lockWaiting(locking, afterId, accountsMax);
@@ -47,7 +47,7 @@ export function makeReleaseWaiting({ pool, throttle, limitOf }: Parts): Release 
     const counts = new Map(ready.map(({ id, room }) => [id, Math.min(room, share)]));
     const claimed = ready.length > 0 ? await claimWaiting(client, counts, jobBodyMaxBytes) : new Map<number, Row[]>();
     const released = await Promise.all(
-      ready.map(async ({ id, limit }) => release(throttle, limit, id, claimed.get(id) ?? [])),
+      ready.map(async ({ id, limit }) => release({ throttle, metrics }, limit, id, claimed.get(id) ?? [])),
     );
     const isCut = ready.length === most;
     const isEnd = waiting.length < accountsMax && !isCut;
@@ -68,20 +68,14 @@ export function makeReleaseDue({ throttle, limitOf, metrics }: Parts): Release {
     const rows = await claimDue(client, most, jobBodyMaxBytes);
     const released = await Promise.all(
       [...Map.groupBy(rows, (row) => row.account_id)].map(([id, own]) =>
-        release(throttle, forRetries(limitOf({ throttle: own[0]! })), id, own),
+        release({ throttle, metrics }, forRetries(limitOf({ throttle: own[0]! })), id, own),
       ),
     );
-    const unreadable: Released['rows'] = [];
-    const toWait = released.flatMap(({ refused }) =>
-      refused.flatMap((row) => {
-        const job = parse(row.job);
-        if (job) return [{ ...row, job: JSON.stringify(slowed(job, metrics).job) }];
-        unreadable.push({ row, grant: {} });
-        return [];
-      }),
+    await returnToWaiting(
+      client,
+      released.flatMap(({ refused }) => refused),
     );
-    await returnToWaiting(client, toWait);
-    return { rows: [...released.flatMap((one) => one.rows), ...unreadable], isMoreLeft: rows.length === most };
+    return { rows: released.flatMap((one) => one.rows), isMoreLeft: rows.length === most };
   };
 }
 
@@ -92,10 +86,24 @@ export const forReplays = ({ rate, burst }: Limit): Limit => ({ rate, burst: bur
 /** By the kind of delivery that the account sends first. */
 const shareOf = { throttle: (limit: Limit) => limit, retry: forRetries, busy: forRetries, again: forReplays };
 
-/** Asks an account's limit for claimed rows; refused ones must wait. */
-export async function release(throttle: Pick<Throttle, 'release'>, limit: Limit, accountId: number, rows: Row[]) {
-  const grants = rows.length > 0 ? await throttle.release(accountId, limit, rows.length) : [];
-  return { rows: grants.map((grant, index) => ({ row: rows[index]!, grant })), refused: rows.slice(grants.length) };
+/** Asks an account's limit for claimed rows; refused ones must wait. Those that it slows are stamped. */
+export async function release(
+  { throttle, metrics }: { throttle: Pick<Throttle, 'release'>; metrics: Metrics },
+  limit: Limit,
+  accountId: number,
+  claimed: Row[],
+): Promise<{ rows: ReleasedRow[]; refused: Row[] }> {
+  const grants = claimed.length > 0 ? await throttle.release(accountId, limit, claimed.length) : [];
+  const rows: ReleasedRow[] = [];
+  const refused: Row[] = [];
+  for (const [index, row] of claimed.entries()) {
+    const grant = grants[index];
+    const job = !grant || grant.isSlowed ? parse(row.job) : undefined;
+    const own = job ? { ...row, job: JSON.stringify(slowed(job, metrics).job) } : row;
+    if (job && !grant) refused.push(own);
+    else rows.push({ row: own, grant: grant ?? {} });
+  }
+  return { rows, refused };
 }
 
 /** Undefined for an invalid job: it is published like any other, fails by itself and is buried. */

@@ -26,6 +26,7 @@ import type { PoolClient } from 'pg';
 import type { Account, Accounts } from '../accounts.ts';
 import type { Limit } from '../limit/bucket.ts';
 import type { Throttle } from '../limit/throttle.ts';
+import type { Metrics } from '../metrics.ts';
 import type { WorkCounts } from '../progress.ts';
 import { type Enqueue, Unconfirmed } from '../routing/enqueue.ts';
 import { toOutgoing } from './pump.ts';
@@ -48,6 +49,7 @@ type Parts = {
   pool: Pool;
   accounts: Pick<Accounts, 'ofId' | 'ofIdSince'>;
   throttle: Pick<Throttle, 'release'>;
+  metrics: Metrics;
   limitOf: (account: Pick<Account, 'throttle'>) => Limit;
   enqueue: Enqueue;
   log: Log;
@@ -178,7 +180,7 @@ async function handOver(
   let next = unnumbered.length > 0 ? await nextNumbers(client, replay.hook_id, unnumbered.length) : 0;
   const jobs = found.map((row) => toJob(replay, row, unnumbered.includes(row) ? next++ : row.sequence));
   const rows = await handOverNext(client, replay, jobs, to, jobBodyMaxBytes);
-  const { rows: released, refused } = await release(parts.throttle, forReplays(limit), replay.account_id, rows);
+  const { rows: released, refused } = await release(parts, forReplays(limit), replay.account_id, rows);
   await returnToWaiting(client, refused);
   return { released };
 }
