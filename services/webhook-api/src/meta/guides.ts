@@ -83,8 +83,8 @@ Deliveries have a separate limit for each account: see \`/accounts/{login}/throt
 `;
 
 const secondaryLimits = `
-A caller may run 100 requests at once, unless the operator changed it, and create 500 organizations and repositories an hour. Anything beyond
-that is answered \`429\`. Wait for as many seconds as \`Retry-After\` says.
+A caller may run 100 requests at once in each process of the API, unless the operator changed it, and create 500 repositories and events of
+their own (\`…/triggers\`) an hour, counted together. Anything beyond that is answered \`429\`. Wait for as many seconds as \`Retry-After\` says.
 `;
 
 const signatures = `
