@@ -57,6 +57,18 @@ test('dead letters can be listed and shown any number of times, and each can be 
   expect(await listed()).toEqual([]);
 });
 
+test('an event with a header `job` of its own is listed and published again, a refused delivery is not', async () => {
+  const before = await publisher.waiting(eventsQueue);
+  const headers = { ...event('nightly'), job: '{"guid":5}' };
+  await bury(publisher, { messageId: 'event', reason: 'not_storable', headers });
+  await bury(publisher, { messageId: 'delivery', reason: 'job_not_authentic', headers });
+  const [own, refused] = await listed();
+  expect(await call(api, root, 'POST', `/admin/dead-letters/${own.id}/attempts`)).toMatchObject({ status: 202 });
+  await until('the event is back', async () => (await publisher.waiting(eventsQueue)) === before + 1);
+  expect(await call(api, root, 'POST', `/admin/dead-letters/${refused.id}/attempts`)).toMatchObject({ status: 422 });
+  expect((await call(api, root, 'DELETE', '/admin/dead-letters?all=true')).body).toEqual({ dropped: 1 });
+});
+
 test('dead letters are listed by page, event and subject without RabbitMQ counting a delivery, and dropped by id', async () => {
   for (const id of ['p', 'q', 'r']) await bury(publisher, { messageId: id, reason: 'not_json', headers: event(id) });
   await bury(publisher, { messageId: 's', reason: 'not_utf8' });

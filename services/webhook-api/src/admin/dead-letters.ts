@@ -241,15 +241,16 @@ function isNamed({ headers }: Seen, { ids, reason }: Wanted): boolean {
 
 const refusedProducers = new Set<unknown>(['producer_unknown', 'producer_not_allowed'] satisfies DeadReason[]);
 
+/** An event may have a header `job` of its own, and is refused for other reasons. */
+const refusedJobs = new Set<unknown>(['not_a_job', 'job_not_authentic'] satisfies DeadReason[]);
+
 /** In its original form: an event goes to the exchange, and a delivery made by one of our services to its queue. */
 function outgoingOf(message: Seen, { jobKeys, amqpUser }: Parts) {
   const headers = Object.fromEntries(Object.entries(message.headers).filter(([name]) => !added.has(name)));
   const { body, contentType, messageId = '' } = message;
   const outgoing = { body, headers, messageId, userId: amqpUser, ...(contentType !== undefined && { contentType }) };
-  if (message.headers.job !== undefined) {
-    const opened = openJob(message, ...jobKeys);
-    return opened.kind === 'job' ? { ...outgoing, exchange: '', routingKey: deliveriesQueue } : undefined;
-  }
+  if (openJob(message, ...jobKeys).kind === 'job') return { ...outgoing, exchange: '', routingKey: deliveriesQueue };
+  if (refusedJobs.has(message.headers[deadReasonHeader])) return undefined;
   const isStructured = contentType?.startsWith('application/cloudevents+json');
   const type = attributeOf(message, 'type') ?? (isStructured ? 'structured' : undefined);
   return type === undefined ? undefined : { ...outgoing, exchange: eventsExchange, routingKey: type };

@@ -77,7 +77,8 @@ export function presentWhole(message: Seen): WholeLetter {
 export function guidsOf(message: Seen): string[] {
   const [id, source] = [attributeOf(message, 'id'), attributeOf(message, 'source')];
   const made = id !== undefined && source !== undefined ? eventGuid({ id, source }) : undefined;
-  return [message.messageId, id, made, jobOf(message)?.guid].flatMap((guid) => guid?.toLowerCase() ?? []);
+  const guids = [message.messageId, id, made, jobOf(message)?.guid];
+  return guids.flatMap((guid) => (typeof guid === 'string' ? guid.toLowerCase() : []));
 }
 
 export function attributeOf({ headers }: Seen, name: string): string | undefined {
@@ -86,7 +87,7 @@ export function attributeOf({ headers }: Seen, name: string): string | undefined
 }
 
 /** What a delivery's job claims, true or not. */
-function jobOf({ headers }: Seen): { guid?: string; event?: string; occurredAt?: string } | undefined {
+function jobOf({ headers }: Seen): { guid?: unknown; event?: unknown; occurredAt?: unknown } | undefined {
   if (typeof headers.job !== 'string') return undefined;
   try {
     const job: unknown = JSON.parse(headers.job);
