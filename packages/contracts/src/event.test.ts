@@ -79,9 +79,23 @@ describe('an event in binary mode', () => {
       '2026-11-21T09:00:00.000Z',
     ],
     ['an AMQP 1.0 timestamp', { '!': 'timestamp', value: Date.UTC(2026, 10, 21, 9) }, '2026-11-21T09:00:00.000Z'],
+    ['the first moment', '0001-01-01T00:00:00Z', '0001-01-01T00:00:00.000Z'],
+    ['the last moment', '9999-12-31T22:59:59.999-01:00', '9999-12-31T23:59:59.999Z'],
+    ['a leap day', '2028-02-29t09:00:00z', '2028-02-29T09:00:00.000Z'],
   ])('may give its time as %s', (_, time, expected) => {
     const parsed = parseEvent(binary({ 'cloudEvents:time': time }));
     expect(parsed.kind === 'event' && parsed.event.time.toISOString()).toBe(expected);
+  });
+
+  test.each([
+    [3, 3],
+    ['3', 3],
+    [0, 0],
+    ['', null],
+    [null, null],
+  ])('may give its number of tags as %j', (tagspushed, tagsPushed) => {
+    const parsed = parseEvent(binary({ 'cloudEvents:tagspushed': tagspushed }));
+    expect(parsed).toMatchObject({ kind: 'event', event: { tagsPushed } });
   });
 
   test('has its action from the attribute, else from the payload', () => {
@@ -135,8 +149,15 @@ describe('an event in binary mode', () => {
     ['time', 1.5],
     ['time', 1e18],
     ['time', { '!': 'timestamp', value: 1e18 }],
+    ['time', '2026-02-30T00:00:00Z'],
+    ['time', '0000-12-31T23:59:59Z'],
+    ['time', '9999-12-31T23:59:59-01:00'],
+    ['time', Date.UTC(2026, 10, 21, 9) * 1_000],
     ['action', 7],
     ['tagspushed', 'many'],
+    ['tagspushed', ' '],
+    ['tagspushed', []],
+    ['tagspushed', true],
     ['tagspushed', -1],
   ])('with %s %j is a dead letter for a bad attribute', (name, value) => {
     const parsed = parseEvent(binary({ [`cloudEvents:${name}`]: value }));

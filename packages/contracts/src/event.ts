@@ -172,7 +172,7 @@ function fromAttributes(
     if ((attributes[name] ?? '') === '') return dead('missing_attribute', `the attribute \`${name}\` is missing`);
   }
   const { specversion, id, source, type, subject, time } = attributes;
-  const [action, tagspushed] = [attributes.action ?? undefined, attributes.tagspushed ?? undefined];
+  const [action, tagspushed] = [attributes.action ?? undefined, attributes.tagspushed ?? ''];
   if (specversion !== '1.0') return bad('specversion', 'must be 1.0');
   if (typeof id !== 'string' || id.length > 512 || !isPlainText(id))
     return bad('id', 'must be text of at most 512 characters, none of them a control character');
@@ -183,10 +183,14 @@ function fromAttributes(
     typeof subject === 'string' ? /^([A-Za-z0-9._-]{1,100})(?:\/([A-Za-z0-9._-]{1,100}))?$/.exec(subject) : null;
   if (!place) return bad('subject', 'must be `owner/repo` or `owner`');
   const occurred = parseTime(time);
-  if (!occurred) return bad('time', 'must be an RFC 3339 date and time, an AMQP timestamp or whole milliseconds');
+  if (!occurred)
+    return bad(
+      'time',
+      'must be an RFC 3339 date and time, an AMQP timestamp or whole milliseconds, in the years 1 to 9999',
+    );
   if (action !== undefined && (typeof action !== 'string' || action.length > 64 || !isPlainText(action)))
     return bad('action', 'must be text of at most 64 characters');
-  const tags = tagspushed === undefined ? null : Number(tagspushed);
+  const tags = tagspushed === '' ? null : numberOf(tagspushed);
   if (tags !== null && (!Number.isInteger(tags) || tags < 0)) return bad('tagspushed', 'must be a whole number');
   return {
     kind: 'event',
@@ -202,6 +206,12 @@ function fromAttributes(
       payload: bytes,
     },
   };
+}
+
+/** A number, or the digits of one. */
+function numberOf(value: unknown): number {
+  if (typeof value === 'string' && /^\d+$/.test(value)) return Number(value);
+  return typeof value === 'number' ? value : Number.NaN;
 }
 
 /** The payload's own `action`, up to the length we keep; null if no database could hold it: the payload is delivered all the same. */
@@ -288,6 +298,8 @@ export function traceparentOf({ contentType, headers, body }: EventMessage): unk
 
 // As seconds, anything above this is later than the year 5138; as milliseconds, every time since 1973 is above it.
 const secondsMax = 1e11;
+// Outside of these years JavaScript writes a time in a form that PostgreSQL does not read.
+const [timeMin, timeMax] = [Date.parse('0001-01-01T00:00:00Z'), Date.parse('9999-12-31T23:59:59.999Z')];
 
 /**
  * RFC 3339, or an instant as AMQP 1.0 counts it: whole milliseconds since 1970. AMQP 0-9-1 also has a timestamp type, which counts seconds;
@@ -300,10 +312,13 @@ function parseTime(value: unknown): Date | undefined {
   let date: Date;
   if (typeof timestamp === 'number') date = new Date(timestamp < secondsMax ? timestamp * 1000 : timestamp);
   else if (typeof value === 'number' && Number.isSafeInteger(value)) date = new Date(value);
-  else if (typeof value === 'string' && rfc3339.test(value)) date = new Date(value);
+  else if (typeof value === 'string' && rfc3339.test(value) && isDay(value.slice(0, 10))) date = new Date(value);
   else return undefined;
-  return Number.isNaN(date.getTime()) ? undefined : date;
+  return date.getTime() >= timeMin && date.getTime() <= timeMax ? date : undefined;
 }
+
+/** JavaScript takes 30 February for 2 March. */
+const isDay = (text: string): boolean => new Date(text).getUTCDate() === Number(text.slice(8));
 
 /**
  * The text of the top-level member `data` of a valid JSON object, so that a structured event's payload keeps its bytes: numbers beyond 2^53

@@ -97,6 +97,7 @@ describe('docs/asyncapi.yaml', () => {
     ['cloudEvents:type', 'Push'],
     ['cloudEvents:subject', 'a/b/c'],
     ['cloudEvents:time', 'yesterday'],
+    ['cloudEvents:time', 253_402_300_800_000],
     ['cloudEvents:specversion', '0.3'],
     ['cloudEvents:id', 'x'.repeat(513)],
     ['cloudEvents:tagspushed', -1],
