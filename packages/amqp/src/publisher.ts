@@ -21,13 +21,15 @@ export type Outgoing = {
 export type Publisher = AsyncDisposable & {
   /**
    * Publishes one persistent message with `mandatory`, and resolves once the broker has confirmed it.
-   * @throws NotPublished: no queue took it, no broker is connected, the broker refused it, or it did not answer in time.
+   * @throws NotPublished: no queue took it, no broker is connected, the broker refused it, or it did not answer in time. During an alarm of the
+   * broker nothing is written: a message waits for its end, up to the same time.
    * Except after `unroutable`, the broker may have it all the same. A message that cannot be written (its headers take 64 KiB or more) is
    * `refused` without being sent.
    */
   publish(message: Outgoing): Promise<void>;
-  /** How many messages a queue has ready. Rejects while no broker is connected. `mayBeGone`: 0 if the queue no longer exists. */
+  /** How many messages a queue has ready. Rejects while no broker is connected, or in an alarm. `mayBeGone`: 0 if the queue no longer exists. */
   waiting(queue: string, options?: { mayBeGone: boolean }): Promise<number>;
+  /** Whether it can publish now: a broker with an alarm for memory or disk keeps the connection and reads nothing. */
   isConnected(): boolean;
 };
 
@@ -60,8 +62,8 @@ export async function openPublisher(
     /** The `user_id` of every message; RabbitMQ closes the channel if it differs from the connection’s user. */
     userId?: string;
     /**
-     * The most that may be written without a confirm: beyond it a publish fails with `timeout` without being written. What is written stays in
-     * memory, whoever still waits for it, while the broker reads nothing. Default: no limit.
+     * The most that may be written without a confirm; what is beyond it waits. What is written stays in memory, whoever still waits for it,
+     * while the broker reads nothing. Default: 10,000 messages and 64 MiB.
      */
     unconfirmedMax?: { messages: number; bytes: number };
   },
@@ -72,9 +74,22 @@ export async function openPublisher(
   const waiting = new Map<string, Waiting>();
   /** What is written on the current connection; what an earlier one had ended with it. */
   let unconfirmed = { messages: 0, bytes: 0 };
-  const { unconfirmedMax: most = { messages: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY } } = options;
+  const { unconfirmedMax: most = { messages: 10_000, bytes: 64 * 1024 * 1024 } } = options;
+  /** What may not be written yet, in order; if its time runs out first, it never is. */
+  const held = new Map<string, { length: number; write(): void }>();
   let sequence = 0;
   const silence = watchSilence(options.url);
+  const mayWrite = (length: number) =>
+    !silence.isBlocked() &&
+    unconfirmed.messages < most.messages &&
+    (unconfirmed.messages === 0 || unconfirmed.bytes + length <= most.bytes);
+  const writeHeld = () => {
+    for (const [tag, { length, write }] of held) {
+      if (!channel || !mayWrite(length)) return;
+      held.delete(tag);
+      if (waiting.has(tag)) write();
+    }
+  };
 
   const open = async (model: ChannelModel) => {
     const opened = await openChannel(model, waiting, (fault) => {
@@ -91,6 +106,8 @@ export async function openPublisher(
     await open(model);
     connected = model;
     silence.begin(model);
+    model.on('unblocked', writeHeld);
+    writeHeld(); // what was published since `open` still heeded an alarm of the connection before
   });
   // Before RabbitMQ 3.12, a channel opened before it knows a queue's new leader keeps asking the dead one: it refuses everything for that
   // queue until the dead node is back, while a channel opened later can publish
@@ -103,45 +120,53 @@ export async function openPublisher(
   });
 
   return {
-    isConnected: () => channel !== undefined && connection.isConnected(),
+    isConnected: () => channel !== undefined && connection.isConnected() && !silence.isBlocked(),
     publish(message) {
-      const current = channel;
-      if (!current) return Promise.reject(new NotPublished('not_connected', 'no connection to RabbitMQ'));
-      const written = unconfirmed;
+      if (!channel) return Promise.reject(new NotPublished('not_connected', 'no connection to RabbitMQ'));
       const { length } = message.body;
-      if (written.messages >= most.messages || (written.messages > 0 && written.bytes + length > most.bytes))
-        return Promise.reject(new NotPublished('timeout', 'earlier messages are still unconfirmed'));
       const tag = String(++sequence);
       const publishedAt = performance.now();
       const onLate = () => silence.noConfirmSince(publishedAt);
       const { entry, promise } = waitFor(tag, waiting, { timeoutMs: confirmTimeoutMs, onLate });
-      const answered = (error: unknown) => {
-        silence.confirmed();
-        written.messages -= 1;
-        written.bytes -= length;
-        if (error) {
-          if (channel === current) renewChannel();
-          return entry.settle(new NotPublished('refused', 'the broker refused the message', { cause: error }));
+      const write = () => {
+        const current = channel!;
+        const written = unconfirmed;
+        const answered = (error: unknown) => {
+          silence.confirmed();
+          written.messages -= 1;
+          written.bytes -= length;
+          if (held.size > 0) writeHeld();
+          if (error) {
+            if (channel === current) renewChannel();
+            return entry.settle(new NotPublished('refused', 'the broker refused the message', { cause: error }));
+          }
+          // A returned message arrives before its confirm (RabbitMQ's documented order).
+          if (!entry.returned) return entry.settle();
+          entry.settle(new NotPublished('unroutable', `no queue takes ${message.routingKey || 'it'}`));
+          // Somebody deleted one of our queues: reconnecting declares it again.
+          if (isOurs(message, options.topology) && channel === current) connected?.close().catch(() => {});
+        };
+        const { exchange, routingKey, body, userId = options.userId } = message;
+        try {
+          current.publish(exchange, routingKey, body, propertiesOf(message, tag, userId), answered);
+          written.messages += 1;
+          written.bytes += length;
+        } catch (error) {
+          entry.settle(notWritten(error));
         }
-        // A returned message arrives before its confirm (RabbitMQ's documented order).
-        if (!entry.returned) return entry.settle();
-        entry.settle(new NotPublished('unroutable', `no queue takes ${message.routingKey || 'it'}`));
-        // Somebody deleted one of our queues: reconnecting declares it again.
-        if (isOurs(message, options.topology) && channel === current) connected?.close().catch(() => {});
       };
-      const { exchange, routingKey, body, userId = options.userId } = message;
-      try {
-        current.publish(exchange, routingKey, body, propertiesOf(message, tag, userId), answered);
-        written.messages += 1;
-        written.bytes += length;
-      } catch (error) {
-        entry.settle(notWritten(error));
+      if (held.size === 0 && mayWrite(length)) write();
+      else {
+        held.set(tag, { length, write });
+        promise.catch(() => held.delete(tag));
       }
       return promise;
     },
     async waiting(queue, { mayBeGone } = { mayBeGone: false }) {
       if (!channel) throw new NotPublished('not_connected', 'no connection to RabbitMQ');
-      if (!mayBeGone || !connected) return (await channel.checkQueue(queue)).messageCount;
+      if (silence.isBlocked())
+        throw new NotPublished('timeout', 'RabbitMQ reads nothing: it is short of memory or disk');
+      if (!mayBeGone || !connected) return (await within(confirmTimeoutMs, channel.checkQueue(queue))).messageCount;
       return (await within(confirmTimeoutMs, lengthOf(connected, queue))) ?? 0;
     },
     async [Symbol.asyncDispose]() {

@@ -317,7 +317,8 @@ async function openOperations(
           if (!accounts.isHearing()) throw new Error('nothing is heard of changes in PostgreSQL');
         },
         broker: () => {
-          if (!publisher.isConnected() || !consumers.areConnected()) throw new Error('not connected to RabbitMQ');
+          if (!consumers.areConnected()) throw new Error('not connected to RabbitMQ');
+          if (!publisher.isConnected()) throw new Error('cannot publish to RabbitMQ');
         },
       },
     }),

@@ -40,5 +40,5 @@ export async function publishDelivery(
 
 /** Called before anything is written, so that a store known to be away leaves nothing half done. */
 export function checkConnected(publisher: Publisher): void {
-  if (!publisher.isConnected()) throw new NotPublished('not_connected', 'no connection to RabbitMQ');
+  if (!publisher.isConnected()) throw new NotPublished('not_connected', 'cannot publish to RabbitMQ');
 }

@@ -153,7 +153,7 @@ async function openPostgres(env: Env, stack: AsyncDisposableStack, log: Log) {
 const storesOf = (pool: Pool, publisher: Publisher) => ({
   postgresql: () => checkPostgresWrites(pool),
   rabbitmq() {
-    if (!publisher.isConnected()) throw new Error('not connected');
+    if (!publisher.isConnected()) throw new Error('cannot publish');
   },
 });
 
