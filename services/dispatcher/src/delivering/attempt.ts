@@ -42,7 +42,7 @@ export type Attempted =
   | { kind: 'paused' }
   /** So long after its grant that the account's limit must be asked again. */
   | { kind: 'late' }
-  /** Postponed: the listener has other deliveries ahead of it, or this machine cannot make the attempt. */
+  /** Postponed: the listener has other deliveries ahead of it, this machine cannot make the attempt, or has no room for its payload. */
   | { kind: 'busy'; dueMs: number; durationMs: number };
 
 /** Makes the attempt that a job asks for. @param takenAtMs when we took the job (`performance.now()`) */
@@ -71,7 +71,9 @@ export async function makeAttempt(
     return attempt(parts, job, hook, payload, message.traceparent);
   };
   if (message.body.length > 0) return make(message.body);
-  return parts.payloads.use(job, make);
+  const waitsSince = performance.now();
+  const made = await parts.payloads.use(job, make);
+  return made === 'no_room' ? busySince(waitsSince) : made;
 }
 
 /**
@@ -115,10 +117,7 @@ async function attempt(
   };
   const made = await parts.persist('make an attempt', make, job);
   if (made === 'late') return { kind: 'late' };
-  if (made === 'busy') {
-    const durationMs = performance.now() - startedAt;
-    return { kind: 'busy', dueMs: Date.now() + busyMs * (1 + Math.random()), durationMs };
-  }
+  if (made === 'busy') return busySince(startedAt);
   const { attempt, outcome } = made;
   const nowMs = Date.now();
   const waitMs = retryWaitMs(job, hook.retry, attempt, outcome, parts.retryScheduleSeconds, nowMs);
@@ -129,6 +128,11 @@ async function attempt(
 
 /** A delivery whose listener or whose machine was too busy comes back after this long, plus up to as much again. */
 const busyMs = 1_000;
+const busySince = (startedAt: number): Attempted => ({
+  kind: 'busy',
+  dueMs: Date.now() + busyMs * (1 + Math.random()),
+  durationMs: performance.now() - startedAt,
+});
 /** How long an attempt that our own machine cannot make keeps its room. */
 const ownFaultMaxMs = 10_000;
 

@@ -2,7 +2,7 @@ import type { Pool } from '@gatepost/webhook-db/pool';
 import { expect, test } from '@jest/globals';
 import { makePayloads } from './payloads.ts';
 
-const event = (eventKey: string) => ({ eventKey, eventOn: '2026-01-02' });
+const event = (eventKey: string, accountId = 1) => ({ eventKey, accountId, eventOn: '2026-01-02' });
 const megabytes = (count: number) => Buffer.alloc(count * 1_000_000);
 
 /** Payloads that are all stored with this many bytes; `loads` counts how often one is read. */
@@ -39,26 +39,89 @@ test('a kept payload gives way to one that is asked for, unless it is in use', a
   expect(loads).toEqual(['first', 'unused', 'no room']);
 });
 
-test('a small payload does not wait behind large ones whose receivers hang', async () => {
+/** Payloads as large as their key says, for deliveries that end when they are told to. */
+function openSizes(waitMaxMs?: number) {
+  const sizeOf = (key: string) => Number(key.split(' ')[0]);
   const pool = {
     async query(query: { values: string[] } | string, values?: string[]) {
       const [key] = typeof query === 'string' ? values! : query.values;
-      return { rows: [{ bytes: key === 'small' ? 70_000 : 24_000_000, payload: Buffer.alloc(0) }] };
+      return { rows: [{ bytes: sizeOf(key!), payload: Buffer.alloc(0) }] };
     },
   };
-  const payloads = makePayloads(pool as unknown as Pool, { load: async () => Buffer.alloc(0) }, async (_what, work) =>
-    work(),
-  );
-  const answered = Promise.withResolvers<void>();
-  let hanging = 0;
-  const large = ['a', 'b', 'c', 'd'].map((key) =>
-    payloads.use(event(key), async () => {
-      hanging += 1;
-      await answered.promise;
-    }),
-  );
-  await payloads.use(event('small'), async () => expect(hanging).toBe(2));
-  answered.resolve();
-  await Promise.all(large);
-  expect(hanging).toBe(4);
+  const load = async () => Buffer.alloc(0);
+  const payloads = makePayloads(pool as unknown as Pool, { load }, async (_what, work) => work(), waitMaxMs);
+  const begun: string[] = [];
+  const ends = new Map<string, () => void>();
+  let count = 0;
+  const deliver = (bytes: number, accountId: number) => {
+    const key = `${bytes} ${count++}`;
+    const result = payloads.use(event(key, accountId), async () => {
+      begun.push(key);
+      await new Promise<void>((resolve) => ends.set(key, resolve));
+    });
+    return { key, result, hasBegun: () => begun.includes(key), end: () => ends.get(key)!() };
+  };
+  /** What can begin has begun. */
+  const settled = () => new Promise((resolve) => setTimeout(resolve));
+  return { deliver, settled };
+}
+
+test('a small payload does not wait behind large ones whose receivers hang', async () => {
+  const { deliver, settled } = openSizes();
+  const large = [1, 2, 3, 4].map((account) => deliver(24_000_000, account));
+  await settled();
+  expect(large.map(({ hasBegun }) => hasBegun())).toEqual([true, true, false, false]);
+  const small = deliver(70_000, 5);
+  await settled();
+  expect(small.hasBegun()).toBe(true);
+  large[0]!.end();
+  await settled();
+  expect(large.map(({ hasBegun }) => hasBegun())).toEqual([true, true, true, false]);
+});
+
+test('a large payload has its turn while small ones keep coming', async () => {
+  const { deliver, settled } = openSizes();
+  let small = Array.from({ length: 120 }, (_, index) => deliver(600_000, index % 60));
+  await settled();
+  const large = deliver(24_000_000, 100);
+  for (let times = 0; times < 120 && !large.hasBegun(); times += 1) {
+    const [ended, ...rest] = small.filter(({ hasBegun }) => hasBegun());
+    ended!.end();
+    small = [...rest, ...small.filter(({ hasBegun }) => !hasBegun()), deliver(600_000, times % 60)];
+    await settled();
+  }
+  expect(large.hasBegun()).toBe(true);
+});
+
+test('an account whose receivers hang leaves room for the payloads of others, of any size', async () => {
+  const { deliver, settled } = openSizes();
+  for (let count = 0; count < 128; count += 1) deliver(600_000, 1);
+  for (let count = 0; count < 10; count += 1) deliver(3_000_000, 1);
+  await settled();
+  const others = [deliver(100_000, 2), deliver(2_000_000, 3), deliver(20_000_000, 4)];
+  await settled();
+  expect(others.map(({ hasBegun }) => hasBegun())).toEqual([true, true, true]);
+});
+
+test('payloads that wait begin in the order in which they came', async () => {
+  const { deliver, settled } = openSizes();
+  const hanging = [deliver(24_000_000, 1), deliver(20_000_000, 2)];
+  await settled();
+  const [first, second] = [deliver(24_000_000, 3), deliver(2_000_000, 4)];
+  await settled();
+  expect([first.hasBegun(), second.hasBegun()]).toEqual([false, false]);
+  hanging[0]!.end();
+  await settled();
+  expect([first.hasBegun(), second.hasBegun()]).toEqual([true, true]);
+});
+
+test('a payload that finds no room for long is given up on, and others do not wait for it any more', async () => {
+  const { deliver, settled } = openSizes(20);
+  deliver(24_000_000, 1);
+  deliver(20_000_000, 2);
+  await settled();
+  expect(await deliver(24_000_000, 3).result).toBe('no_room');
+  const next = deliver(2_000_000, 4);
+  await settled();
+  expect(next.hasBegun()).toBe(true);
 });
