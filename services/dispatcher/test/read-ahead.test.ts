@@ -1,7 +1,8 @@
 /** Which events go ahead of a flood, with a real broker and a router that takes only as much as it is let. */
 import { type Incoming, openConsumer } from '@gatepost/amqp/consumer';
-import { anyProducer } from '@gatepost/contracts/producers';
-import { eventsQueue, topology } from '@gatepost/contracts/topology';
+import { openPublisher } from '@gatepost/amqp/publisher';
+import { anyProducer, type Producers } from '@gatepost/contracts/producers';
+import { eventsExchange, eventsQueue, topology } from '@gatepost/contracts/topology';
 import { openLog } from '@gatepost/runtime/log';
 import { openMetrics } from '@gatepost/runtime/metrics';
 import { openProducer } from '@gatepost/testkit/producer';
@@ -46,10 +47,10 @@ function openRouter() {
   };
 }
 
-const openReading = (url: string, route: Route, ahead: Route) =>
+const openReading = (url: string, route: Route, ahead: Route, producers: Producers = anyProducer) =>
   openReadAhead({
     broker: { ...broker, url, queue: [eventsQueue], leftover: [] },
-    producers: anyProducer,
+    producers,
     route,
     ahead,
     backpressure: makeBackpressure(),
@@ -156,5 +157,65 @@ test('a flood that waits here when the connection breaks does not keep later eve
   await until('it has its hands full again', () => inHandNow() - before > inHand * 0.6);
   usual.let(Number.POSITIVE_INFINITY);
   await until('later events are routed', () => [...usual.ids, ...ahead.ids].includes(`later ${2 * flood - 1}`));
+  await readAhead.pause();
+});
+
+// Nobody could be told from anybody else: everybody waited behind such a flood.
+test.each<[string, string, (subject: string) => string, Producers]>([
+  [
+    'in structured mode',
+    'application/cloudevents+json',
+    (subject) => JSON.stringify({ specversion: '1.0', subject, data: {} }),
+    anyProducer,
+  ],
+  [
+    'of an account that its producer may not publish for',
+    'application/json',
+    () => '{}',
+    {
+      refuse: (_user, account) =>
+        account === 'flood' ? { reason: 'producer_not_allowed', detail: 'not for this account' } : undefined,
+    },
+  ],
+])('the events of a quiet account go ahead of a flood %s', async (_how, contentType, bodyOf, producers) => {
+  const own = stack.use(await freshVhost());
+  const [usual, ahead] = [openRouter(), openRouter()];
+  ahead.let(Number.POSITIVE_INFINITY);
+  const readAhead = stack.use(await openReading(own.url, usual.route, ahead.route, producers));
+  stack.use(
+    await openConsumer({
+      ...broker,
+      url: own.url,
+      name: 'test',
+      queue: eventsQueue,
+      prefetch: 1_000,
+      onMessage: readAhead.take,
+    }),
+  );
+  const publisher = stack.use(await openPublisher({ ...broker, url: own.url, name: 'test' }));
+  const publish = (login: string, from: number, count: number) =>
+    Promise.all(
+      Array.from({ length: count }, (_, index) =>
+        publisher.publish({
+          exchange: eventsExchange,
+          routingKey: 'push',
+          messageId: `${login} ${from + index}`,
+          contentType,
+          headers: { 'cloudEvents:id': `${login} ${from + index}`, 'cloudEvents:subject': `${login}/r` },
+          body: Buffer.from(bodyOf(`${login}/r`)),
+        }),
+      ),
+    );
+  usual.let(201); // until it is a flood
+  await publish('calm', 0, 1);
+  await publish('flood', 0, flood);
+  let calm = 1;
+  await until('a quiet account goes ahead', async () => {
+    await publish('calm', calm++, 1);
+    return ahead.ids.some((id) => id.startsWith('calm'));
+  });
+  expect(usual.ids.length).toBeLessThan(flood);
+  usual.let(Number.POSITIVE_INFINITY);
+  await until('all of the flood is routed', () => usual.ids.filter((id) => id.startsWith('flood')).length === flood);
   await readAhead.pause();
 });

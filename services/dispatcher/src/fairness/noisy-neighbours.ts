@@ -1,12 +1,12 @@
-/** Detects noisy neighbours, accounts that now send far more than others: counts events by account, without parsing them. */
+/** Detects noisy neighbours, accounts that now send far more than others: counts events by who sends them, without parsing them whole. */
 import type { Incoming } from '@gatepost/amqp/consumer';
 import { subjectInHeaders } from '@gatepost/contracts/event';
 
 export type NoisyNeighbours = {
-  /** Counts an event of this account and says whether the account floods. Events of unknown accounts are never a flood. */
-  count(account: string | undefined): boolean;
+  /** Counts an event of this account and says whether the account floods. */
+  count(account: string): boolean;
   /** Whether anybody but `account` has sent something in the last minute. */
-  hasOthers(account: string | undefined): boolean;
+  hasOthers(account: string): boolean;
 };
 
 /** How many events an account may send per window without disturbing others. */
@@ -19,7 +19,7 @@ export function makeNoisyNeighbours(now = () => performance.now()): NoisyNeighbo
   let before = new Map<string, number>();
   let windowStart = now();
   // The last two distinct accounts are enough to tell whether there are others.
-  let last: { account: string | undefined; at: number } | undefined;
+  let last: { account: string; at: number } | undefined;
   let lastOther: { at: number } | undefined;
 
   const turnWindow = () => {
@@ -34,7 +34,6 @@ export function makeNoisyNeighbours(now = () => performance.now()): NoisyNeighbo
       turnWindow();
       if (last && last.account !== account) lastOther = last;
       last = { account, at: now() };
-      if (account === undefined) return false;
       const count = (counts.get(account) ?? 0) + 1;
       counts.set(account, count);
       // An account that flooded the last window floods until it has stayed below this for a whole window.
@@ -47,11 +46,36 @@ export function makeNoisyNeighbours(now = () => performance.now()): NoisyNeighbo
   };
 }
 
-/** The account from the subject header, in either form. Undefined for structured events, whose attributes are in the body. */
-export function accountOf(message: Pick<Incoming, 'contentType' | 'headers' | 'account'>): string | undefined {
+/** The account from the subject, in any form, unchecked. Undefined if there is none, or if it comes late in a large structured event. */
+export function accountOf(message: Pick<Incoming, 'contentType' | 'headers' | 'body' | 'account'>): string | undefined {
   if (message.account === undefined) {
-    const subject = subjectInHeaders(message);
+    const subject = subjectInHeaders(message) ?? (isStructured(message) ? subjectInBody(message.body) : undefined);
     message.account = typeof subject === 'string' ? subject.split('/', 1)[0]!.toLowerCase() : null;
   }
   return message.account ?? undefined;
+}
+
+const isStructured = ({ contentType = '' }: Pick<Incoming, 'contentType'>) =>
+  /^\s*application\/cloudevents\+json\s*(;|$)/i.test(contentType);
+
+/** How much of a structured event is searched: it may be megabytes, and its attributes mostly come first. */
+const searchedBytes = 64 * 1024;
+
+/** The text of the member `subject` of a JSON object. Accounts are ASCII, so the encoding does not matter. */
+function subjectInBody(body: Buffer): string | undefined {
+  let depth = 0;
+  let latest: string | undefined;
+  let isSubject = false;
+  // Strings, of which the last may be cut off, and what is between them.
+  const tokens = /"([^"\\]*(?:\\.[^"\\]*)*)(?:"|\\?$)|[^"]+/gs;
+  for (const [token, text] of body.toString('latin1', 0, searchedBytes).matchAll(tokens)) {
+    if (text !== undefined && isSubject) return text;
+    isSubject = depth === 1 && latest === 'subject' && /^\s*:\s*$/.test(token);
+    latest = text;
+    if (text === undefined)
+      for (const character of token)
+        if (character === '{' || character === '[') depth += 1;
+        else if (character === '}' || character === ']') depth -= 1;
+  }
+  return undefined;
 }

@@ -57,16 +57,16 @@ export async function openReadAhead(options: {
 }): Promise<ReadAhead> {
   const { route, ahead, backpressure, log } = options;
   const floods = watchFloods(options.producers, options.overMs);
-  const heldEvents = makeHeld();
+  const heldEvents = makeHeld(floods.senderOf);
   let changing: Promise<void> | undefined;
   let paused = false;
   showHeld(options.registry, heldEvents.count);
 
   /** Takes an event from any consumer while we read ahead. */
   const takeAhead = (message: Incoming) => {
-    const { account, floods: isFlood } = floods.count(message);
+    const { account, sender, floods: isFlood } = floods.count(message);
     // An account whose flood is over may still have many events waiting here: new ones must not overtake them.
-    if (!isFlood && !heldEvents.hasAccount(account)) {
+    if (!isFlood && !heldEvents.hasSender(sender)) {
       if (account !== undefined && route.hasAccount(account)) route.take(message);
       else if (hasRoom(ahead)) ahead.take(message);
       else heldEvents.hold(message);
@@ -130,13 +130,13 @@ export async function openReadAhead(options: {
     take(message) {
       if (readers.count() > 0) return takeAhead(message);
       const wasOver = floods.isOver();
-      const { account, floods: isFlood } = floods.count(message);
+      const { account, sender, floods: isFlood } = floods.count(message);
       // Lets events ahead that came before the flood was noticed, and later those that had to wait for an earlier event of their account.
       if (wasOver && isFlood) route.letAhead((waiting) => !floods.isOver() && !floods.includes(waiting));
       if (isFlood || floods.isOver() || account === undefined || route.hasAccount(account) || !hasRoom(ahead))
         route.take(message);
       else ahead.take(message);
-      const isBehind = isFlood && route.waiting() >= backlogMin && floods.hasOthers(account);
+      const isBehind = isFlood && route.waiting() >= backlogMin && floods.hasOthers(sender);
       if (isBehind && readers.count() === 0 && !paused) change(extend);
     },
     async pause() {
@@ -156,32 +156,31 @@ const hasRoom = (route: Route) => route.waiting() < waitingMax && route.bytes() 
 const tagOf = ({ ack, giveBack }: Incoming): Tag => ({ ack, giveBack });
 
 /** The events of floods that wait here. */
-function makeHeld() {
+function makeHeld(senderOf: (message: Incoming) => string) {
   // In queue order, and older than the held ones.
   const kept: Incoming[] = [];
   let keptBytes = 0;
-  /** Entries without an account belong to one that does not flood. */
-  const held: { tag: Tag; account?: string }[] = [];
-  /** How many events of each account wait. */
+  /** Entries without a sender belong to one that does not flood. */
+  const held: { tag: Tag; sender?: string }[] = [];
+  /** How many events of each sender wait. */
   const counts = new Map<string, number>();
-  const nameOf = (message: Incoming) => accountOf(message) ?? '';
-  const countDown = (account: string) => {
-    const left = counts.get(account)! - 1;
-    if (left > 0) counts.set(account, left);
-    else counts.delete(account);
+  const countDown = (sender: string) => {
+    const left = counts.get(sender)! - 1;
+    if (left > 0) counts.set(sender, left);
+    else counts.delete(sender);
   };
   return {
     kept,
     count: () => kept.length + held.length,
-    hasAccount: (account: string | undefined) => account !== undefined && counts.has(account),
+    hasSender: (sender: string) => counts.has(sender),
     /** Events of which only the delivery tag is here. */
     held: () => held.length,
     hold: (message: Incoming) => void held.push({ tag: tagOf(message) }),
     add(message: Incoming) {
-      const account = nameOf(message);
-      counts.set(account, (counts.get(account) ?? 0) + 1);
+      const sender = senderOf(message);
+      counts.set(sender, (counts.get(sender) ?? 0) + 1);
       const most = message.body.length > largeBytes ? keptLargeMaxBytes : keptMaxBytes;
-      if (held.length > 0 || keptBytes >= most) return void held.push({ tag: tagOf(message), account });
+      if (held.length > 0 || keptBytes >= most) return void held.push({ tag: tagOf(message), sender });
       kept.push(message);
       keptBytes += message.body.length;
     },
@@ -190,7 +189,7 @@ function makeHeld() {
       for (; count < kept.length && hasRoom(route); count += 1) {
         const message = kept[count]!;
         keptBytes -= message.body.length;
-        countDown(nameOf(message));
+        countDown(senderOf(message));
         // A lost one is settled as well: until then, its bytes count as in hand.
         if (message.isLost()) message.giveBack();
         else route.take(message);
@@ -199,39 +198,47 @@ function makeHeld() {
     },
     /** Takes the first of those of which only the tags are here. */
     takeHeld(most: number): Tag[] {
-      return held.splice(0, most).map(({ tag, account }) => {
-        if (account !== undefined) countDown(account);
+      return held.splice(0, most).map(({ tag, sender }) => {
+        if (sender !== undefined) countDown(sender);
         return tag;
       });
     },
   };
 }
 
-/** Tracks accounts that flood or did so a moment ago: the tail of a flood stays behind the rest of it. */
+/**
+ * Tracks senders that flood or did so a moment ago: the tail of a flood stays behind the rest of it. The sender is the account; where none can
+ * be read, or the producer may not publish for it, it is the producer, who must not be able to mark that account as a noisy neighbour.
+ */
 function watchFloods(producers: Producers, overMs = 10_000) {
+  const accountFrom = (message: Incoming) => {
+    const named = accountOf(message);
+    return named !== undefined && producers.refuse(message.userId, named) ? undefined : named;
+  };
+  // No account has a space in its name.
+  const senderOf = (message: Incoming) => accountFrom(message) ?? `producer ${message.userId ?? ''}`;
   const now = () => performance.now(); // a clock that nobody sets
   const noisyNeighbours = makeNoisyNeighbours();
   const floodedAt = new Map<string, number>();
   let lastAt = Number.NEGATIVE_INFINITY;
   let meanBytes = 2_000;
   return {
+    senderOf,
     /** Counts a message and says whether it belongs to a flood. */
-    count(message: Incoming): { account: string | undefined; floods: boolean } {
+    count(message: Incoming): { account: string | undefined; sender: string; floods: boolean } {
       meanBytes = meanBytes * 0.99 + message.body.length * 0.01;
-      const named = accountOf(message);
-      // A producer must not be able to mark an account as a noisy neighbour that it may not publish for.
-      const account = named !== undefined && producers.refuse(message.userId, named) ? undefined : named;
-      if (account === undefined) return { account, floods: noisyNeighbours.count(account) };
-      if (noisyNeighbours.count(account)) {
+      const account = accountFrom(message);
+      const sender = account ?? senderOf(message);
+      if (noisyNeighbours.count(sender)) {
         lastAt = now();
-        floodedAt.set(account, lastAt);
+        floodedAt.set(sender, lastAt);
       }
-      const isOver = now() - (floodedAt.get(account) ?? Number.NEGATIVE_INFINITY) > overMs;
-      if (isOver) floodedAt.delete(account);
-      return { account, floods: !isOver };
+      const isOver = now() - (floodedAt.get(sender) ?? Number.NEGATIVE_INFINITY) > overMs;
+      if (isOver) floodedAt.delete(sender);
+      return { account, sender, floods: !isOver };
     },
     /** Whether a message belongs to a flood, without counting it. */
-    includes: (message: Incoming) => floodedAt.has(accountOf(message) ?? ''),
+    includes: (message: Incoming) => floodedAt.has(senderOf(message)),
     hasOthers: noisyNeighbours.hasOthers,
     meanBytes: () => meanBytes,
     /** At most this many messages, fewer where they are large. */
