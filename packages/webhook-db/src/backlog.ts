@@ -12,7 +12,16 @@ export const hasDueTime = "published_at IS NULL AND due_at < 'infinity'";
 export const hasBacklogSql = (id: string): string =>
   `coalesce((SELECT true FROM parked WHERE account_id = ${id} AND reason = 'throttle' AND ${waits} LIMIT 1), false)`;
 
-export async function hasBacklog(pool: Pool, accountId: number): Promise<boolean> {
-  const { rows } = await pool.query<{ has: boolean }>(`SELECT ${hasBacklogSql('$1')} AS has`, [accountId]);
-  return rows[0]!.has;
+/** `isParked`: the delivery has a row in `parked`. */
+export async function lookForBacklog(
+  pool: Pool,
+  accountId: number,
+  deliveryId: number,
+): Promise<{ hasBacklog: boolean; isParked: boolean }> {
+  const { rows } = await pool.query<{ has_backlog: boolean; is_parked: boolean }>(
+    `SELECT ${hasBacklogSql('$1')} AS has_backlog, EXISTS (SELECT FROM parked WHERE delivery_id = $2) AS is_parked`,
+    [accountId, deliveryId],
+  );
+  const { has_backlog, is_parked } = rows[0]!;
+  return { hasBacklog: has_backlog, isParked: is_parked };
 }

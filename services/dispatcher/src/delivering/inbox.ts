@@ -6,7 +6,7 @@ import type { KeyObject } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Incoming } from '@gatepost/amqp/consumer';
 import { type DeliveryJob, jobFields, openJob } from '@gatepost/contracts/delivery-job';
-import { hasBacklog } from '@gatepost/webhook-db/backlog';
+import { lookForBacklog } from '@gatepost/webhook-db/backlog';
 import { unpark } from '@gatepost/webhook-db/parked';
 import type { TakenEvent } from '@gatepost/webhook-db/routed-events';
 import { makeRoom } from '../fairness/room.ts';
@@ -73,6 +73,7 @@ export function makeInbox(parts: InboxParts): Inbox {
       early -= 1;
     });
     check();
+    if (decided === 'withdrawn') return ack('cancelled');
     if ('parking' in decided) return parking.add({ ...decided.parking, routes });
     const work = async () => {
       check();
@@ -155,6 +156,9 @@ async function findJob({ jobKeys, persist, pool }: InboxParts, message: Incoming
   return deadLetter('job_not_authentic', 'no authentication code, and no such delivery is stored');
 }
 
+/** `withdrawn`: whoever requested it was answered with 503, or its outcome is recorded already. */
+type Admission = { job: DeliveryJob } | { parking: Parking } | 'withdrawn';
+
 /** Resolves with the job once its account's limit lets it be sent, or with how to park it. */
 function makeAwaitAdmission(parts: InboxParts, stopped: AbortSignal) {
   /** Resolves when the job's time has come. */
@@ -166,16 +170,18 @@ function makeAwaitAdmission(parts: InboxParts, stopped: AbortSignal) {
       });
   };
   /** Asks the account's limit for a job whose publisher has not. */
-  const askLimit = async (job: DeliveryJob): Promise<{ job: DeliveryJob } | { parking: Parking }> => {
+  const askLimit = async (job: DeliveryJob): Promise<Admission> => {
     const account = await parts.persist('look up an account', () => parts.accounts.ofId(job.accountId), job);
     if (!account) return { job }; // to be cancelled
-    const isBehind = await parts.persist('look for a backlog', () => hasBacklog(parts.pool, account.id), job);
-    const { now, later } = await parts.admit(account, isBehind, [job]);
+    const look = () => lookForBacklog(parts.pool, account.id, job.deliveryId);
+    const { hasBacklog, isParked } = await parts.persist('look for a backlog', look, job);
+    if (job.parked && !isParked) return 'withdrawn';
+    const { now, later } = await parts.admit(account, hasBacklog, [job]);
     return later[0] ? { parking: later[0] } : { job: now[0]! };
   };
-  return async (asked: DeliveryJob): Promise<{ job: DeliveryJob } | { parking: Parking }> => {
+  return async (asked: DeliveryJob): Promise<Admission> => {
     const decided = asked.admitted ? { job: asked } : await askLimit(asked);
-    if ('parking' in decided) return decided;
+    if (decided === 'withdrawn' || 'parking' in decided) return decided;
     await waitUntilDue(decided.job);
     return isTooLate(decided.job) ? { parking: slowed(decided.job, parts.metrics) } : decided;
   };
