@@ -13,7 +13,9 @@ export type Got =
   /** Nobody takes such requests at the moment. */
   | { kind: 'unroutable' }
   | { kind: 'late' }
-  /** There is no connection, or it broke meanwhile: the request may have been handled all the same. */
+  /**
+   * There is no connection, or it broke or an alarm of the broker stopped it meanwhile: the request may have been handled all the same.
+   */
   | { kind: 'lost' };
 
 /** `request` never rejects. */
@@ -25,8 +27,17 @@ export async function openRequester(options: ConnectionOptions): Promise<Request
   const waiting = new Map<string, (got: Got) => void>();
   let channel: Channel | undefined;
   let sequence = 0;
+  /** Until when the broker read nothing that we publish, because of an alarm. */
+  let blockedUntil = Number.NEGATIVE_INFINITY;
 
   const connection = await openConnection(options, async (model: ChannelModel) => {
+    blockedUntil = Number.NEGATIVE_INFINITY;
+    model.on('blocked', () => {
+      blockedUntil = Number.POSITIVE_INFINITY;
+    });
+    model.on('unblocked', () => {
+      blockedUntil = performance.now();
+    });
     const opened = await model.createChannel();
     const settle = ({ properties }: Pick<ConsumeMessage, 'properties'>, got: Got) =>
       waiting.get(String(properties.correlationId))?.(got);
@@ -48,14 +59,16 @@ export async function openRequester(options: ConnectionOptions): Promise<Request
   return {
     request({ exchange, routingKey, type, body, timeoutMs }) {
       const current = channel;
-      if (!current) return Promise.resolve({ kind: 'lost' });
+      const startedAt = performance.now();
+      // Nothing is written during an alarm: it would stay in memory, and be handled after its time.
+      if (!current || blockedUntil > startedAt) return Promise.resolve({ kind: 'lost' });
       const correlationId = String(++sequence);
       return new Promise((resolve) => {
         const settle = (got: Got) => {
           clearTimeout(timer);
           if (waiting.delete(correlationId)) resolve(got);
         };
-        const timer = setTimeout(() => settle({ kind: 'late' }), timeoutMs);
+        const timer = setTimeout(() => settle({ kind: blockedUntil > startedAt ? 'lost' : 'late' }), timeoutMs);
         waiting.set(correlationId, settle);
         const expiration = Math.ceil(timeoutMs);
         try {

@@ -6,6 +6,7 @@ import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import { connect } from 'amqplib';
 import { openPublisher } from '../src/publisher.ts';
+import { openRequester } from '../src/requests.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
@@ -90,4 +91,20 @@ test('more than may be unconfirmed waits its turn, and all of it is confirmed', 
   await using publisher = await openPublisher({ url: vhost.url, name: 'test', log, topology, unconfirmedMax });
   const codes = Array.from({ length: 50 }, (_, index) => codeOf(publisher.publish(message(String(index)))));
   expect(new Set(await Promise.all(codes))).toEqual(new Set(['confirmed']));
+});
+
+// It counted as a listener that does not answer.
+test('a request that an alarm of the broker stops is lost, not late, and later ones are not written', async () => {
+  await using broker = await openAlarming();
+  await using requester = await openRequester({ url: broker.url, name: 'test', log, topology });
+  const ask = (timeoutMs: number) =>
+    requester.request({ exchange: '', routingKey: queue.name, type: 'test', body: Buffer.alloc(1_000), timeoutMs });
+  expect(await ask(50)).toEqual({ kind: 'late' });
+  const asked = ask(5_000);
+  broker.begin();
+  expect(await asked).toEqual({ kind: 'lost' });
+  for (let times = 0; times < 5; times += 1) expect(await ask(5_000)).toEqual({ kind: 'lost' });
+  expect(broker.unreadBytes()).toBeLessThan(2_000);
+  broker.end();
+  await until('requests are written again', async () => (await ask(50)).kind === 'late');
 });
