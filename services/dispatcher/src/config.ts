@@ -86,8 +86,9 @@ export const variables = z
       unit: 's',
       emptyIsValue: true,
     }),
-    RESCUE_AFTER_SECONDS: integer(1).default(600).meta({
-      description: 'how long a delivery may have no outcome before it counts as lost and is sent again',
+    RESCUE_AFTER_SECONDS: integer(1, 86_400).default(600).meta({
+      description:
+        'how long a delivery may have no outcome before it counts as lost and is sent again; at least `DELIVERY_TIMEOUT_MS`, at most a day',
       unit: 's',
     }),
     SWEEP_AFTER_SECONDS: renamedTo('RESCUE_AFTER_SECONDS'),
@@ -101,6 +102,10 @@ export const variables = z
   .refine((env) => env.WEBHOOK_DATABASE_URL !== undefined || env.DATABASE_URL !== undefined, {
     path: ['DATABASE_URL'],
     when: () => true, // even when other values are bad
+  })
+  .refine((env) => env.RESCUE_AFTER_SECONDS * 1000 >= env.DELIVERY_TIMEOUT_MS, {
+    path: ['RESCUE_AFTER_SECONDS'],
+    message: 'must be at least DELIVERY_TIMEOUT_MS: an attempt that still waits for its answer would be made again',
   });
 
 export type Env = z.infer<typeof variables>;
