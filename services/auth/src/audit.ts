@@ -5,7 +5,7 @@
 import type { Log } from '@gatepost/runtime/log';
 import type { Pool } from './database.ts';
 import type { LogType } from './log-types.ts';
-import { openWriteBehind } from './write-behind.ts';
+import { openWriteBehind, withMark } from './write-behind.ts';
 
 export type AuditEntry = {
   type: LogType;
@@ -21,14 +21,18 @@ export function openAudit(pool: Pool, log: Log): Audit {
   const rows = openWriteBehind<AuditEntry & { date: Date }>({
     what: 'the audit log',
     log,
-    write: (batch) =>
+    write: (batch, { writer, numbers }) =>
       pool.query({
         name: 'audit insert',
-        text: `WITH turn AS MATERIALIZED (SELECT pg_advisory_xact_lock(hashtext('auth.logs')))
+        text: `${withMark}, turn AS MATERIALIZED (SELECT before, pg_advisory_xact_lock(hashtext('auth.logs')) FROM mark)
                INSERT INTO logs (date, type, client_id, user_id, ip, details)
-               SELECT entry.*
-                 FROM turn, unnest($1::timestamptz[], $2::text[], $3::text[], $4::text[], $5::text[], $6::jsonb[]) AS entry`,
+               SELECT date, type, client_id, user_id, ip, details
+                 FROM turn, unnest($2::bigint[], $3::timestamptz[], $4::text[], $5::text[], $6::text[], $7::text[], $8::jsonb[])
+                   AS entry (number, date, type, client_id, user_id, ip, details)
+                WHERE number > before`,
         values: [
+          writer,
+          numbers,
           batch.map((entry) => entry.date),
           batch.map((entry) => entry.type),
           batch.map((entry) => entry.clientId ?? null),

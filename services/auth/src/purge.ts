@@ -8,6 +8,7 @@ const batchMax = 5_000;
 /** The condition for deleting a table's rows. Consumed tokens stay until they expire, so that their reuse is detected. */
 const expired = {
   artefacts: "expires_at < now() - interval '1 minute'",
+  row_writers: "at < now() - interval '1 day'",
   logs: "date < now() - interval '30 days'",
   remembered_browsers: 'expires_at < now()',
   user_imports: "ended_at < now() - interval '1 day'",

@@ -1,8 +1,13 @@
 /** What `api/v2/users` says of a person's logins. */
 
+import { openLog } from '@gatepost/runtime/log';
 import { Browser } from '@gatepost/testkit/browser';
+import { freshDatabase } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
 import { expect, test } from '@jest/globals';
+import { openLastLogins } from '../src/accounts/last-login.ts';
+import { openDatabase } from '../src/database.ts';
+import { migrateAuth } from '../src/migrations.ts';
 import { openGate } from './gate.ts';
 import { alice, apis, machine, web } from './seeds.ts';
 
@@ -41,4 +46,20 @@ test('each login is counted and dated once', async () => {
     expect(Date.parse(String(at))).toBeGreaterThanOrEqual(startedAt - 1);
     expect(Date.parse(String(at))).toBeLessThanOrEqual(Date.now());
   }
+});
+
+test('a login that is written after a newer one is counted, and leaves the time and address of the newest', async () => {
+  await using database = await freshDatabase();
+  await migrateAuth(database.url);
+  const log = openLog('test', 'silent');
+  await using opened = openDatabase({ url: database.url, isPooled: false }, 30_000, log);
+  const { pool, db } = opened;
+  const newest = { lastLogin: new Date(Date.now() + 60_000), lastIp: '203.0.113.2', loginsCount: 1 };
+  const ids = { userId: 'auth0|alice', email: 'alice@example.com', connection: 'db' };
+  await db.account.create({ data: { ...ids, ...newest } });
+  {
+    await using logins = openLastLogins(pool, log);
+    logins.note('auth0|alice', '203.0.113.1');
+  }
+  expect(await db.account.findFirst()).toMatchObject({ ...newest, loginsCount: 2 });
 });

@@ -5,12 +5,16 @@ import { openLog } from '@gatepost/runtime/log';
 import { isAway } from '@gatepost/runtime/store-errors';
 import { Browser, type Page } from '@gatepost/testkit/browser';
 import { openCuttable } from '@gatepost/testkit/cut';
+import { openLogLines } from '@gatepost/testkit/log-lines';
 import { openPostgresPair, setReadOnly } from '@gatepost/testkit/postgres-server';
 import { openRedisServer } from '@gatepost/testkit/redis-server';
 import { freshDatabase, redisUrl } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
+import { openLastLogins } from '../src/accounts/last-login.ts';
+import { openAudit } from '../src/audit.ts';
 import { openDatabase } from '../src/database.ts';
+import { migrateAuth } from '../src/migrations.ts';
 import { TemporarilyUnavailable } from '../src/stores-away.ts';
 import { freePort, openGate, type TestGate } from './gate.ts';
 import { fullSeed } from './seeds.ts';
@@ -217,6 +221,46 @@ test('a PostgreSQL that keeps its connections but answers nothing delays nobody 
   await until('tokens', async () => (await own.post('oauth/token', refresh)).status === 200);
   // Tries that could not be answered used to count, and shut the person out for ten minutes.
   expect((await own.post('oauth/token', password)).status).toBe(200);
+});
+
+// Each statement that was given up is carried out when PostgreSQL goes on, beside the one that was sent after it.
+test('what is written behind the answers while PostgreSQL stands still is in the log once, and a login is counted once', async () => {
+  const { url } = stack.use(await freshDatabase());
+  await migrateAuth(url);
+  await using direct = openDatabase({ url, isPooled: false }, 30_000, openLog('test', 'silent'));
+  await direct.db.account.create({ data: { userId: 'auth0|alice', email: 'alice@example.com', connection: 'db' } });
+  await using frozen = await openCuttable(url);
+  using _thaw = { [Symbol.dispose]: () => frozen.hold(false) };
+  const { lines, write } = openLogLines();
+  const log = openLog('test', 'warn', { write });
+  {
+    await using through = openDatabase({ url: frozen.url, isPooled: false }, 2_000, log);
+    const ask = () => through.pool.query('SELECT pg_sleep(0.1)');
+    await until('idle connections', () => Promise.all(Array.from({ length: 8 }, ask)).catch(() => false as const));
+    await using audit = openAudit(through.pool, log);
+    await using logins = openLastLogins(through.pool, log);
+    frozen.hold(true);
+    audit.add({ type: 's', userId: 'auth0|alice' });
+    logins.note('auth0|alice', '203.0.113.1');
+    const triesOf = (what: string) => lines.filter(({ message }) => message === `${what} waits`).length;
+    await until('two tries', () => triesOf('the audit log') > 1 && triesOf('the time of last logins') > 1);
+    audit.add({ type: 'slo', userId: 'auth0|alice' });
+    logins.note('auth0|alice', '203.0.113.2');
+    frozen.hold(false);
+    await until('all to be written', async () => {
+      const account = await direct.db.account.findFirst();
+      return (await direct.db.logEntry.count()) >= 2 && account!.loginsCount >= 2;
+    });
+  }
+  const others =
+    'SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = $1 AND pid <> pg_backend_pid()';
+  await until(
+    'the end of what was given up',
+    async () => (await direct.pool.query(others, ['gatepost-auth'])).rowCount === 0,
+  );
+  const entries = await direct.db.logEntry.findMany({ orderBy: { id: 'asc' } });
+  expect(entries.map(({ type }) => type)).toEqual(['s', 'slo']);
+  expect(await direct.db.account.findFirst()).toMatchObject({ loginsCount: 2, lastIp: '203.0.113.2' });
 });
 
 test('a Redis that keeps its connection but answers nothing delays nobody for long, and machines still get tokens', async () => {
