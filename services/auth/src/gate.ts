@@ -146,13 +146,18 @@ function makeSteps(parts: Shared) {
   const factorEvents = makeFactorEvents({ ...parts, log: logOfModule(parts.log, 'sign-in') });
   const people = makePeopleActions(parts);
   const notifyOfChange = makeNotifyOfChange(sending);
+  const report = makeReport({
+    ...parts,
+    log: logOfModule(parts.log, 'sign-in'),
+    loginKey: keyFor('logins in the log'),
+  });
   return {
     letters: sending.letters,
     people,
     postLogin: makePostLogin(parts),
     credentialsExchange: makeCredentialsExchange(parts),
     commonContext: makeCommonContextMaker(parts),
-    report: makeReport({ ...parts, log: logOfModule(parts.log, 'sign-in'), loginKey: keyFor('logins in the log') }),
+    report,
     csrf: makeMac(keysFor('csrf')),
     exportLinks: makeMac(keysFor('exports of users')),
     ...protection,
@@ -169,7 +174,7 @@ function makeSteps(parts: Shared) {
     sendFactorCode: makeSendFactorCode(sending),
     factorEvents,
     openAccount: makeOpenAccount(accounts, settings, connections, people),
-    signUp: makeSignUp({ accounts, settings, verificationMails, people, ...protection }),
+    signUp: makeSignUp({ accounts, settings, verificationMails, report, people, ...protection }),
     upstream,
     linking: makeLinking({
       ...parts,

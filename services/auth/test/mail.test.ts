@@ -194,3 +194,41 @@ test('mails that a mail server did not take count once, however often the gate t
   await gate.post('dbconnections/change_password', forgotten);
   await until('the mail', () => smtp.arrived.some(({ text }) => text?.includes('change-password?ticket=')));
 });
+
+test('while too many mails wait people sign up and are logged, and only who asks for a mail is told to try again', async () => {
+  const initiate_login_uri = 'https://app.example/login';
+  await manage('PATCH', 'clients/spa', { organization_usage: 'allow', initiate_login_uri });
+  const { json: organization } = await manage('POST', 'organizations', { name: 'orchard' });
+  door.is = 'hanging';
+  const isFull = () => log.lines.some(({ message }) => String(message).startsWith('too much is waiting to accept'));
+  let made = 0;
+  const create = async () => {
+    made += 1;
+    return manage('POST', 'users', { connection: 'email', email: `crowd-${made}@example.com`, verify_email: true });
+  };
+  while (!isFull())
+    for (const { status } of await Promise.all(Array.from({ length: 32 }, create))) expect(status).toBe(201);
+
+  const email = 'late@example.com';
+  const answer = await gate.post('dbconnections/signup', {
+    client_id: 'spa',
+    connection,
+    email,
+    password: 'correct horse 9 staple',
+  });
+  expect(answer).toMatchObject({ status: 200, json: { email } });
+  const user_id = `auth0|${answer.json._id}`;
+  expect((await manage('PATCH', `users/${user_id}`, { nickname: 'late', verify_email: true })).status).toBe(200);
+  expect((await manage('POST', 'jobs/verification-email', { user_id })).status).toBe(503);
+  const invitations = `organizations/${organization.id}/invitations`;
+  const invitation = { inviter: { name: 'Alice' }, invitee: { email }, client_id: 'spa' };
+  expect((await manage('POST', invitations, invitation)).status).toBe(503);
+  expect((await manage('GET', invitations)).json).toEqual([]);
+  await until('the sign-up in the log', async () => {
+    const { json } = await manage('GET', `users/${user_id}/logs`);
+    return json.some(({ type }: { type: string }) => type === 'ss');
+  });
+  door.is = 'open';
+  for (const socket of door.held) socket.destroy();
+  expect((await manage('POST', invitations, { ...invitation, send_invitation_email: false })).status).toBe(201);
+});

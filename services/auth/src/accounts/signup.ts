@@ -6,6 +6,7 @@ import { networkOf } from '../http/network.ts';
 import type { Languages } from '../mail/language.ts';
 import { merge } from '../management/merge.ts';
 import type { BreachedPasswords } from '../protection/breached/breached-passwords.ts';
+import type { Report } from '../report.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import { isCommonPassword } from './common-password.ts';
 import { isEmail, parseIdentifier } from './identifier.ts';
@@ -62,10 +63,11 @@ export function makeSignUp(parts: {
   accounts: AccountStore;
   settings: SettingsStore;
   verificationMails: Pick<VerificationMails, 'signedUp'>;
+  report: Pick<Report, 'signedUp'>;
   breached: Pick<BreachedPasswords, 'refusesSignup'>;
   people: PeopleActions;
 }): SignUp {
-  const { accounts, settings, verificationMails, breached, people: actions } = parts;
+  const { accounts, settings, verificationMails, report, breached, people: actions } = parts;
   return async ({ connection, email, password, request, ip, clientId, languages, profile }) => {
     const address = typeof email === 'string' && isEmail(email.trim()) && parseIdentifier(email) ? email : undefined;
     const problem = passwordProblem(password, address ?? '');
@@ -92,6 +94,7 @@ export function makeSignUp(parts: {
       });
       if (account === 'no_connection') return refused('signup_refused');
       if (!account) return refused(revealsTakenAddress(tenant) ? 'user_exists' : 'signup_refused');
+      report.signedUp(account, clientId);
       await actions.afterSignUp(account, asked);
       await verificationMails.signedUp({ account, clientId, languages, ip });
       return { kind: 'created', account };

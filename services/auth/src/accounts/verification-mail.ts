@@ -8,7 +8,6 @@ import { networkOf } from '../http/network.ts';
 import type { Languages } from '../mail/language.ts';
 import type { Letters } from '../mail/letters.ts';
 import type { PostBox } from '../mail/post-box.ts';
-import { busy } from '../stores-away.ts';
 import type { AccountTickets } from './account-ticket.ts';
 import type { MessageLimits } from './message-limits.ts';
 import type { Rate } from './rate.ts';
@@ -23,7 +22,7 @@ export type VerificationMails = {
    */
   send(
     asked: VerificationRequest & { ip?: string; done?: (outcome: 'completed' | 'failed') => Promise<void> },
-  ): Promise<'accepted' | 'too_many' | 'disabled'>;
+  ): Promise<'accepted' | 'too_many' | 'disabled' | 'busy'>;
   /** For a newly created account. A mail that cannot be sent now can be requested later. */
   signedUp(asked: VerificationRequest & { ip: string }): Promise<void>;
   /** Sent once the address is confirmed, if the tenant has a template for it. */
@@ -97,8 +96,7 @@ async function send(
         throw error;
       },
     );
-  if (!background.mail.add('a verification mail', job)) throw busy();
-  return 'accepted';
+  return background.mail.add('a verification mail', job) ? 'accepted' : 'busy';
 }
 
 async function welcome(

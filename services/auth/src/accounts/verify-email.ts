@@ -11,6 +11,7 @@ import { setRoute } from '../http/route.ts';
 import { type DeadLinkParts, type DeadLinks, makeDeadLinks } from '../interaction/dead-link.ts';
 import { linkBack } from '../interaction/way-back.ts';
 import type { Report } from '../report.ts';
+import { busy } from '../stores-away.ts';
 import type { AccountTickets } from './account-ticket.ts';
 import { withResult } from './result-url.ts';
 import type { AccountStore } from './store.ts';
@@ -36,7 +37,9 @@ export function makeVerifyEmailRoutes(parts: VerifyEmailParts): Router {
         const account = await accounts.find(userId);
         // If there is nothing to confirm, nothing is sent and the asker cannot tell.
         if (!account || account.blocked || account.email !== email || account.emailVerified) return 'sent';
-        return (await verificationMails.send({ account, clientId, ...asker })) === 'too_many' ? 'too_many' : 'sent';
+        const sent = await verificationMails.send({ account, clientId, ...asker });
+        if (sent === 'busy') throw busy();
+        return sent === 'too_many' ? 'too_many' : 'sent';
       };
     },
   });

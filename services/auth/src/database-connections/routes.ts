@@ -12,7 +12,6 @@ import { languagesOf } from '../mail/language.ts';
 import type { Bots } from '../protection/bots.ts';
 import { checkPerson } from '../protection/refused-challenge.ts';
 import type { TakeSignup } from '../protection/signups.ts';
-import type { Report } from '../report.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 
 export type DatabaseConnectionParts = {
@@ -22,7 +21,6 @@ export type DatabaseConnectionParts = {
   sendPasswordMail: SendPasswordMail;
   takeSignup: TakeSignup;
   bots: Bots;
-  report: Report;
 };
 
 export function makeDatabaseConnectionRoutes(parts: DatabaseConnectionParts): Router {
@@ -52,7 +50,6 @@ function signup(parts: DatabaseConnectionParts): ApiHandler {
     });
     if (result.kind === 'refused') throw refusal(result.problems[0]!, result.said);
     const { account } = result;
-    parts.report.signedUp(account, client.clientId);
     response.json({
       _id: account.userId.split('|')[1],
       email: account.email,

@@ -273,7 +273,6 @@ export async function checkSignup(interaction: Interaction, request: Request): P
   const { name: connection } = ways.database;
   const result = await parts.signUp({ connection, email, password, request, ip, clientId, languages });
   if (result.kind === 'refused') return redisplay(interaction, 'signup', email, result.problems, { said: result.said });
-  parts.report.signedUp(result.account, interaction.client.clientId);
   return finishLogin(interaction, result.account, { amr: ['pwd'], connection });
 }
 

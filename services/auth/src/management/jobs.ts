@@ -1,7 +1,7 @@
 /** `jobs`: work that continues after the answer. Here that is a verification mail; imports have their own file. */
 import { z } from '@gatepost/runtime/env';
 import { created, ok, operation } from './operation.ts';
-import { ManagementProblem, missing } from './problem.ts';
+import { ManagementProblem, missing, tryAgain } from './problem.ts';
 import { checkClient, identityBody, namedAccount } from './tickets.ts';
 import { presentExport } from './users-exports.ts';
 import { presentedImport } from './users-imports.ts';
@@ -23,6 +23,10 @@ export const createVerificationEmail = operation({
     if (sent === 'too_many') {
       await done('failed');
       throw new ManagementProblem(429, 'too_many_requests', 'Too many mails to this address: try again later');
+    }
+    if (sent === 'busy') {
+      await done('failed');
+      throw tryAgain();
     }
     if (sent === 'disabled') {
       await done('failed');

@@ -14,7 +14,7 @@ import { type Caller, makeAuthenticate } from './authenticate.ts';
 import { concurrentChangeProblem } from './concurrent-change.ts';
 import { readMultipart } from './multipart.ts';
 import { type ManagementParts, makeParts } from './parts.ts';
-import { ManagementProblem } from './problem.ts';
+import { ManagementProblem, tryAgain } from './problem.ts';
 import { routes } from './routes.ts';
 import { serve } from './serve.ts';
 
@@ -65,7 +65,7 @@ function toProblem(error: unknown): ManagementProblem {
   if (error instanceof ManagementProblem) return error;
   const meanwhile = concurrentChangeProblem(error);
   if (meanwhile) return meanwhile;
-  if (isAway(error)) return new ManagementProblem(503, 'temporarily_unavailable', 'Try again in a moment');
+  if (isAway(error)) return tryAgain();
   // Errors of Express and its body parsers: malformed JSON, a broken escape in the path, too large a body.
   if (error instanceof ApiError) return new ManagementProblem(error.status, 'invalid_uri', error.message);
   const { status } = error as { status?: unknown };

@@ -11,7 +11,7 @@ import { created, gone, ok, operation } from './operation.ts';
 import { loadOrganization } from './organizations.ts';
 import { checkpointQuery, chooseFields, fieldsQuery, list, pageQuery, type Source } from './paging.ts';
 import type { Parts } from './parts.ts';
-import { badBody, missing } from './problem.ts';
+import { badBody, missing, tryAgain } from './problem.ts';
 import { checkRolesHeld } from './roles.ts';
 
 /** Auth0's value. */
@@ -60,16 +60,20 @@ export const createInvitation = operation({
         expiresAt: new Date(Date.now() + ttlSeconds * 1000),
       },
     });
-    if (body.send_invitation_email)
-      await parts.sendInvitation({
-        email: invitation.invitee,
-        clientId: client.clientId,
-        connection: connection?.name ?? '',
-        organization,
-        inviter: invitation.inviter,
-        url,
-        ttlSeconds,
-      });
+    const letter = {
+      email: invitation.invitee,
+      clientId: client.clientId,
+      connection: connection?.name ?? '',
+      organization,
+      inviter: invitation.inviter,
+      url,
+      ttlSeconds,
+    };
+    if (body.send_invitation_email && (await parts.sendInvitation(letter)) === 'busy') {
+      // Nobody would have its link.
+      await parts.db.organizationInvitation.deleteMany({ where: { id: invitation.id } });
+      throw tryAgain();
+    }
     return created({ ...present(invitation), invitation_url: url, ticket_id: ticket });
   },
 });

@@ -37,6 +37,7 @@ export const badQuery = (message: string) =>
   new ManagementProblem(400, 'invalid_query_string', `Query validation error: ${message}`);
 /** @param kind as in Auth0's codes: `inexistent_client` */
 export const missing = (kind: string, message: string) => new ManagementProblem(404, `inexistent_${kind}`, message);
+export const tryAgain = () => new ManagementProblem(503, 'temporarily_unavailable', 'Try again in a moment');
 export const conflict = (errorCode: string, message: string) => new ManagementProblem(409, errorCode, message);
 export const insufficientScope = (expected: readonly string[]) =>
   new ManagementProblem(403, 'insufficient_scope', `Insufficient scope, expected any of: ${expected.join(', ')}`);

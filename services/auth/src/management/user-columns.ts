@@ -6,7 +6,7 @@ import type { Prisma } from '../database.ts';
 import type { AccountModel, ConnectionModel } from '../generated/models.ts';
 import { isUpstream } from '../upstream/strategies.ts';
 import { namesOf } from './present-user.ts';
-import { badBody, ManagementProblem } from './problem.ts';
+import { badBody, ManagementProblem, tryAgain } from './problem.ts';
 import type { CreateBody, UpdateBody } from './user-body.ts';
 
 /** The connection determines which identifiers its accounts need. */
@@ -114,7 +114,7 @@ export async function hashOf(password: string, email: string | undefined): Promi
   try {
     return await hashPassword(password);
   } catch (error) {
-    if (error instanceof TooBusy) throw new ManagementProblem(503, 'temporarily_unavailable', 'Try again in a moment');
+    if (error instanceof TooBusy) throw tryAgain();
     throw error;
   }
 }

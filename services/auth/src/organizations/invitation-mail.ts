@@ -3,7 +3,6 @@ import type { Background } from '../background.ts';
 import type { OrganizationModel } from '../generated/models.ts';
 import type { Letters } from '../mail/letters.ts';
 import type { PostBox } from '../mail/post-box.ts';
-import { busy } from '../stores-away.ts';
 import { organizationForTemplates } from './for-templates.ts';
 
 export type SendInvitation = (invitation: {
@@ -14,7 +13,7 @@ export type SendInvitation = (invitation: {
   inviter: string;
   url: string;
   ttlSeconds: number;
-}) => Promise<void>;
+}) => Promise<'accepted' | 'disabled' | 'busy'>;
 
 /** Sends it after the answer, unless the tenant has disabled that template. */
 export function makeSendInvitation(parts: {
@@ -24,11 +23,11 @@ export function makeSendInvitation(parts: {
 }): SendInvitation {
   const { letters, postBox, background } = parts;
   return async ({ email, clientId, connection, organization, inviter, url, ttlSeconds }) => {
-    if (!(await letters.linkRules('user_invitation', clientId)).isSent) return;
+    if (!(await letters.linkRules('user_invitation', clientId)).isSent) return 'disabled';
     const invitation = { organization: organizationForTemplates(organization), inviter };
     const letter = { email, account: undefined, connection, clientId, languages: {}, url, ttlSeconds, invitation };
     const work = async () =>
       postBox.sendMail({ to: email, ...(await letters.write({ name: 'user_invitation', ...letter })) });
-    if (!background.mail.add('an invitation', work)) throw busy();
+    return background.mail.add('an invitation', work) ? 'accepted' : 'busy';
   };
 }
