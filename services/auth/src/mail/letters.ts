@@ -111,10 +111,7 @@ export function makeLetters(parts: LetterParts): Letters {
       const template = await parts.emailTemplates.find(letter.name);
       if (!template?.enabled) return own;
       const view = templateView(letter, context, parts.issuer);
-      const { name } = letter;
-      const note = (field: string, reason: string) =>
-        parts.log.warn({ template: name, field, reason }, "a part of the tenant's mail template was ignored");
-      return { ...own, ...tenantLetter(template, view, note) };
+      return { ...own, ...tenantLetter(template, view, (field, reason) => ignored(parts, letter.name, field, reason)) };
     },
     async preview(letter, template) {
       const context = await contextOf(parts, letter);
@@ -128,13 +125,16 @@ export function makeLetters(parts: LetterParts): Letters {
       const template = await parts.emailTemplates.find(name);
       const client = clientId === undefined ? undefined : await parts.clients.find(clientId);
       const isEnabled = template?.enabled ?? !optional.has(name);
+      const application = presentClient(client);
+      const result =
+        isEnabled && template?.resultUrl
+          ? renderResultUrl(template.resultUrl, { application, client: application })
+          : undefined;
+      if (result?.kind === 'failed') ignored(parts, name, 'resultUrl', result.reason);
       return {
         isSent: isEnabled || needed.has(name),
         ttlSeconds: (isEnabled && template?.urlLifetimeSeconds) || undefined,
-        resultUrl:
-          isEnabled && template?.resultUrl
-            ? renderResultUrl(template.resultUrl, { application: presentClient(client), client: presentClient(client) })
-            : undefined,
+        resultUrl: result?.kind === 'rendered' ? result.text : undefined,
         includeEmail: template?.includeEmailInRedirect ?? true,
       };
     },
@@ -145,6 +145,10 @@ export function makeLetters(parts: LetterParts): Letters {
       return `${fill(codeSentence, values)} ${texts.otherwise}`;
     },
   };
+}
+
+function ignored({ log }: LetterParts, template: LetterName, field: string, reason: string): void {
+  log.warn({ template, field, reason }, "a part of the tenant's mail template was ignored");
 }
 
 async function contextOf(

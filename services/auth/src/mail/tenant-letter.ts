@@ -14,17 +14,36 @@ export type TemplateFields = {
 
 type Text = { kind: 'rendered'; text: string } | { kind: 'failed'; reason: string };
 
-/** The problem with a template; undefined if there is none. */
+/** Whether what it renders to depends on values. */
+const hasValues = (source: string) => /\{[{%]/.test(source);
+
+/** The problem with a template; undefined if there is none, or if only a mail's own values can tell. */
 export function checkEmailTemplate({ body, subject, sender, resultUrl }: TemplateFields): string | undefined {
   const problem = (field: string, rendered: { kind: string; reason?: string }) =>
     rendered.kind === 'failed' ? `${field}: ${rendered.reason}` : undefined;
   return (
     (body ? problem('body', renderTenantBody(body, {}, { strict: true })) : undefined) ??
     (subject ? problem('subject', renderLine(subject, {})) : undefined) ??
-    (sender ? problem('from', renderLine(sender, {})) : undefined) ??
-    (resultUrl ? problem('resultUrl', renderLine(resultUrl, {})) : undefined)
+    (sender ? problem('from', checkedSender(sender)) : undefined) ??
+    (resultUrl ? problem('resultUrl', checkedResultUrl(resultUrl)) : undefined)
   );
 }
+
+function checkedSender(source: string): Text {
+  const rendered = renderLine(source, {});
+  return rendered.kind === 'rendered' && rendered.text === '' && hasValues(source)
+    ? rendered
+    : renderSender(source, {});
+}
+
+function checkedResultUrl(source: string): Text {
+  const rendered = renderLine(source, { application: sampleApplication, client: sampleApplication });
+  return rendered.kind === 'rendered' && !URL.canParse(rendered.text) && hasValues(source)
+    ? rendered
+    : resultUrlOf(rendered);
+}
+
+const sampleApplication = { name: 'Example', clientID: 'example', callback_domain: 'https://app.example' };
 
 const lineMax = 1_000;
 
@@ -50,14 +69,14 @@ export function renderLine(source: string, view: object): Text {
 }
 
 /**
- * A sender whose display name may contain values. Anything in them that could end the name and begin another address is removed, so that the
- * address is always the template author's.
+ * A sender whose display name may contain values; in quotes it may have commas and semicolons. Anything in the values that could end the
+ * name and begin another address is removed, so that the address is always the template author's.
  */
 export function renderSender(source: string, view: object): Text {
   const rendered = renderLine(source, withoutAddresses(view) as object);
   const isSender =
     rendered.kind === 'failed' ||
-    /^(?:[^<>@,;]+<[^\s<>@,;]+@[^\s<>@,;]+>|[^\s<>@,;]+@[^\s<>@,;]+)$/.test(rendered.text);
+    /^(?:(?:"[^"<>@\\]*"|[^"<>@,;])*<[^\s<>@,;]+@[^\s<>@,;]+>|[^\s<>@,;]+@[^\s<>@,;]+)$/.test(rendered.text);
   return isSender ? rendered : { kind: 'failed', reason: 'it is no address' };
 }
 
@@ -68,9 +87,15 @@ function withoutAddresses(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withoutAddresses(inner)]));
 }
 
-/** Where a link leads on to, if that is an http(s) URL. */
-export function renderResultUrl(source: string, view: object): string | undefined {
-  const rendered = renderLine(source, view);
-  const url = rendered.kind === 'rendered' ? URL.parse(rendered.text) : null;
-  return url?.protocol === 'https:' || url?.protocol === 'http:' ? url.href : undefined;
+/** Where a link leads on to. */
+export function renderResultUrl(source: string, view: object): Text {
+  return resultUrlOf(renderLine(source, view));
+}
+
+function resultUrlOf(rendered: Text): Text {
+  if (rendered.kind === 'failed') return rendered;
+  const url = URL.parse(rendered.text);
+  return url?.protocol === 'https:' || url?.protocol === 'http:'
+    ? { kind: 'rendered', text: url.href }
+    : { kind: 'failed', reason: 'it is no http or https URL' };
 }

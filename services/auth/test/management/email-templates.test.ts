@@ -96,11 +96,45 @@ describe('email templates', () => {
     await expect(auth0.emailTemplates.update('reset_email', { body })).rejects.toEqual(refusal(400, 'invalid_body'));
   });
 
+  test.each([
+    [{ from: 'nobody' }, 'from: it is no address'],
+    [{ from: 'Acme, Inc. <no-reply@acme.example>' }, 'from: it is no address'],
+    [{ from: '{{ application.name }} <{{ support_email }}>' }, 'from: it is no address'],
+    [{ resultUrl: 'myapp://done' }, 'resultUrl: it is no http or https URL'],
+    [{ resultUrl: 'myapp://{{ application.name }}' }, 'resultUrl: it is no http or https URL'],
+    [{ resultUrl: 'done' }, 'resultUrl: it is no http or https URL'],
+  ])('are refused with %j, which no mail could use', async (given, message) => {
+    expect(await ask('PATCH', 'email-templates/reset_email', given)).toMatchObject({
+      status: 400,
+      body: { message: expect.stringContaining(message) },
+    });
+  });
+
+  test.each([
+    '{{ application.callback_domain }}/done',
+    '{{ client.metadata.after }}',
+    'http://localhost:3000/?a={{ client.name }}',
+  ])('may lead on to %s', async (resultUrl) => {
+    expect((await ask('PATCH', 'email-templates/reset_email', { resultUrl })).status).toBe(200);
+    await ask('PATCH', 'email-templates/reset_email', { resultUrl: null });
+  });
+
+  test('may have a comma in the sender’s quoted name', async () => {
+    const from = '"Acme, Inc." <no-reply@acme.example>';
+    await auth0.emailTemplates.update('reset_email', { from });
+    const mail = await passwordMail('alice@example.com');
+    expect(mail.from).toEqual({ name: 'Acme, Inc.', address: 'no-reply@acme.example' });
+  });
+
   test('that fail when a mail is sent are replaced by our own text', async () => {
     const body = html(
       '{% if user.email %}{% for i in (1..900000) %}{% for j in (1..900000) %}{% endfor %}{% endfor %}{% endif %}',
     );
-    await auth0.emailTemplates.update('reset_email', { body, subject: 'Theirs', from: 'nobody{{ user.email }}' });
+    await auth0.emailTemplates.update('reset_email', {
+      body,
+      subject: 'Theirs',
+      from: '{% if user.email %}nobody{% endif %}',
+    });
     const mail = await passwordMail('bob@example.com');
     expect(mail).toMatchObject({ subject: 'Theirs', from: { address: 'no-reply@localhost' } });
     expect(mail.html).toContain('Choose a new password');
