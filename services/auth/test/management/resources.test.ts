@@ -283,6 +283,8 @@ test('tenants/settings: are read, changed, and effective at once', async () => {
     async () => (await gate.post('oauth/token', machine)).json.access_token,
   );
   expect(decodeJwt(token as string).aud).toBe(api);
+  await expect(auth0.resourceServers.delete(api)).rejects.toEqual(refusal(409, 'default_audience'));
+  expect((await gate.post('oauth/token', machine)).status).toBe(200);
   await ask('PATCH', 'tenants/settings', { identifier_first: true, default_audience: '', friendly_name: '' });
   expect((await settings.get()).default_audience).toBe('');
 });
