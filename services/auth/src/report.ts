@@ -16,6 +16,8 @@ import type { UpstreamFailure } from './upstream/failure.ts';
 
 export type Report = {
   loggedIn(account: Pick<AccountModel, 'userId'>, clientId: string, ip: string, amr: string[]): void;
+  /** The same for a login by a token request, which is in the audit log under its grant type (observe.ts). */
+  loggedInByGrant: Report['loggedIn'];
   loginFailed(
     where: Pick<Interaction, 'address'> & { client: { clientId: string } },
     reason:
@@ -64,14 +66,18 @@ function reportLogins(parts: ReportParts) {
   const { audit, sink, log } = parts;
   // What was typed may be a password in the wrong field. The hash shows which ones are equal, but reveals nothing without the key.
   const hashOf = (typed: string) => createHmac('sha256', parts.loginKey).update(typed).digest('base64url');
+  const loggedInByGrant: Report['loggedInByGrant'] = ({ userId }, clientId, ip, amr) => {
+    sink.publish('user_logged_in', { user_id: userId, client_id: clientId, amr });
+    parts.counters.logins.inc({ result: 'success' });
+    log.info({ 'client.id': clientId, amr }, 'somebody logged in');
+    parts.lastLogins.note(userId, ip);
+  };
   return {
     loggedIn(account, clientId, ip, amr) {
       audit.add({ type: 's', clientId, userId: account.userId, ip, details: { amr } });
-      sink.publish('user_logged_in', { user_id: account.userId, client_id: clientId, amr });
-      parts.counters.logins.inc({ result: 'success' });
-      log.info({ 'client.id': clientId, amr }, 'somebody logged in');
-      parts.lastLogins.note(account.userId, ip);
+      loggedInByGrant(account, clientId, ip, amr);
     },
+    loggedInByGrant,
     loginFailed({ client, address }, reason, { userId, typed }) {
       const login_hash = userId === undefined ? hashOf(typed) : undefined;
       const whom = login_hash ? { login_hash } : { 'user.id': userId };

@@ -11,7 +11,7 @@ import { alice, bob, seed } from './seeds.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
-const people = 'carol dave erin frank grace heidi ivan judy mallory niaj olivia kate peggy rupert'
+const people = 'carol dave erin frank grace heidi ivan judy mallory niaj olivia kate peggy rupert wendy'
   .split(' ')
   .map((name) => ({
     ...alice,
@@ -420,4 +420,15 @@ describe('an account', () => {
     await until('the setting', async () => (await browser.get('account')).status === 200);
     expect(titleOf(await browser.submit(refused, { confirm: 'yes' }))).toBe('Your account has been deleted');
   });
+});
+
+test('recent activity has the sign-ins in an application that takes the password itself, and those refused for a leaked one', async () => {
+  const { browser } = await visit('wendy');
+  const rows = 'sepft seotpft seoobft sercft pwd_leak'.split(' ').map((type) => [type, 'auth0|wendy']);
+  for (const row of rows) await db.query('INSERT INTO logs (type, user_id) VALUES ($1, $2)', row);
+  const { html } = await until('the log', async () => {
+    const shown = await browser.get('account/activity');
+    return shown.html.split('You signed in').length === 6 && shown;
+  });
+  expect(html.split('A sign-in failed')).toHaveLength(2);
 });

@@ -3,12 +3,31 @@ import { Browser } from '@gatepost/testkit/browser';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
+import pg from 'pg';
 import { openGate } from './gate.ts';
-import { api, fullSeed } from './seeds.ts';
+import { alice, api, fullSeed } from './seeds.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
-const gate = stack.use(await openGate(fullSeed));
+const carol = { ...alice, user_id: 'auth0|carol', email: 'carol@example.com', phone_number: '+15555550103' };
+const gate = stack.use(await openGate({ ...fullSeed, users: [...fullSeed.users, carol] }));
+const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
+stack.defer(() => db.end());
+/** What is known of somebody's logins, once there is any. */
+const loginsOf = (userId: string) =>
+  until('a login', async () => {
+    const columns = 'logins_count, last_ip, last_login IS NOT NULL AS dated';
+    const { rows } = await db.query(`SELECT ${columns} FROM accounts WHERE user_id = $1 AND logins_count > 0`, [
+      userId,
+    ]);
+    return rows[0];
+  });
+const logOf = async (userId: string, type: string) =>
+  until(`${type} in the log`, async () => {
+    const { rows } = await db.query('SELECT type FROM logs WHERE user_id = $1 ORDER BY id', [userId]);
+    const types = rows.map((row) => row.type);
+    return types.includes(type) && types;
+  });
 const userinfo = (token: string) => gate.get('userinfo', { authorization: `Bearer ${token}` });
 const refresh = (client_id: string, refresh_token: string, more = {}) =>
   gate.post('oauth/token', { grant_type: 'refresh_token', client_id, refresh_token, ...more });
@@ -48,6 +67,14 @@ describe('password', () => {
     const grant_type = 'http://auth0.com/oauth/grant-type/password-realm';
     expect((await grant({ grant_type, realm: 'Username-Password-Authentication' })).status).toBe(200);
     expect((await grant({ grant_type, realm: 'nowhere' })).json.error).toBe('invalid_request');
+  });
+
+  test('is a login of the person, from the address that the application states', async () => {
+    const login = { username: 'carol@example.com' };
+    expect((await grant({ ...login, password: 'wrong' })).status).toBe(400);
+    expect((await grant(login, { 'auth0-forwarded-for': '192.0.2.77' })).status).toBe(200);
+    expect(await loginsOf('auth0|carol')).toEqual({ logins_count: 1, last_ip: '192.0.2.77', dated: true });
+    expect(await logOf('auth0|carol', 'sepft')).toEqual(['fp', 'sepft']);
   });
 
   test('sec-061-same-answer: a wrong password and an unknown login get the same answer', async () => {
@@ -180,7 +207,10 @@ describe('passwordless code for tokens', () => {
     const message = (await gate.outbox()).find((text) => text.startsWith('+15555550199\n'));
     expect(message).toContain(code);
     const answer = await grant(code, '+15555550199', 'sms');
-    expect(decodeJwt(answer.json.id_token as string).sub).toMatch(/^sms\|/);
+    const { sub = '' } = decodeJwt(answer.json.id_token as string);
+    expect(sub).toMatch(/^sms\|/);
+    expect(await loginsOf(sub)).toEqual({ logins_count: 1, last_ip: '127.0.0.1', dated: true });
+    expect(await logOf(sub, 'seoobft')).toEqual(['seoobft']);
   });
 
   test('sec-067-otp: three wrong tries spend a code, and parallel guesses are counted one by one', async () => {

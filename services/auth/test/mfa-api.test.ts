@@ -132,6 +132,11 @@ describe('the password grant with a second factor', () => {
     expect(decodeJwt(String(json.access_token))).toMatchObject({ sub: 'auth0|ann', scope: 'openid read:x' });
     expect(decodeJwt(String(json.id_token))).toMatchObject({ amr: ['pwd', 'otp', 'mfa'], acr: multiFactor });
 
+    const login = 'SELECT logins_count FROM accounts WHERE user_id = $1 AND logins_count > 0';
+    expect(await until('the login', async () => (await db.query(login, ['auth0|ann'])).rows[0])).toEqual({
+      logins_count: 1,
+    });
+
     const again = await verify('otp', { mfa_token: mfaToken, otp: codeOf(app.secret) });
     const spent = { error: 'invalid_grant', error_description: 'mfa_token was used already' };
     expect(again.json).toEqual(spent);

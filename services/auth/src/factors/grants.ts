@@ -69,7 +69,7 @@ function grant(
         case 'right':
           if (pending.due !== 'challenge') await noteEnrolment(parts, pending, event, factor);
           parts.factorEvents.succeeded(event, factor);
-          return spendMfaToken(parts, params.mfa_token!, pending, proof.amr);
+          return spendMfaToken(parts, params.mfa_token!, pending, { amr: proof.amr, ip });
         case 'locked':
           parts.factorEvents.locked(event, factor);
           throw tooManyAttempts(proof.seconds).withHeader(ctx);
@@ -130,7 +130,12 @@ async function enrolmentOf(parts: Parts, token: string, client: Client) {
 }
 
 /** The token yields tokens once, even if several codes are being checked for it. Anything asked of it afterwards needs another second factor. */
-async function spendMfaToken(parts: Parts, token: string, pending: Pending, amr: string[]): Promise<Subject> {
+async function spendMfaToken(
+  parts: Parts,
+  token: string,
+  pending: Pending,
+  { amr, ip }: { amr: string[]; ip: string },
+): Promise<Subject> {
   const { enrolling: _, sentTo: __, oobCode: ___, ...rest } = pending;
   // One that came of a refresh token is not kept for anything else either: changing factors takes a fresh login.
   const isRefreshed = pending.request?.grantId !== undefined;
@@ -143,6 +148,8 @@ async function spendMfaToken(parts: Parts, token: string, pending: Pending, amr:
     amr: [...new Set([...pending.amr, ...amr])],
     acr: multiFactorAcr,
     authTime: pending.at,
+    // What comes of a refresh token, or confirms another factor after the login, is none.
+    ...(!isRefreshed && pending.due !== 'proven' && { loggedInFrom: ip }),
   };
 }
 

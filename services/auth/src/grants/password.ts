@@ -40,7 +40,7 @@ export function passwordGrants(parts: {
       switch (result.kind) {
         case 'right':
           await requireSecondFactor(ctx, { client, account: result.account, amr: ['pwd'], ip: address });
-          return { accountId: result.account.userId, amr: ['pwd'] };
+          return { accountId: result.account.userId, amr: ['pwd'], loggedInFrom: address };
         case 'busy':
           throw busy(result.excess).withHeader(ctx);
         case 'locked':

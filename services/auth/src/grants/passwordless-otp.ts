@@ -44,7 +44,7 @@ export function passwordlessOtp(parts: {
           if (account instanceof SignUpDenied) throw signUpDenied(account.said);
           if (account) {
             await parts.requireSecondFactor(ctx, { client, account, amr: ['otp'], ip });
-            return { accountId: account.userId, amr: ['otp'] };
+            return { accountId: account.userId, amr: ['otp'], loggedInFrom: ip };
           }
           parts.report.loginFailed(where, 'wrong_code', answer.subject);
           throw wrongCode('nobody may log in with that address');

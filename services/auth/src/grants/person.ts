@@ -10,6 +10,7 @@ import type { PostLogin } from '../actions/post-login.ts';
 import type { OwnMetadata } from '../clients/metadata.ts';
 import type { RequireSecondFactor } from '../factors/mfa-token.ts';
 import { grantKit as kit, makeGrant } from '../library/seam.ts';
+import type { Report } from '../report.ts';
 import { audienceOf, openidScopes } from '../resources/audience.ts';
 import type { ResourceStore } from '../resources/store.ts';
 import type { GrantPlugin } from './plugin.ts';
@@ -21,6 +22,7 @@ type PersonGrantParts = {
   resources: ResourceStore;
   postLogin: PostLogin;
   requireSecondFactor: RequireSecondFactor;
+  report: Pick<Report, 'loggedInByGrant'>;
 };
 
 export function registerPersonGrant(provider: Provider, plugin: GrantPlugin, parts: PersonGrantParts): void {
@@ -36,7 +38,7 @@ async function issueTokens(
   ctx: TokenEndpointGrantContext,
   provider: Provider,
   plugin: GrantPlugin,
-  { resources, postLogin, requireSecondFactor }: PersonGrantParts,
+  { resources, postLogin, requireSecondFactor, report }: PersonGrantParts,
 ): Promise<void> {
   const client = ctx.oidc.client!;
   const begunAt = Math.floor(Date.now() / 1000);
@@ -98,6 +100,9 @@ async function issueTokens(
     scope: accessToken.scope || undefined,
     tokenType: accessToken.tokenType,
   });
+  const { loggedInFrom } = subject;
+  if (loggedInFrom !== undefined)
+    report.loggedInByGrant({ userId: account.accountId }, client.clientId, loggedInFrom, amr ?? []);
 }
 
 /** The protocol as actions see it, in Auth0's words. */

@@ -12,6 +12,8 @@ export type Subject = {
   acr?: string;
   /** When the person logged in, in epoch seconds; now otherwise. */
   authTime?: number;
+  /** The person’s network address, if this is a login of theirs, which is then counted. */
+  loggedInFrom?: string;
 };
 
 export type GrantPlugin = {

@@ -8,8 +8,13 @@ const shownMax = 50;
 /** By log type. Others mean nothing to a person, such as exchanged tokens and sent codes. */
 const activities: Record<string, AccountActivity> = {
   s: 'didLogIn',
+  sepft: 'didLogIn',
+  seotpft: 'didLogIn',
+  seoobft: 'didLogIn',
+  sercft: 'didLogIn',
   f: 'failedLogin',
   fp: 'failedLogin',
+  pwd_leak: 'failedLogin',
   limit_wc: 'didLock',
   ss: 'didSignUp',
   slo: 'didLogOut',
