@@ -152,7 +152,7 @@ function observeAuthorizations(provider: Provider, { log, audit, counters }: Obs
 function observeChanges(provider: Provider, { audit, report }: ObserverParts): void {
   provider.on('grant.revoked', (ctx) => {
     const clientId = ctx.oidc.client?.clientId;
-    if (clientId) report.tokenRevoked(clientId, ctx.oidc.account?.accountId);
+    if (clientId) report.tokenRevoked(clientId, ctx.oidc.account?.accountId, addressOf(ctx.req));
   });
   provider.on('registration_create.success', (ctx, { clientId }) => {
     const details = { operation: 'POST oidc/register', target: clientId };

@@ -36,14 +36,16 @@ export type Report = {
   ): void;
   /** A client stated a person’s network address, which was ignored. */
   claimedAddressIgnored(clientId: string, reason: 'not_trusted' | 'no_address'): void;
-  signedUp(account: AccountModel, clientId: string): void;
-  consentGranted(userId: string, clientId: string, scopes: string[]): void;
+  signedUp(account: AccountModel, clientId: string, ip: string): void;
+  /** Somebody has that address or username already. */
+  signUpRefused(clientId: string, ip: string): void;
+  consentGranted(userId: string, clientId: string, ip: string, scopes: string[]): void;
   loggedOut(userId: string, clientId: string | undefined, ip: string): void;
   passwordChanged(userId: string, ip: string): void;
   emailVerified(account: AccountModel, ip: string): void;
   /** @param by the person, if they did it themselves; an administrator's request is already in the log */
   userDeleted(userId: string, by?: { clientId: string; ip: string }): void;
-  tokenRevoked(clientId: string, userId: string | undefined): void;
+  tokenRevoked(clientId: string, userId: string | undefined, ip: string): void;
   clientCreated(clientId: string): void;
   clientUpdated(clientId: string): void;
 };
@@ -117,13 +119,17 @@ function reportLogins(parts: ReportParts) {
 /** Changes of accounts, and of clients' access. */
 function reportChanges({ audit, sink, log }: ReportParts) {
   return {
-    signedUp(account, clientId) {
-      audit.add({ type: 'ss', clientId, userId: account.userId });
+    signedUp(account, clientId, ip) {
+      audit.add({ type: 'ss', clientId, userId: account.userId, ip });
       sink.publish('user_signed_up', { user_id: account.userId, client_id: clientId, connection: account.connection });
       log.info({ 'client.id': clientId }, 'somebody signed up');
     },
-    consentGranted(userId, clientId, scopes) {
-      audit.add({ type: 'consent_granted', clientId, userId, details: { scopes } });
+    signUpRefused(clientId, ip) {
+      audit.add({ type: 'fs', clientId, ip, details: { reason: 'user_exists' } });
+      log.info({ 'client.id': clientId, reason: 'user_exists' }, 'a sign-up was refused');
+    },
+    consentGranted(userId, clientId, ip, scopes) {
+      audit.add({ type: 'consent_granted', clientId, userId, ip, details: { scopes } });
       sink.publish('consent_granted', { user_id: userId, client_id: clientId, scopes });
     },
     loggedOut(userId, clientId, ip) {
@@ -142,8 +148,8 @@ function reportChanges({ audit, sink, log }: ReportParts) {
       sink.publish('user_deleted', { user_id: userId });
       log.info('an account was deleted');
     },
-    tokenRevoked(clientId, userId) {
-      audit.add({ type: 'srrt', clientId, userId });
+    tokenRevoked(clientId, userId, ip) {
+      audit.add({ type: 'srrt', clientId, userId, ip });
       sink.publish('token_revoked', { client_id: clientId, user_id: userId ?? null });
     },
     clientCreated(clientId) {

@@ -63,7 +63,7 @@ export function makeSignUp(parts: {
   accounts: AccountStore;
   settings: SettingsStore;
   verificationMails: Pick<VerificationMails, 'signedUp'>;
-  report: Pick<Report, 'signedUp'>;
+  report: Pick<Report, 'signedUp' | 'signUpRefused'>;
   breached: Pick<BreachedPasswords, 'refusesSignup'>;
   people: PeopleActions;
 }): SignUp {
@@ -93,8 +93,11 @@ export function makeSignUp(parts: {
         ...withMetadata(profile?.userMetadata, admitted),
       });
       if (account === 'no_connection') return refused('signup_refused');
-      if (!account) return refused(revealsTakenAddress(tenant) ? 'user_exists' : 'signup_refused');
-      report.signedUp(account, clientId);
+      if (!account) {
+        report.signUpRefused(clientId, ip);
+        return refused(revealsTakenAddress(tenant) ? 'user_exists' : 'signup_refused');
+      }
+      report.signedUp(account, clientId, ip);
       await actions.afterSignUp(account, asked);
       await verificationMails.signedUp({ account, clientId, languages, ip });
       return { kind: 'created', account };

@@ -35,7 +35,8 @@ export async function allowConsent(interaction: Interaction): Promise<void> {
     throw error;
   });
   // Several APIs may have a scope of the same name.
-  parts.report.consentGranted(accountId, client.clientId, [...new Set(Object.values(consent).flat())]);
+  const scopes = [...new Set(Object.values(consent).flat())];
+  parts.report.consentGranted(accountId, client.clientId, interaction.address, scopes);
   await interaction.finish({ consent: { grantId } });
 }
 

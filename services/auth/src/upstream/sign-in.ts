@@ -180,7 +180,7 @@ export async function handleCallback(interaction: Interaction, request: Request)
     const { account, isNew } = await parts.upstream.openAccount(remote, answered);
     const owner = await parts.accounts.ownerOf(account);
     if (!owner || owner.blocked) throw new UpstreamFailure('blocked');
-    if (isNew) parts.report.signedUp(account, client.clientId);
+    if (isNew) parts.report.signedUp(account, client.clientId, interaction.address);
     await rememberUpstream(interaction, {
       accountId: owner.userId,
       connection: connection.name,

@@ -1,5 +1,6 @@
 /** Who may do what at the management API, and what it says in its log: through the `auth0` package, unmodified, and by bare HTTP. */
 import { openLog } from '@gatepost/runtime/log';
+import { Browser } from '@gatepost/testkit/browser';
 import { openLogLines } from '@gatepost/testkit/log-lines';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
@@ -11,7 +12,7 @@ import { all, openManagement, refusal } from './target.ts';
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 const log = openLogLines();
-const { gate, audience, auth0, clientOf, tokenOf, ask } = stack.use(await openManagement(log));
+const { gate, audience, auth0, clientOf, tokenOf, ask, signIn } = stack.use(await openManagement(log));
 
 describe('access to the management API', () => {
   test.each([
@@ -237,6 +238,32 @@ test('a collector that reads on from a checkpoint misses no entry that another g
   }
   await until('the entry of this gate', async () => (await collect()).includes(here));
   expect(seen.filter((one) => one === 'elsewhere' || one === here)).toEqual(['elsewhere', here]);
+});
+
+test('the log has the address of who signs up, is refused a taken address, allows access and revokes a token', async () => {
+  const { refreshToken } = await signIn(new Browser(gate), 'carol@example.com');
+  await gate.post('oauth/revoke', { token: refreshToken, client_id: 'third', client_secret: 'third-secret' });
+  const newcomer = {
+    client_id: 'web',
+    connection: 'Username-Password-Authentication',
+    password: 'correct horse 9 staple',
+  };
+  for (const email of ['wendy@example.com', 'Carol@example.com'])
+    await gate.post('dbconnections/signup', { ...newcomer, email });
+  const entries = await until('the entries', async () => {
+    const found = [];
+    for (const type of ['consent_granted', 'srrt', 'ss', 'fs']) {
+      const { body } = await ask('GET', `logs?q=type:${type}&take=100`);
+      found.push(body.at(-1));
+    }
+    return found.every(Boolean) && found;
+  });
+  expect(entries).toMatchObject([
+    { user_id: 'auth0|carol', client_id: 'third', ip: '127.0.0.1' },
+    { client_id: 'third', ip: '127.0.0.1' },
+    { user_id: expect.stringMatching(/^auth0\|/), client_id: 'web', ip: '127.0.0.1' },
+    { client_id: 'web', ip: '127.0.0.1', details: { reason: 'user_exists' } },
+  ]);
 });
 
 test('sec-104-management: only pages of the token’s own client may read answers, and never with credentials', async () => {
