@@ -13,6 +13,7 @@ const expired = {
   remembered_browsers: 'expires_at < now()',
   user_imports: "ended_at < now() - interval '1 day'",
   signing_keys: "retires_at < now() - interval '7 days'",
+  organization_invitations: "expires_at < now() - interval '1 day'",
   former_organizations: "announced_key <> '' AND removed_at < now() - interval '30 days'",
 };
 

@@ -212,9 +212,23 @@ test('expired rows are deleted in batches, and live rows stay', async () => {
   await opened.pool.query(
     "INSERT INTO artefacts (model, id, payload, expires_at) VALUES ('New', '1', '{}', now() + interval '1 hour')",
   );
+  await opened.pool.query("INSERT INTO organizations (id, name) VALUES ('org_1', 'orchard')");
+  await opened.pool.query("INSERT INTO clients (client_id) VALUES ('spa')");
+  await opened.pool.query(
+    `INSERT INTO organization_invitations (id, organization_id, ticket_hash, client_id, inviter, invitee, expires_at)
+     SELECT 'uinv_' || hours, 'org_1', hours, 'spa', 'Alice', 'bob@example.com', now() - make_interval(hours => hours)
+       FROM unnest(ARRAY[25, 23, -1]) AS hours`,
+  );
   const registry = new Registry();
   await using _purge = startPurge(opened.pool, openLog('test', 'silent'), registry, 50);
   await until('the old rows to go', async () => (await artefacts.count({ where: { model: 'Old' } })) === 0);
   expect(await artefacts.count({ where: { model: 'New' } })).toBe(1);
+  // An invitation a day later.
+  const invitations = opened.db.organizationInvitation;
+  await until('the old invitation to go', async () => (await invitations.count()) < 3);
+  expect(await invitations.findMany({ orderBy: { id: 'asc' }, select: { id: true } })).toEqual([
+    { id: 'uinv_-1' },
+    { id: 'uinv_23' },
+  ]);
   expect(await registry.metrics()).toContain('auth_purged_rows_total{table="artefacts"} 12000');
 });
