@@ -76,6 +76,31 @@ describe('a linked identity', () => {
     await auth0.users.delete(owner.id);
   });
 
+  test('is in no list of a role’s users or an organization’s members until it is unlinked', async () => {
+    const owner = await partner();
+    const other = await partner();
+    const { id: role = '' } = await auth0.roles.create({ name: 'Gardener' });
+    const { id: organization = '' } = await auth0.organizations.create({ name: 'garden' });
+    await auth0.roles.users.assign(role, { users: [owner.id, other.id] });
+    await auth0.organizations.members.create(organization, { members: [owner.id, other.id] });
+    const listed = async () =>
+      Promise.all(
+        [`roles/${role}/users`, `organizations/${organization}/members`].map(async (path) => {
+          const { body } = await ask('GET', `${path}?include_totals=true`);
+          const ids = (body.users ?? body.members).map(({ user_id }: { user_id: string }) => user_id);
+          return { total: body.total, ids };
+        }),
+      );
+    const both = { total: 2, ids: [owner.id, other.id].sort() };
+    expect(await listed()).toEqual([both, both]);
+    await link(owner.id, other);
+    const one = { total: 1, ids: [owner.id] };
+    expect(await listed()).toEqual([one, one]);
+    await auth0.users.identities.delete(owner.id, 'auth0', other.bare);
+    expect(await listed()).toEqual([both, both]);
+    for (const { id } of [owner, other]) await auth0.users.delete(id);
+  });
+
   test('signs in the primary account, loses what it had of its own, and is an account of its own again once unlinked', async () => {
     const other = await partner();
     const before = await logIn(other.email);
