@@ -1,4 +1,5 @@
 /** `/account` over HTTP, in a browser without JavaScript: people see to their own account. */
+import { setImmediate } from 'node:timers/promises';
 import { Browser, type Page } from '@gatepost/testkit/browser';
 import { pkce } from '@gatepost/testkit/pkce';
 import { until } from '@gatepost/testkit/until';
@@ -6,12 +7,14 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { TOTP } from 'otpauth';
 import pg from 'pg';
 import PostalMime from 'postal-mime';
+import { hashPassword } from '../src/accounts/password.ts';
+import { networkOf } from '../src/http/network.ts';
 import { openGate } from './gate.ts';
 import { alice, bob, seed } from './seeds.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
-const people = 'carol dave erin frank grace heidi ivan judy mallory niaj olivia kate peggy rupert wendy'
+const people = 'carol dave erin frank grace heidi ivan judy mallory niaj olivia kate peggy rupert trent wendy'
   .split(' ')
   .map((name) => ({
     ...alice,
@@ -122,6 +125,11 @@ describe('the profile', () => {
     const { browser, page } = await visit('dave', 'account/email');
     const asked = await browser.submit(page, { email: 'dave@elsewhere.example' });
     expect(asked.html).toContain('<bdi>dave@elsewhere.example</bdi>');
+    expect(noticeIn(asked)).toBeUndefined();
+    const first = await codeIn('dave@elsewhere.example');
+    const again = await browser.submit(asked, { action: 'resend' });
+    expect(noticeIn(again)).toBe('We have sent a new code. Earlier codes no longer work.');
+    await until('another code', async () => (await codeIn('dave@elsewhere.example')) !== first);
     const code = await codeIn('dave@elsewhere.example');
     const wrong = await browser.submit(asked, { code: code === '000000' ? '000001' : '000000' });
     expect(problemIn(wrong)).toBe('That code is wrong. Check it and try again.');
@@ -174,6 +182,23 @@ describe('the password', () => {
     expect(titleOf(page2)).toBe('Your account');
     expect(await noticeOf('erin@example.com', 'Your Gatepost password was changed')).toContain('from the IP address');
     await until('the log', async () => ['fcp', 'scp'].every(async (type) => (await logsOf('erin')).includes(type)));
+  });
+
+  test('says when to try again while too many passwords are waiting to be checked', async () => {
+    const { browser, page } = await visit('trent', 'account/password');
+    let isOver = false;
+    const crowd = Array.from({ length: 80 }, async (_, index) => {
+      const asker = { network: networkOf('127.0.0.1'), account: `crowd-${index}` };
+      while (!isOver) await hashPassword('a long enough password', asker).catch(() => setImmediate());
+    });
+    const refused = await until('a full queue', async () => {
+      const answer = await browser.submit(page, { old_password: 'not it', password: 'quite another long one' });
+      return answer.status === 503 && answer;
+    });
+    isOver = true;
+    await Promise.all(crowd);
+    expect(problemIn(refused)).toBe('We are busy right now. Please try again in a moment.');
+    expect(refused.headers.get('retry-after')).toBe('2');
   });
 
   test('can be set by mail where the account has none', async () => {

@@ -15,7 +15,7 @@ export async function showEmail(visit: Visit): Promise<void> {
   if ((await providerOf(visit)) !== undefined) return visit.turnTo('/account/profile');
   const outcome = await visit.recall(path);
   const { codeTo } = await visit.parts.pageMemory.recall(ownerOf(visit));
-  const page = codeTo ? { sentTo: codeTo } : {};
+  const page = codeTo ? { sentTo: codeTo, resent: outcome.resent ?? false } : {};
   return visit.show('account-email', { path, ...page }, outcome);
 }
 
@@ -25,7 +25,7 @@ export async function changeEmail(visit: Visit, request: Request): Promise<void>
   const { email, code, action } = fieldsOf(request);
   const { codeTo } = await parts.pageMemory.recall(ownerOf(visit));
   if (action === 'other') return forget(visit, path);
-  if (!codeTo || action === 'resend') return sendCode(visit, codeTo || email);
+  if (!codeTo || action === 'resend') return sendCode(visit, codeTo || email, { resent: Boolean(codeTo) });
   if (!code?.trim()) return visit.turnTo(path, { problems: ['code_missing'] });
   const proof = await parts.prove.sent(account.userId, { type: 'email', target: codeTo }, ownerOf(visit), code);
   if (proof.kind === 'locked') return visit.turnTo(path, { problems: ['too_many_codes'], status: 429 });
@@ -49,9 +49,9 @@ export async function changeEmail(visit: Visit, request: Request): Promise<void>
   return visit.turnTo('/account/profile', { notice: 'email' });
 }
 
-async function sendCode(visit: Visit, typed = ''): Promise<void> {
+async function sendCode(visit: Visit, typed: string | undefined, outcome: { resent: boolean }): Promise<void> {
   const { parts, account, address: ip, languages } = visit;
-  const identifier = parseIdentifier(typed);
+  const identifier = parseIdentifier(typed ?? '');
   const target = identifier?.kind === 'email' && isEmail(identifier.value) ? identifier.value : undefined;
   if (target === undefined) return visit.turnTo(path, { problems: ['email_invalid'] });
   const to = { type: 'email' as const, target };
@@ -59,7 +59,7 @@ async function sendCode(visit: Visit, typed = ''): Promise<void> {
   if ((await parts.sendFactorCode(asked)) === 'too_many')
     return visit.turnTo(path, { problems: ['too_many_codes'], status: 429 });
   await parts.pageMemory.note(ownerOf(visit), { codeTo: target });
-  return visit.turnTo(path, { resent: true });
+  return visit.turnTo(path, outcome);
 }
 
 async function forget(visit: Visit, next: string): Promise<void> {

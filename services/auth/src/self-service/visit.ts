@@ -161,10 +161,11 @@ function makeVisit(
       const { outcome } = await parts.pageMemory.recall(owner);
       return outcome?.step === path ? outcome : {};
     },
-    async show(name, { path, hidden, ...page }, { problems = [], status, notice } = {}) {
+    async show(name, { path, hidden, ...page }, { problems = [], status, notice, retryAfterSeconds } = {}) {
       // A form may lead on to another provider, which may be on the developer's own machine.
       const form = { action: path, hidden: { ...hidden, csrf: parts.csrf.tokenFor(owner) }, problems, notice };
       const common = { ...(await parts.commonContext({ acceptLanguage, account })), redirectUri: parts.issuer };
+      if (retryAfterSeconds !== undefined) response.set('retry-after', String(retryAfterSeconds));
       // The type of `show` has checked what this page needs; the compiler cannot tell here which page it is.
       sendPage(response, name, { ...common, ...form, ...page } as never, status ?? (problems.length > 0 ? 400 : 200));
     },
