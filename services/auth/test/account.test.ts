@@ -327,6 +327,7 @@ describe('second factors', () => {
     const told = await noticeOf('ivan@example.com', 'A way to sign in was added to your Gatepost account');
     expect(told).toMatch(/An authenticator app was added to your .+ account on .+ UTC, from the IP address [\d.:]+\./);
     expect(told).toContain(`\n\n${gate.issuer}account\n\n`);
+    expect(told).toContain('remove it from your account');
     await noticeOf('ivan@example.com', 'New recovery codes for your Gatepost account');
     await noticeOf('ivan@example.com', 'A way to sign in was removed from your Gatepost account');
     expect(titleOf((await visit('ivan')).page)).toBe('Your account');
@@ -456,4 +457,15 @@ test('recent activity has the sign-ins in an application that takes the password
     return shown.html.split('You signed in').length === 6 && shown;
   });
   expect(html.split('A sign-in failed')).toHaveLength(2);
+});
+
+test.each([
+  ['de', 'Dieses Konto ist schon verknüpft oder hat eigene Anmeldungen.'],
+  ['es', 'Esa cuenta ya está vinculada o tiene sus propios accesos.'],
+  ['fr', 'Ce compte est déjà associé, ou a ses propres connexions.'],
+  ['pt', 'Essa conta já está vinculada ou tem acessos próprios.'],
+])('in %s the page says which account cannot be linked', async (language, text) => {
+  const { browser } = await visit('wendy');
+  const shown = await browser.get('account/sign-ins?link_error=already_linked', { 'accept-language': language });
+  expect(problemIn(shown)).toBe(text);
 });

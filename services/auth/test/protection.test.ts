@@ -83,10 +83,14 @@ describe('brute-force-protection', () => {
   });
 
   test('counts an account over all addresses in that mode', async () => {
-    await protect(name, { max_attempts: 2, mode: 'count_per_identifier' });
+    await protect(name, { max_attempts: 2, mode: 'count_per_identifier', shields: ['block', 'user_notification'] });
     const answers = await statuses(3, (index) => grant(`192.0.2.${10 + index}`, 'bob@example.com', 'wrong'));
     expect(answers).toEqual([400, 400, 429]);
     expect((await grant('192.0.2.14', 'bob@example.com')).status).toBe(429);
+    const mail = await until('the mail', async () =>
+      (await gate.outbox()).find((text) => text.includes('failed sign-ins') && text.includes('bob@example.com')),
+    );
+    expect(mail.replaceAll(/=\r?\n/g, '')).toContain('We have paused these attempts for a while.');
     await back(name);
     expect((await grant('192.0.2.14', 'bob@example.com')).status).toBe(200);
   });

@@ -29,7 +29,7 @@ export const de: MailStrings = {
   blocked_account: {
     subject: 'Zu viele fehlgeschlagene Anmeldungen bei {application}',
     title: 'Anmeldungen bei Ihrem Konto wurden angehalten',
-    lead: 'Jemand hat für Ihr Konto bei {application} viele Male ein falsches Passwort eingegeben. Von dort haben wir Anmeldungen eine Weile angehalten.',
+    lead: 'Jemand hat viele Male mit falschen Passwörtern oder Codes versucht, sich bei Ihrem Konto bei {application} anzumelden. Wir haben diese Versuche eine Weile angehalten.',
     action: 'Neues Passwort wählen',
     expiry: 'Der Link funktioniert einmal und gilt {time}.',
     otherwise:
@@ -68,7 +68,7 @@ export const de: MailStrings = {
     action: 'Konto ansehen',
     expiry: '',
     otherwise:
-      'Wenn Sie das nicht waren, entfernen Sie sie dort, ändern Sie Ihr Passwort und melden Sie alle anderen Geräte ab.',
+      'Wenn Sie das nicht waren, entfernen Sie sie aus Ihrem Konto, ändern Sie Ihr Passwort und melden Sie alle anderen Geräte ab.',
   },
   factor_removed: {
     subject: 'Eine Anmeldemöglichkeit Ihres Kontos bei {application} wurde entfernt',

@@ -31,7 +31,7 @@ export const en = {
   blocked_account: {
     subject: 'Too many failed sign-ins to {application}',
     title: 'Sign-ins to your account were paused',
-    lead: 'Somebody entered a wrong password for your {application} account many times. We have paused sign-ins from there for a while.',
+    lead: 'Somebody tried many times to sign in to your {application} account, with wrong passwords or codes. We have paused these attempts for a while.',
     action: 'Choose a new password',
     expiry: 'The link works once, within {time}.',
     otherwise:
@@ -69,7 +69,7 @@ export const en = {
     lead: '{factor} was added to your {application} account on {when}, from the IP address {ip}.',
     action: 'View your account',
     expiry: '',
-    otherwise: 'If that was not you, remove it there, change your password and sign out all other devices.',
+    otherwise: 'If that was not you, remove it from your account, change your password and sign out all other devices.',
   },
   factor_removed: {
     subject: 'A way to sign in was removed from your {application} account',

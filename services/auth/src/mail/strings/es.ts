@@ -29,7 +29,7 @@ export const es: MailStrings = {
   blocked_account: {
     subject: 'Demasiados inicios de sesión fallidos en {application}',
     title: 'Se han pausado los inicios de sesión en tu cuenta',
-    lead: 'Alguien introdujo muchas veces una contraseña incorrecta para tu cuenta de {application}. Hemos pausado durante un tiempo los inicios de sesión desde allí.',
+    lead: 'Alguien intentó muchas veces iniciar sesión en tu cuenta de {application} con contraseñas o códigos incorrectos. Hemos pausado esos intentos durante un tiempo.',
     action: 'Elegir otra contraseña',
     expiry: 'El enlace funciona una sola vez y caduca en {time}.',
     otherwise: 'Si fuiste tú, espera un poco o elige otra contraseña. Si no, tu contraseña no ha sido descubierta.',
@@ -66,7 +66,8 @@ export const es: MailStrings = {
     lead: 'Se ha añadido a tu cuenta de {application}: {factor}. Fue el {when}, desde la dirección IP {ip}.',
     action: 'Ver tu cuenta',
     expiry: '',
-    otherwise: 'Si no fuiste tú, elimínala allí, cambia tu contraseña y cierra la sesión en los demás dispositivos.',
+    otherwise:
+      'Si no fuiste tú, elimínala de tu cuenta, cambia tu contraseña y cierra la sesión en los demás dispositivos.',
   },
   factor_removed: {
     subject: 'Se ha eliminado una forma de iniciar sesión de tu cuenta de {application}',

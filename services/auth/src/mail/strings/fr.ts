@@ -29,7 +29,7 @@ export const fr: MailStrings = {
   blocked_account: {
     subject: 'Trop de connexions échouées à {application}',
     title: 'Les connexions à votre compte ont été suspendues',
-    lead: 'Quelqu’un a saisi de nombreuses fois un mot de passe erroné pour votre compte {application}. Nous avons suspendu pour un moment les connexions venant de là.',
+    lead: 'Quelqu’un a essayé de nombreuses fois de se connecter à votre compte {application} avec des mots de passe ou des codes erronés. Nous avons suspendu ces tentatives pour un moment.',
     action: 'Choisir un nouveau mot de passe',
     expiry: 'Ce lien ne peut servir qu’une fois et expire dans {time}.',
     otherwise:
@@ -68,7 +68,7 @@ export const fr: MailStrings = {
     action: 'Voir votre compte',
     expiry: '',
     otherwise:
-      'Si ce n’était pas vous, supprimez-le à cet endroit, changez votre mot de passe et déconnectez tous les autres appareils.',
+      'Si ce n’était pas vous, supprimez-le de votre compte, changez votre mot de passe et déconnectez tous les autres appareils.',
   },
   factor_removed: {
     subject: 'Un moyen de connexion à votre compte {application} a été supprimé',

@@ -29,7 +29,7 @@ export const ja: MailStrings = {
   blocked_account: {
     subject: '{application} へのログインの失敗が続いています',
     title: 'アカウントへのログインを一時停止しました',
-    lead: 'あなたの {application} アカウントに対して、誤ったパスワードが何度も入力されました。その接続元からのログインをしばらく停止しています。',
+    lead: 'あなたの {application} アカウントに対して、誤ったパスワードまたはコードによるログインが何度も試みられました。これらの試行をしばらく停止しています。',
     action: '新しいパスワードを選ぶ',
     expiry: 'リンクの有効期間は{time}で、使えるのは一度だけです。',
     otherwise:
@@ -67,7 +67,8 @@ export const ja: MailStrings = {
     lead: '{when} に IP アドレス {ip} から、あなたの {application} アカウントに次のものが追加されました: {factor}',
     action: 'アカウントを見る',
     expiry: '',
-    otherwise: 'ご本人でない場合は、そこで削除し、パスワードを変更し、他のすべてのデバイスをログアウトしてください。',
+    otherwise:
+      'ご本人でない場合は、アカウントから削除し、パスワードを変更し、他のすべてのデバイスをログアウトしてください。',
   },
   factor_removed: {
     subject: '{application} アカウントからログイン方法が削除されました',

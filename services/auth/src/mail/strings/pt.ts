@@ -29,7 +29,7 @@ export const pt: MailStrings = {
   blocked_account: {
     subject: 'Muitas tentativas de entrar em {application} falharam',
     title: 'O acesso à sua conta foi pausado',
-    lead: 'Alguém digitou muitas vezes uma senha errada para a sua conta em {application}. Pausamos por um tempo o acesso a partir de lá.',
+    lead: 'Alguém tentou muitas vezes entrar na sua conta em {application} com senhas ou códigos errados. Pausamos essas tentativas por um tempo.',
     action: 'Escolher uma nova senha',
     expiry: 'O link só funciona uma vez e expira em {time}.',
     otherwise: 'Se foi você, espere um pouco ou escolha uma nova senha. Se não, a sua senha não foi descoberta.',
@@ -66,7 +66,7 @@ export const pt: MailStrings = {
     lead: 'Foi adicionado à sua conta em {application}: {factor}. Foi em {when}, do endereço IP {ip}.',
     action: 'Ver a sua conta',
     expiry: '',
-    otherwise: 'Se não foi você, remova-a lá, troque a sua senha e saia de todos os outros dispositivos.',
+    otherwise: 'Se não foi você, remova-a da sua conta, troque a sua senha e saia de todos os outros dispositivos.',
   },
   factor_removed: {
     subject: 'Uma forma de entrar na sua conta em {application} foi removida',

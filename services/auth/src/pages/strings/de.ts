@@ -334,7 +334,7 @@ export const de: Strings = {
     text_too_long: 'Hier ist etwas zu lang.',
     confirm_missing: 'Setzen Sie das Häkchen, um fortzufahren.',
     last_admin: 'Sonst ist hier niemand Administrator. Machen Sie zuerst jemanden dazu.',
-    link_taken: 'Sie ist schon verknüpft oder hat eigene Anmeldungen.',
+    link_taken: 'Dieses Konto ist schon verknüpft oder hat eigene Anmeldungen.',
     link_failed: 'Die Anmeldung dort hat nicht geklappt. Es wurde nichts verknüpft. Versuchen Sie es noch einmal.',
     link_refused: 'Die Anmeldung dort wurde abgebrochen oder abgelehnt. Es wurde nichts verknüpft.',
     link_second_factor:

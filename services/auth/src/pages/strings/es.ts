@@ -331,7 +331,7 @@ export const es: Strings = {
     text_too_long: 'Algo aquí es demasiado largo.',
     confirm_missing: 'Marca la casilla para continuar.',
     last_admin: 'Nadie más es administrador aquí. Nombra antes a otra persona.',
-    link_taken: 'Ya está vinculada o tiene sus propios accesos.',
+    link_taken: 'Esa cuenta ya está vinculada o tiene sus propios accesos.',
     link_failed: 'El inicio de sesión allí no funcionó. No se ha vinculado nada. Inténtalo de nuevo.',
     link_refused: 'El inicio de sesión allí se canceló o se rechazó. No se ha vinculado nada.',
     link_second_factor:

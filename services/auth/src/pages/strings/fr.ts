@@ -332,7 +332,7 @@ export const fr: Strings = {
     text_too_long: 'Un texte est trop long.',
     confirm_missing: 'Cochez la case pour continuer.',
     last_admin: 'Personne d’autre n’est administrateur ici. Nommez d’abord quelqu’un.',
-    link_taken: 'Il est déjà associé, ou a ses propres connexions.',
+    link_taken: 'Ce compte est déjà associé, ou a ses propres connexions.',
     link_failed: 'La connexion là-bas n’a pas fonctionné. Rien n’a été associé. Réessayez.',
     link_refused: 'La connexion là-bas a été annulée ou refusée. Rien n’a été associé.',
     link_second_factor:

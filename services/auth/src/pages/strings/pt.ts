@@ -330,7 +330,7 @@ export const pt: Strings = {
     text_too_long: 'Algo aqui é longo demais.',
     confirm_missing: 'Marque a caixa para continuar.',
     last_admin: 'Ninguém mais é administrador aqui. Primeiro, torne outra pessoa administradora.',
-    link_taken: 'Já está vinculada ou tem acessos próprios.',
+    link_taken: 'Essa conta já está vinculada ou tem acessos próprios.',
     link_failed: 'O acesso lá não funcionou. Nada foi vinculado. Tente de novo.',
     link_refused: 'O acesso lá foi cancelado ou recusado. Nada foi vinculado.',
     link_second_factor:
