@@ -281,7 +281,10 @@ test('patterns of the description are valid in Python, Go and Java', () => {
 describe('what GitHub does not have', () => {
   // Of GitHub too, though its description does not have them.
   const undescribed = ['post /api/graphql'];
-  const undescribedNames = ['.rate.resource', '.resources.core.resource', '.resources.search.resource'];
+  const undescribedNames = [
+    '.rate.resource',
+    ...['core', 'search', 'graphql', 'integration_manifest'].map((name) => `.resources.${name}.resource`),
+  ];
 
   // We take and show everywhere what GitHub has in one of its forms of a repository.
   const repository = namesOfGithub('answers', 'get', '/repos/{owner}/{repo}')!;

@@ -210,6 +210,21 @@ describe('the rate limit', () => {
     expect((await call(api, undefined, 'GET', '/api/v3/rate_limit')).status).toBe(200);
   });
 
+  // hub4j takes a token for a wrong one without them (`GitHub.isCredentialValid()`).
+  test('names the four resources that hub4j reads, of which only `core` is used up', async () => {
+    const token = await api.tokens.machine('spending', 'repo');
+    await call(api, token, 'GET', '/user');
+    const { body } = await call(api, token, 'GET', '/rate_limit');
+    const { reset } = body.rate;
+    const unused = (resource: string) => ({ limit: 5000, used: 0, remaining: 5000, reset, resource });
+    expect(body.resources).toEqual({
+      core: { limit: 5000, used: 1, remaining: 4999, reset, resource: 'core' },
+      search: unused('search'),
+      graphql: unused('graphql'),
+      integration_manifest: unused('integration_manifest'),
+    });
+  });
+
   test('is absent when it is switched off', async () => {
     await using unlimited = await openApi({ RATE_LIMIT_PER_HOUR: '0' });
     const { headers } = await call(unlimited, await unlimited.tokens.user('auth0|alice', 'repo'), 'GET', hooks);

@@ -160,6 +160,7 @@ const counts = {
 };
 
 const rate = { limit: 5000, used: 12, remaining: 4988, reset: 1795348800, resource: 'core' };
+const unusedRate = (resource: string) => ({ ...rate, used: 0, remaining: rate.limit, resource });
 
 /** By the name of a schema. */
 export const examplesOfSchemas: Record<string, unknown> = {
@@ -352,7 +353,12 @@ export const examplesOfAnswers: Record<string, unknown> = {
   'orgs/stream-webhook-deliveries': stream,
   'repos/stream-webhook-deliveries': stream,
   'meta/get-rate-limit': {
-    resources: { core: rate, search: { ...rate, used: 0, remaining: 5000, resource: 'search' } },
+    resources: {
+      core: rate,
+      search: unusedRate('search'),
+      graphql: unusedRate('graphql'),
+      integration_manifest: unusedRate('integration_manifest'),
+    },
     rate,
   },
 };

@@ -9,7 +9,15 @@ const rateOf = <const Resource extends string>(resource: Resource) =>
     .meta({ description: '`reset` in seconds since 1970' });
 const rate = rateOf('core');
 
-const rateLimitSchema = z.object({ resources: z.object({ core: rate, search: rateOf('search') }), rate });
+// hub4j takes no answer that lacks one of the four.
+const resources = z.object({
+  core: rate,
+  search: rateOf('search'),
+  graphql: rateOf('graphql'),
+  integration_manifest: rateOf('integration_manifest'),
+});
+
+const rateLimitSchema = z.object({ resources, rate });
 
 export const getRateLimit = uncountedOperation({
   id: 'get-rate-limit',
@@ -17,7 +25,7 @@ export const getRateLimit = uncountedOperation({
   docs: 'https://docs.github.com/rest/rate-limit/rate-limit#get-rate-limit-status-for-the-authenticated-user',
   answers: {
     200: {
-      description: 'The only limit; `search`, which does not exist here, is never used up',
+      description: 'The only limit is `core`; the others, which GitHub has too, are never used up',
       schema: rateLimitSchema,
     },
     404: { description: 'Requests are not counted' },
@@ -26,7 +34,8 @@ export const getRateLimit = uncountedOperation({
     const core = await rateLimit();
     // In GitHub Enterprise Server's words, which clients know.
     if (!core) throw new ApiError(404, 'Rate limiting is not enabled.');
-    const search = { ...core, used: 0, remaining: core.limit, resource: 'search' };
-    return { status: 200, body: { resources: { core, search }, rate: core } };
+    const unused = (resource: string) => ({ ...core, used: 0, remaining: core.limit, resource });
+    const others = ['search', 'graphql', 'integration_manifest'].map((resource) => [resource, unused(resource)]);
+    return { status: 200, body: { resources: { core, ...Object.fromEntries(others) }, rate: core } };
   },
 });
