@@ -221,6 +221,7 @@ export const routes: AnyRoute[] = [
   at('get',    '/repositories/{repository_id}',       any,                             getRepositoryById),
   at('get',    '/organizations/{organization_id}',    any,                             getOrganizationById),
   at('post',   '/api/graphql',                        any,                             askGraphql),
+  at('post',   '/graphql',                            any,                             askGraphql), // where api.github.com has it
 
   at('get',    '/',                                   open,                            getRoot),
   at('get',    '/meta',                               open,                            getMeta),

@@ -1,6 +1,8 @@
 /** What clients ask before anything else: is the token good, whose is it, where are things, who belongs where. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Octokit } from '@octokit/rest';
 import { type Api, call, openApi } from './support/api.ts';
+import { checkedFetch } from './support/conformance.ts';
 
 let api: Api;
 let alice: string;
@@ -98,6 +100,11 @@ describe('the caller', () => {
     expect(await call(api, undefined, 'POST', '/api/graphql', { query: '{viewer{login}}' })).toMatchObject({
       status: 401,
     });
+  });
+
+  test.each(['', '/api/v3'])('is told to Octokit by GraphQL, whose base URL ends in "%s"', async (prefix) => {
+    const octokit = new Octokit({ baseUrl: api.base + prefix, auth: alice, request: { fetch: checkedFetch } });
+    expect(await octokit.graphql('{ viewer { login } }')).toEqual({ viewer: { login: 'auth0|alice' } });
   });
 
   test('sees their memberships, with read:org', async () => {

@@ -156,7 +156,8 @@ function describeRoute(route: AnyRoute, schemas: Record<string, JsonSchema>): De
 
 /** The page shows it under this name. */
 export function operationIdOf({ path, family, operation }: AnyRoute): string {
-  return `${tagOf(path)}/${operation.id(family)}${path.endsWith('/test') ? '-by-test-url' : ''}`;
+  const second = path.endsWith('/test') ? '-by-test-url' : path === '/graphql' ? '-at-root' : '';
+  return `${tagOf(path)}/${operation.id(family)}${second}`;
 }
 
 /** What may be answered on the way to an operation (`http/serve.ts`). */

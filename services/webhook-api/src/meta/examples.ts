@@ -365,6 +365,7 @@ export const examplesOfAnswers: Record<string, unknown> = {
 export const examplesOfBodies: Record<string, unknown> = {
   'admin/create-org': { login: 'acme', admin: alice },
   'meta/graphql': { query: '{ viewer { login } }' },
+  'meta/graphql-at-root': { query: '{ viewer { login } }' },
   'admin/reseal-secrets': { after: 0 },
   'orgs/set-membership-for-user': { role: 'member' },
 };

@@ -1,6 +1,6 @@
 /**
- * `POST /api/graphql`, at the path of a GitHub Enterprise Server: answers who the caller is, and nothing else. `gh auth login` and `gh auth
- * status` ask only that, and give up without an answer.
+ * `POST /api/graphql`, at the path of a GitHub Enterprise Server, and `POST /graphql`, at that of api.github.com: answers who the caller is, and
+ * nothing else. `gh auth login` and `gh auth status` ask only that, and give up without an answer.
  */
 import { z } from 'zod';
 import { tokenOperation } from '../http/operation.ts';
