@@ -2,13 +2,14 @@
 import type { Role } from './access/place.ts';
 import * as scopes from './access/scopes.ts';
 import { deleteRepository, updateRepository } from './accounts/change-repository.ts';
+import { getCollaboratorPermission } from './accounts/collaborators.ts';
 import { createOrganization } from './accounts/create-organization.ts';
 import { getDeliveryStatus } from './accounts/delivery-status.ts';
 import { getOrganizationById, getRepositoryById } from './accounts/get-by-id.ts';
 import { getOrganization } from './accounts/get-organization.ts';
 import { getRepository } from './accounts/get-repository.ts';
-import { listMembers } from './accounts/members.ts';
-import { getMembership, removeMembership, setMembership } from './accounts/memberships.ts';
+import { checkMember, listMembers } from './accounts/members.ts';
+import { getMembership, getOwnMembership, removeMembership, setMembership } from './accounts/memberships.ts';
 import { approve, listApprovals, revokeApproval } from './accounts/oauth-app-approvals.ts';
 import { getPolicy, setPolicy } from './accounts/oauth-app-policy.ts';
 import { createRepository, listRepositories } from './accounts/repositories.ts';
@@ -62,7 +63,7 @@ import { stopReplay } from './replays/stop.ts';
 import { getAccountStats, getAllStats, getHookStats, getOrganizationStats } from './stats/operations.ts';
 import { streamDeliveries } from './streams/open.ts';
 import { getAuthenticatedUser, getUser } from './users/get-user.ts';
-import { listOwnMemberships } from './users/memberships.ts';
+import { listOwnMemberships, listOwnOrganizations } from './users/memberships.ts';
 
 /**
  * `open`: anyone; `token`: any valid token with one of the scopes; `place`: such a token, of a member with that role, and with `firstParty`
@@ -127,6 +128,7 @@ export const routes: AnyRoute[] = [
   at('get',    `${repo}/vulnerability-alerts`,        admin(scopes.repository),        getAlerts),
   at('put',    `${repo}/vulnerability-alerts`,        admin(scopes.repository),        enableAlerts),
   at('delete', `${repo}/vulnerability-alerts`,        admin(scopes.repository),        disableAlerts),
+  at('get',    `${repo}/collaborators/{username}/permission`, { ...member, scopes: scopes.collaborators }, getCollaboratorPermission),
   at('get',    `${repo}/hooks`,                       admin(read),                     listHooks),
   at('post',   `${repo}/hooks`,                       admin(write),                    createHook),
   at('get',    `${repo}${hook}`,                      admin(read),                     getHook),
@@ -180,6 +182,7 @@ export const routes: AnyRoute[] = [
   at('get',    `${org}/stats`,                        admin(scopes.deliveryStatus),    getOrganizationStats),
   at('get',    `${org}/webhooks`,                     admin(scopes.allHooks),          listOrganizationHooks),
   at('get',    `${org}/members`,                      { ...member, scopes: scopes.members }, listMembers),
+  at('get',    `${org}/members/{username}`,           { ...member, scopes: scopes.members }, checkMember),
   at('get',    `${org}/memberships/{subject}`,        admin(organization),             getMembership),
   at('put',    `${org}/memberships/{subject}`,        admin(organization),             setMembership),
   at('delete', `${org}/memberships/{subject}`,        admin(organization),             removeMembership),
@@ -217,6 +220,8 @@ export const routes: AnyRoute[] = [
 
   at('get',    '/user',                               any,                             getAuthenticatedUser),
   at('get',    '/user/memberships/orgs',              { ...any, scopes: scopes.members }, listOwnMemberships),
+  at('get',    '/user/memberships/orgs/{org}',        { ...member, scopes: scopes.members }, getOwnMembership),
+  at('get',    '/user/orgs',                          { ...any, scopes: scopes.members }, listOwnOrganizations),
   at('get',    '/users/{username}',                   any,                             getUser),
   at('get',    '/repositories/{repository_id}',       any,                             getRepositoryById),
   at('get',    '/organizations/{organization_id}',    any,                             getOrganizationById),

@@ -119,8 +119,23 @@ describe('the caller', () => {
     ]);
     expect((await call(api, alice, 'GET', '/user/memberships/orgs?state=pending')).body).toEqual([]);
     expect((await call(api, alice, 'GET', '/user/memberships/orgs?page=2')).body).toEqual([]);
+    expect(await call(api, bob, 'GET', '/user/memberships/orgs/ACME')).toMatchObject({
+      status: 200,
+      body: { role: 'member', organization: { login: 'acme' }, user: { login: 'auth0|bob' } },
+    });
+    expect(await call(api, bob, 'GET', '/user/memberships/orgs/other')).toMatchObject({ status: 404 });
     const without = await api.tokens.user('auth0|alice', 'repo');
-    expect(await call(api, without, 'GET', '/user/memberships/orgs')).toMatchObject({ status: 404 });
+    for (const path of ['/user/memberships/orgs', '/user/memberships/orgs/acme'])
+      expect(await call(api, without, 'GET', path)).toMatchObject({ status: 404 });
+  });
+
+  test('sees their organizations, with read:org', async () => {
+    const { body } = await call(api, bob, 'GET', '/user/orgs');
+    expect(body).toMatchObject([{ login: 'acme', url: `${api.base}/orgs/acme` }]);
+    expect((await call(api, bob, 'GET', '/user/orgs?page=2')).body).toEqual([]);
+    expect((await call(api, await api.tokens.user('auth0|nobody', 'read:org'), 'GET', '/user/orgs')).body).toEqual([]);
+    const without = await api.tokens.user('auth0|bob', 'repo');
+    expect(await call(api, without, 'GET', '/user/orgs')).toMatchObject({ status: 404 });
   });
 });
 
@@ -158,10 +173,40 @@ describe('members', () => {
     expect(await call(api, bob, 'GET', '/orgs/acme/members?role=owner')).toMatchObject({ status: 422 });
   });
 
+  test('are told from others for members', async () => {
+    const statusOf = async (login: string) => (await call(api, bob, 'GET', `/orgs/acme/members/${login}`)).status;
+    for (const login of ['auth0%7Calice', 'auth0%7Cbob', 'm2m'])
+      expect([login, await statusOf(login)]).toEqual([login, 204]);
+    for (const login of ['auth0%7Colga', 'nobody', '%00']) expect([login, await statusOf(login)]).toEqual([login, 404]);
+  });
+
   test('are not shown to strangers, nor without read:org', async () => {
-    expect(await call(api, olga, 'GET', '/orgs/acme/members')).toMatchObject({ status: 404 });
     const without = await api.tokens.user('auth0|bob', 'repo');
-    expect(await call(api, without, 'GET', '/orgs/acme/members')).toMatchObject({ status: 404 });
+    for (const path of ['/orgs/acme/members', '/orgs/acme/members/auth0%7Cbob'])
+      for (const token of [olga, without]) expect(await call(api, token, 'GET', path)).toMatchObject({ status: 404 });
+  });
+});
+
+describe('what somebody may do in a repository', () => {
+  const ask = (token: string, login: string) =>
+    call(api, token, 'GET', `/repos/acme/widgets/collaborators/${login}/permission`);
+
+  test.each([
+    ['auth0|alice', 'admin', { admin: true, maintain: true, push: true, triage: true, pull: true }],
+    ['auth0|bob', 'read', { admin: false, maintain: false, push: false, triage: false, pull: true }],
+    ['auth0|olga', 'none', { admin: false, maintain: false, push: false, triage: false, pull: false }],
+  ])('is told to members: %s has %s', async (login, permission, permissions) => {
+    expect(await ask(bob, encodeURIComponent(login))).toMatchObject({
+      status: 200,
+      body: { permission, role_name: permission, user: { login, role_name: permission, permissions } },
+    });
+  });
+
+  test('is not told to strangers, nor without repo or read:org', async () => {
+    const without = await api.tokens.user('auth0|bob', 'read:repo_hook');
+    for (const token of [olga, without]) expect(await ask(token, 'auth0%7Cbob')).toMatchObject({ status: 404 });
+    expect(await ask(await api.tokens.user('auth0|bob', 'repo'), 'auth0%7Cbob')).toMatchObject({ status: 200 });
+    expect(await ask(bob, '%00')).toMatchObject({ status: 404 });
   });
 });
 
@@ -186,12 +231,16 @@ test('an application that the organization restricts learns nothing about it or 
   for (const path of [
     '/users/acme',
     '/orgs/acme/members',
+    '/orgs/acme/members/auth0%7Cbob',
+    '/user/memberships/orgs/acme',
+    '/repos/acme/widgets/collaborators/auth0%7Cbob/permission',
     `/repositories/${body.id}`,
     `/organizations/${body.owner.id}`,
   ])
     expect([path, (await call(api, app, 'GET', path)).status]).toEqual([path, 403]);
   expect(await call(api, app, 'GET', '/users/auth0%7Cbob')).toMatchObject({ status: 404 });
-  expect((await call(api, app, 'GET', '/user/memberships/orgs')).body).toEqual([]);
+  for (const path of ['/user/memberships/orgs', '/user/orgs'])
+    expect((await call(api, app, 'GET', path)).body).toEqual([]);
   expect((await call(api, alice, 'GET', '/user/memberships/orgs')).body).toHaveLength(1);
   await restrict(false);
   expect((await call(api, app, 'GET', '/user/memberships/orgs')).body).toHaveLength(1);

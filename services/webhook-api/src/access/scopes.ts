@@ -31,6 +31,9 @@ export const repositoryDeletion = [...organization, 'delete_repo'];
 /** The members of an organization. */
 export const members = [...organization, 'read:org'];
 
+/** What a member may do in a repository. */
+export const collaborators = [...members, 'repo', publicScope];
+
 /** The installation: accounts and their limits. */
 export const site = ['site_admin'];
 

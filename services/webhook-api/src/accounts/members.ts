@@ -1,8 +1,11 @@
-/** `GET /orgs/{org}/members`. */
+/** `GET /orgs/{org}/members`, and of one whether it is a member. */
 import { z } from 'zod';
+import { notFound } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
 import { offsetOf, pageLinks, pageQuery } from '../http/page.ts';
 import { presentUser, userOfSubject, userSchema } from '../objects/user.ts';
+import { findRole } from './memberships.ts';
+import { identifierIn } from './name.ts';
 
 const query = pageQuery.extend({ role: z.enum(['all', 'admin', 'member']).optional() });
 
@@ -29,5 +32,16 @@ export const listMembers = placeOperation({
       body: members.map(({ subject }) => presentUser(userOfSubject(subject), base)),
       headers: pageLinks(url, query, counted[0]!.total),
     };
+  },
+});
+
+export const checkMember = placeOperation({
+  id: 'check-membership-for-user',
+  summary: 'Check whether a person or a machine is a member',
+  docs: 'https://docs.github.com/rest/orgs/members#check-organization-membership-for-a-user',
+  answers: { 204: { description: 'A member' } },
+  async run({ parts: { reads }, place, params }) {
+    if (!(await findRole(reads, place.account.id, identifierIn(params, 'username')))) throw notFound();
+    return { status: 204 };
   },
 });

@@ -1,19 +1,23 @@
 /**
- * `/orgs/{org}/memberships/{subject}`: the members of an organization and their roles. An organization keeps at least one admin. Admins are
- * appointed and removed through first-party clients only: an admin appointed by an application could approve that application.
+ * `/orgs/{org}/memberships/{subject}`, and `/user/memberships/orgs/{org}` for the caller: the members of an organization and their roles. An
+ * organization keeps at least one admin. Admins are appointed and removed through first-party clients only: an admin appointed by an
+ * application could approve that application.
  */
 
 import { inTransaction } from '@gatepost/runtime/transaction';
+import type { Pool } from '@gatepost/webhook-db/pool';
 import type { PoolClient } from 'pg';
 import { z } from 'zod';
 import { checkFirstParty } from '../access/first-party.ts';
-import type { Place } from '../access/place.ts';
+import type { Place, Role } from '../access/place.ts';
 import type { Token } from '../access/token.ts';
 import { notFound, validationFailed } from '../http/errors.ts';
-import { placeOperation } from '../http/operation.ts';
+import { type Answer, placeOperation } from '../http/operation.ts';
 import { presentSimpleOrganization, simpleOrganizationSchema } from '../objects/organization.ts';
 import { presentUser, userOfSubject, userSchema } from '../objects/user.ts';
 import { identifierIn } from './name.ts';
+
+type Db = Pick<Pool, 'query'>;
 
 const role = z.enum(['admin', 'member']);
 
@@ -36,15 +40,34 @@ export const getMembership = placeOperation({
   docs: docs('get-organization-membership-for-a-user'),
   answers: { 200: { description: 'The membership', schema: membershipSchema } },
   async run({ parts: { pool }, place, params, base }) {
-    const subject = identifierIn(params, 'subject');
-    const { rows } = await pool.query<{ role: z.infer<typeof role> }>(
-      'SELECT role FROM memberships WHERE account_id = $1 AND subject = $2',
-      [place.account.id, subject],
-    );
-    if (!rows[0]) throw notFound();
-    return { status: 200, body: presentMembership(place.account, subject, rows[0].role, base) };
+    return showMembership(pool, place, identifierIn(params, 'subject'), base);
   },
 });
+
+export const getOwnMembership = placeOperation({
+  id: 'get-membership-for-authenticated-user',
+  summary: "Get the caller's membership",
+  docs: docs('get-an-organization-membership-for-the-authenticated-user'),
+  answers: { 200: { description: 'The membership', schema: membershipSchema } },
+  run: ({ parts: { reads }, place, token, base }) => showMembership(reads, place, token.subject, base),
+});
+
+/** @throws ApiError 404 for somebody who is not a member: also for a site's administrator, who enters without being one. */
+async function showMembership(db: Db, place: Place, subject: string, base: string): Promise<Answer> {
+  const role = await findRole(db, place.account.id, subject);
+  if (!role) throw notFound();
+  return { status: 200, body: presentMembership(place.account, subject, role, base) };
+}
+
+/** undefined: not a member. */
+export async function findRole(db: Db, accountId: number, subject: string): Promise<Role | undefined> {
+  const { rows } = await db.query<{ role: Role }>({
+    name: 'role of a member',
+    text: 'SELECT role FROM memberships WHERE account_id = $1 AND subject = $2',
+    values: [accountId, subject],
+  });
+  return rows[0]?.role;
+}
 
 export const setMembership = placeOperation({
   id: 'set-membership-for-user',
@@ -120,7 +143,7 @@ function checkMayUnmake(admins: string[], token: Token, subject: string): void {
 export function presentMembership(
   account: Place['account'],
   subject: string,
-  role: 'admin' | 'member',
+  role: Role,
   base: string,
 ): z.infer<typeof membershipSchema> {
   const organization = presentSimpleOrganization(account, base);

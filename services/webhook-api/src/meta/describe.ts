@@ -183,7 +183,7 @@ const isParticular = (query: z.ZodObject | undefined): boolean =>
 const refTo = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
 
 const tagOf = (path: string): string => {
-  if (/^\/(organizations|user\/memberships)\//.test(path)) return 'orgs';
+  if (/^\/(organizations\/|user\/memberships\/|user\/orgs$)/.test(path)) return 'orgs';
   const first = path.split('/')[1] ?? '';
   if (['user', 'users'].includes(first)) return 'users';
   if (first === 'repositories') return 'repos';

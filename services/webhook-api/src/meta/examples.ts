@@ -1,4 +1,5 @@
 /** Examples in the description: an organization, its repository, a hook there and a delivery, as answered by the API. */
+import { presentPermission } from '../accounts/collaborators.ts';
 import { presentMembership } from '../accounts/memberships.ts';
 import { mask } from '../hooks/mask.ts';
 import { presentOrganization, presentSimpleOrganization } from '../objects/organization.ts';
@@ -189,6 +190,7 @@ export const examplesOfSchemas: Record<string, unknown> = {
     organizations: [{ login: acme.login, reason: 'limit', deliveries: 4000, since: time }],
     paused: { organizations: [], hooks: [{ id: 42, organization: acme.login, since: time }] },
   },
+  CollaboratorPermission: presentPermission(alice, 'admin', base),
   DeadLetter: deadLetter,
   DeadLetterDetail: {
     ...deadLetter,

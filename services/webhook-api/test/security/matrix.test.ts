@@ -71,7 +71,10 @@ function bodyFor({ method, path }: AnyRoute): unknown {
 
 /** Asks for a route at a place, with the numbers of what is at another. @returns a status, and what was asked where it is not the one expected */
 async function ask(route: AnyRoute, { at, of }: { at: Place; of: Ids }, token: string): Promise<[number, string]> {
-  const named = { ...of, subject: 'auth0%7Cbob', client_id: 'an-app' } as Record<string, string>;
+  const named = { ...of, subject: 'auth0%7Cbob', username: 'auth0%7Cbob', client_id: 'an-app' } as Record<
+    string,
+    string
+  >;
   const root = route.path.startsWith('/orgs/') ? '/orgs/{org}' : '/repos/{owner}/{repo}';
   const path = route.path.replace(root, at).replaceAll(/\{(\w+)\}/g, (_, name: string) => named[name]!);
   const body = bodyFor(route);
