@@ -56,6 +56,7 @@ import { getProtectedResource } from './meta/protected-resource.ts';
 import { getRateLimit } from './meta/rate-limit.ts';
 import { getRoot } from './meta/root.ts';
 import { getVersions } from './meta/versions.ts';
+import { getOctocat, getZen } from './meta/zen.ts';
 import { createReplay } from './replays/create.ts';
 import { getReplay } from './replays/get.ts';
 import { listReplays } from './replays/list.ts';
@@ -231,6 +232,8 @@ export const routes: AnyRoute[] = [
   at('get',    '/',                                   open,                            getRoot),
   at('get',    '/meta',                               open,                            getMeta),
   at('get',    '/versions',                           open,                            getVersions),
+  at('get',    '/zen',                                open,                            getZen),
+  at('get',    '/octocat',                            open,                            getOctocat),
   at('get',    '/event-types',                           open,                            listEventTypes),
   at('get',    '/rate_limit',                         open,                            getRateLimit),
   at('get',    '/.well-known/oauth-protected-resource', open,                    getProtectedResource),

@@ -66,6 +66,12 @@ describe('the root in a browser', () => {
   });
 });
 
+test.each(['/zen', '/octocat', '/api/v3/zen'])('a sentence for people is at %s, without a token', async (path) => {
+  const answer = await checkedFetch(`${api.base}${path}`);
+  expect(answer.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+  expect([answer.status, await answer.text()]).toEqual([200, expect.stringMatching(/^[A-Z].*\.$/)]);
+});
+
 describe('the caller', () => {
   test('is a person or a machine', async () => {
     expect(await call(api, alice, 'GET', '/user')).toMatchObject({

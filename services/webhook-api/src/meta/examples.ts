@@ -6,6 +6,7 @@ import { presentOrganization, presentSimpleOrganization } from '../objects/organ
 import { presentRepository } from '../objects/repository.ts';
 import { presentProfile, presentUser, userOfSubject } from '../objects/user.ts';
 import { presentRoot } from './root.ts';
+import { zen } from './zen.ts';
 
 const base = 'http://localhost:4500';
 const time = '2026-11-22T10:30:00Z';
@@ -351,9 +352,11 @@ export const examplesOfAnswers: Record<string, unknown> = {
   'meta/get-all-versions': ['2026-03-10', '2022-11-28'],
   'meta/get-docs': '<!doctype html>…',
   'meta/get-docs-script': '/* the viewer */',
+  'meta/get-octocat': zen,
   'meta/get-openapi': { openapi: '3.0.3', info: { title: 'Gatepost webhook API' }, paths: {} },
   'orgs/stream-webhook-deliveries': stream,
   'repos/stream-webhook-deliveries': stream,
+  'meta/get-zen': zen,
   'meta/get-rate-limit': {
     resources: {
       core: rate,

@@ -43,7 +43,8 @@ export async function findProblem(request: Request, response: Response): Promise
   const path = findTemplate(request);
   return (
     findOwnProblem(request, path, response.status, mediaType, text) ??
-    (path && findAnswerProblem({ method: request.method.toLowerCase(), path, status: response.status, text }))
+    (path &&
+      findAnswerProblem({ method: request.method.toLowerCase(), path, status: response.status, mediaType, text }))
   );
 }
 

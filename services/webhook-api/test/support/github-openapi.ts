@@ -19,7 +19,7 @@ export type GithubOpenApi = {
   components: { schemas: Record<string, Schema> };
 };
 
-export type Answered = { method: string; path: string; status: number; text: string };
+export type Answered = { method: string; path: string; status: number; mediaType: string | undefined; text: string };
 
 /** Paths are the same when only the names of their parameters differ. */
 export const shapeOf = (path: string): string => path.replace(/\{\w+\}/g, '{}');
@@ -91,13 +91,14 @@ export function namesIn(
  * What is wrong with an answer on a path of the table of routes, by GitHub's description; undefined: nothing, or GitHub has no such route. An error
  * whose status is not described has to be one of GitHub's all the same.
  */
-export function findAnswerProblem({ method, path, status, text }: Answered): string | undefined {
+export function findAnswerProblem({ method, path, status, mediaType, text }: Answered): string | undefined {
   const answers = describedByGithub(method, path);
   if (!answers) return undefined;
   const key = String(status);
   if (!answers[key] && status >= 400) return findProblem('#/components/schemas/basic-error', text);
   if (answers[key] === undefined) return undefined;
-  if (answers[key] === null) return text === '' ? undefined : `GitHub answers ${status} without JSON`;
+  if (answers[key] === null)
+    return text === '' || mediaType === 'text/plain' ? undefined : `GitHub answers ${status} without JSON`;
   return findProblem(pointer('answers', pathOf.get(shapeOf(path))!, method, key), text);
 }
 
