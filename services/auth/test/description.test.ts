@@ -64,6 +64,23 @@ test('every route that is described is served', async () => {
   }
 });
 
+test('every operation lists the 400 that a malformed query is answered', async () => {
+  for (const [path, operations] of Object.entries(describeGate().paths))
+    for (const [method, { responses }] of Object.entries(operations)) {
+      for (const query of ['%zz', 'fields=%00']) {
+        const { status } = await fetch(new URL(`${path}?${query}`, gate.issuer), { method: method.toUpperCase() });
+        expect([method, path, query, status]).toEqual([method, path, query, 400]);
+      }
+      expect([method, path, Object.keys(responses)]).toEqual([method, path, expect.arrayContaining(['400'])]);
+    }
+});
+
+test('a sign-out is answered with a page where there is no address to go to, as described', async () => {
+  const { status, headers } = await fetch(new URL('v2/logout', gate.issuer), { redirect: 'manual' });
+  expect([status, headers.get('content-type')]).toEqual([200, expect.stringMatching(/^text\/html/)]);
+  expect(Object.keys(describeGate().paths['/v2/logout']!.get!.responses)).toContain('200');
+});
+
 test('the policy of /docs allows loading nothing from elsewhere', async () => {
   const { headers } = await gate.get('docs');
   expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; script-src 'self'; style-src 'sha256-/);

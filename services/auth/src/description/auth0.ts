@@ -5,6 +5,7 @@ import {
   clientId,
   clientSecret,
   connection,
+  malformed,
   oauthError,
   object,
   text,
@@ -55,7 +56,11 @@ export const auth0: Record<string, Record<string, Operation>> = {
         federated: text('Signs out at the provider that the person signed in with as well'),
       },
       answers: {
-        302: { description: 'To `returnTo`, or to a page' },
+        200: { description: 'A page that says so, if there is nowhere to go' },
+        302: {
+          description:
+            'To `returnTo`, or without it to the first of the logout URLs; first to the provider with `federated`',
+        },
         400: { description: 'A page that says what is wrong' },
       },
     },
@@ -247,6 +252,7 @@ export const auth0: Record<string, Record<string, Operation>> = {
         'List the second factors of the person whom the bearer token stands for: an `mfa_token`, or an access token for the MFA API with `read:authenticators`',
       answers: {
         200: { description: 'All of them', schema: { type: 'array', items: authenticator } },
+        400: malformed,
         401: oauthError,
       },
     },
@@ -257,7 +263,7 @@ export const auth0: Record<string, Record<string, Operation>> = {
       tag: 'auth0',
       summary:
         'Remove a second factor, with an `mfa_token` that was exchanged for tokens, or an access token for the MFA API with `remove:authenticators`',
-      answers: { 204: { description: 'Done' }, 401: oauthError, 403: oauthError, 404: oauthError },
+      answers: { 204: { description: 'Done' }, 400: malformed, 401: oauthError, 403: oauthError, 404: oauthError },
     },
   },
   '/dbconnections/signup': {

@@ -30,6 +30,11 @@ export const oauthError = {
   schema: 'OAuthError',
   example: { error: 'invalid_grant', error_description: 'grant request is invalid' },
 };
+export const malformed = {
+  description: 'The query is malformed',
+  schema: 'OAuthError',
+  example: { error: 'invalid_request', error_description: 'the request is malformed' },
+};
 export const clientError = {
   description: 'The application is unknown, or did not authenticate',
   schema: 'OAuthError',

@@ -6,6 +6,7 @@ import {
   clientId,
   clientSecret,
   integer,
+  malformed,
   oauthError,
   object,
   scope,
@@ -51,6 +52,7 @@ export const protocol: Record<string, Record<string, Operation>> = {
             token_endpoint: 'http://localhost:4400/oauth/token',
           },
         },
+        400: malformed,
       },
     },
   },
@@ -67,6 +69,7 @@ export const protocol: Record<string, Record<string, Operation>> = {
             keys: [{ kty: 'RSA', use: 'sig', alg: 'RS256', kid: 'hV2pTq', e: 'AQAB', n: 'xwQ72P9z9OYshiQ…' }],
           },
         },
+        400: malformed,
       },
     },
   },
@@ -239,7 +242,7 @@ export const protocol: Record<string, Record<string, Operation>> = {
       tag: 'protocol',
       summary: 'The page where a person enters the code of a device',
       query: { user_code: text('The code to fill in', 'WDJB-MJHT') },
-      answers: { 200: { description: 'A page' } },
+      answers: { 200: { description: 'A page' }, 400: malformed },
     },
   },
   '/userinfo': {
@@ -256,6 +259,7 @@ export const protocol: Record<string, Record<string, Operation>> = {
           ]),
           example: { sub: 'auth0|alice', name: 'Alice', email: 'alice@example.com', email_verified: true },
         },
+        400: malformed,
         401: {
           ...clientError,
           description: 'No token, or an invalid one',
@@ -326,7 +330,10 @@ export const protocol: Record<string, Record<string, Operation>> = {
       id: 'openapi',
       tag: 'meta',
       summary: 'This description',
-      answers: { 200: { description: 'OpenAPI 3.0', schema: { type: 'object' }, example: { openapi: '3.0.3' } } },
+      answers: {
+        200: { description: 'OpenAPI 3.0', schema: { type: 'object' }, example: { openapi: '3.0.3' } },
+        400: malformed,
+      },
     },
   },
 };
