@@ -365,6 +365,44 @@ test('the sign-in page is previewed, and people see it once it is saved', async 
   expect(await (await fetch(`${issuer}activate`)).text()).toContain('#7a1fa2');
 });
 
+test('a part of the console that cannot be loaded takes nothing else away, and is there as soon as it can be', async () => {
+  const missing = admin.getByRole('alert').filter({ hasText: 'This part of the console could not be loaded' });
+  const isReloaded = () => admin.evaluate<boolean>('window.isOld !== true').catch(() => false);
+  await admin.goto(`${console}accounts`);
+  await heading('Accounts');
+  await admin.getByRole('link', { name: 'Multi-factor' }).waitFor();
+  await admin.evaluate('window.isOld = true');
+  const all = '**/console/**';
+  await admin.route(all, (route) => route.abort('internetdisconnected'));
+  await go('Multi-factor');
+  await missing.waitFor();
+  await look(admin);
+  expect(await isReloaded()).toBe(false);
+  await admin.unroute(all);
+  await heading('Multi-factor'); // by itself
+
+  // As after an upgrade that does not reach every process at once: reloading does not help yet.
+  await admin.evaluate("sessionStorage.removeItem('gatepost reloaded')"); // as if it was long ago
+  const parts = '**/console/assets/connections-*.js';
+  await admin.route(parts, (route) => route.fulfill({ status: 404 }));
+  await admin.goto(`${console}accounts`);
+  await heading('Accounts');
+  await admin.evaluate('window.isOld = true');
+  await go('Connections');
+  await until('it is loaded anew', isReloaded);
+  await missing.waitFor();
+  await admin.evaluate('window.isOld = true');
+  await go('Accounts');
+  await heading('Accounts');
+  await go('Connections');
+  await missing.waitFor();
+  expect(await isReloaded()).toBe(false); // once is enough
+  await admin.unroute(parts);
+  await missing.getByRole('button', { name: 'Try again' }).click();
+  await heading('Connections');
+  expect(await isReloaded()).toBe(true);
+});
+
 test('signing keys are rotated, and a key that is no longer used is revoked', async () => {
   await go('Signing keys');
   const keys = panel('RS256');

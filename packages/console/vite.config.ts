@@ -12,6 +12,8 @@ export default defineConfig({
     outDir: 'dist/site',
     target: 'es2022',
     assetsInlineLimit: 0,
+    // If a page's own style sheet fails, Vite shows the page without it the next time.
+    cssCodeSplit: false,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
   },

@@ -1,6 +1,7 @@
 /** The parent route of all pages. */
 import { createRootRoute, Link, Outlet } from '@tanstack/react-router';
-import { Empty, Problem } from '../ui/states.tsx';
+import { PageProblem } from '../ui/page-problem.tsx';
+import { Empty } from '../ui/states.tsx';
 import { Shell } from './shell.tsx';
 
 export const root = createRootRoute({
@@ -16,5 +17,5 @@ export const root = createRootRoute({
       </p>
     </Empty>
   ),
-  errorComponent: ({ error, reset }) => <Problem error={error} onRetry={reset} isPage />,
+  errorComponent: PageProblem,
 });

@@ -1,5 +1,6 @@
 /** Every page and its address; each page is loaded when it is opened. The pages of hooks have the API's paths. */
 import { createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import { PageProblem } from '../ui/page-problem.tsx';
 import { Loading } from '../ui/states.tsx';
 import { validateAccountSearch } from './account-search.ts';
 import { gateRoutes } from './gate/routes.tsx';
@@ -119,6 +120,7 @@ export const makeRouter = () =>
     basepath: import.meta.env.BASE_URL,
     defaultPreload: 'intent',
     defaultPendingComponent: () => <Loading what="the page" />,
+    defaultErrorComponent: PageProblem, // within the shell
     scrollRestoration: true,
   });
 

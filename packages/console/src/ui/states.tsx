@@ -2,6 +2,7 @@
 import { type ReactNode, useEffect, useState } from 'react';
 import { Button } from 'react-aria-components';
 import { ApiProblem, Unreachable } from '../api/client.ts';
+import { isMissingPart } from './missing-part.ts';
 
 /** Shown only after a moment, so that fast answers do not flicker. */
 export function Loading({ what }: { what: string }) {
@@ -77,5 +78,7 @@ function explain(error: unknown): { title: string; text: string } {
     const fields = error.fields.map(({ field, message }) => `${field}: ${message}`).join('; ');
     return { title: 'The API refused the request', text: fields ? `${error.message} (${fields})` : error.message };
   }
+  if (error instanceof Error && isMissingPart(error))
+    return { title: 'This part of the console could not be loaded', text: error.message };
   return { title: 'Something went wrong', text: error instanceof Error ? error.message : String(error) };
 }
