@@ -67,6 +67,8 @@ test('an administrator makes an application, sees code for it, and signs in with
   await fillInLogin(await opened, 'admin@example.com');
   await admin.getByRole('heading', { name: 'The sign-in works' }).waitFor();
   await panel('Result').getByText('"sub": "auth0|admin"').first().waitFor();
+  // In the ID token, from which the quick start's SDK reads who has signed in.
+  await panel('Result').locator('pre').first().getByText('"email": "admin@example.com"').waitFor();
   await look(admin);
   await admin.getByRole('button', { name: 'Remove this callback URL' }).click();
   await admin.getByRole('button', { name: 'Allow this callback URL' }).waitFor();
@@ -78,9 +80,13 @@ test('an administrator makes an application, sees code for it, and signs in with
   await admin.getByText('on property allowed_logout_urls.1').waitFor(); // the API's own words
   await admin.getByLabel('Allowed Logout URLs').fill('http://localhost:5173');
   await admin.getByLabel('Rotation Overlap Period').fill('20');
+  await admin.getByLabel('Claims about the user').selectOption('As in the standard: from userinfo');
   await admin.getByRole('button', { name: 'Save' }).click();
   await admin.getByText('Saved.').waitFor();
   await look(admin);
+  await admin.reload();
+  const claims = admin.getByLabel('Claims about the user').locator('option:checked');
+  expect(await claims.textContent()).toBe('As in the standard: from userinfo');
   await admin.getByRole('button', { name: 'Delete' }).click();
   const confirming = admin.getByRole('button', { name: 'Delete the application' });
   await confirming.waitFor();

@@ -28,6 +28,8 @@ export type Application = {
   grant_types: string[];
   token_endpoint_auth_method?: 'none' | 'client_secret_post' | 'client_secret_basic' | 'private_key_jwt';
   jwt_configuration: { alg: string };
+  /** null: as in the tenant's settings. */
+  oidc_conformant_claims: boolean | null;
   refresh_token?: RefreshTokenSettings;
   require_pushed_authorization_requests: boolean;
   require_proof_of_possession: boolean;

@@ -24,6 +24,12 @@ const behaviours = [
   ['post_login_prompt', 'Prompt for Credentials: users sign in first, then choose one of theirs'],
 ] as const;
 
+const claims = [
+  ['tenant', 'As in the tenant settings'],
+  ['auth0', 'As in Auth0: also in the ID token, where its SDKs read them'],
+  ['standard', 'As in the standard: from userinfo'],
+] as const;
+
 export function ApplicationSettings({ application }: { application: Application }) {
   const { api, may } = useGate();
   const queries = useQueryClient();
@@ -160,6 +166,12 @@ function Tokens({ form, change }: Part) {
     <section className="panel form" aria-labelledby="tokens">
       <h2 id="tokens">Tokens</h2>
       <Select label="ID token signature" value={form.alg} onChange={(alg) => change({ alg })} options={algorithms} />
+      <Select
+        label="Claims about the user"
+        value={form.claims}
+        onChange={(chosen) => change({ claims: chosen })}
+        options={claims}
+      />
       <Checkbox isSelected={form.rotates} onChange={(rotates) => change({ rotates })}>
         Refresh Token Rotation: each token works only once, and reusing one revokes its whole family
       </Checkbox>
@@ -268,6 +280,7 @@ function formOf(application: Application) {
     web_origins: lines(application.web_origins),
     allowed_origins: lines(application.allowed_origins),
     alg: application.jwt_configuration.alg as (typeof algorithms)[number][0],
+    claims: claimsOf(application),
     rotates: refresh.rotation_type ? refresh.rotation_type === 'rotating' : method === 'none',
     leeway: text(refresh.leeway),
     expires:
@@ -285,6 +298,11 @@ function formOf(application: Application) {
     organization_require_behavior: application.organization_require_behavior ?? 'no_prompt',
     initiate_login_uri: application.initiate_login_uri ?? '',
   };
+}
+
+function claimsOf({ oidc_conformant_claims: isStandard }: Application): (typeof claims)[number][0] {
+  if (isStandard === null) return 'tenant';
+  return isStandard ? 'standard' : 'auth0';
 }
 
 /** The form's differences from the values read, by the API's names. */
@@ -321,6 +339,7 @@ function changes(application: Application, form: Values): object {
     ...Object.fromEntries(plain.map((name) => [name, form[name]])),
     ...Object.fromEntries(lists.map((name) => [name, linesOf(form[name])])),
     ...(differs('alg') && { jwt_configuration: { ...application.jwt_configuration, alg: form.alg } }),
+    ...(differs('claims') && { oidc_conformant_claims: form.claims === 'tenant' ? null : form.claims === 'standard' }),
     ...(differs('rotates', 'leeway', 'expires', 'token_lifetime', 'idle_token_lifetime', ...infinite) && {
       refresh_token: {
         ...keptOfRefresh,

@@ -74,7 +74,10 @@ export const NewApplication = gatePage('New application', 'create:clients', () =
   );
 });
 
-/** Includes what a kind needs to work at once: web origins for a single-page app, and where people return after logout. */
+/**
+ * Includes what a kind needs to work at once: web origins for a single-page app, where people return after logout, and claims in the ID token,
+ * from which Auth0's SDKs read who has signed in.
+ */
 function newApplication(name: string, kind: AppType, callbacks: string[]) {
   const origins = [...new Set(callbacks.flatMap((url) => originOf(url) ?? []))];
   const grants: Record<AppType, string[]> = {
@@ -87,7 +90,7 @@ function newApplication(name: string, kind: AppType, callbacks: string[]) {
     name,
     app_type: kind,
     grant_types: grants[kind],
-    ...(kind !== 'non_interactive' && { callbacks }),
+    ...(kind !== 'non_interactive' && { callbacks, oidc_conformant_claims: false }),
     ...(kind !== 'non_interactive' && kind !== 'native' && { allowed_logout_urls: origins }),
     ...(kind === 'spa' && { web_origins: origins, refresh_token: { rotation_type: 'rotating' } }),
   };
