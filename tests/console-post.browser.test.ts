@@ -219,6 +219,30 @@ test('the list is read when the stream breaks, is held back by a proxy or has a 
   await row(await producer.publish({ subject: 'acme/gadgets' })).waitFor();
 });
 
+test('a list first opened while nobody answers is read once somebody does', async () => {
+  await using receiver = await openReceiver();
+  const page = await openPage();
+  const hook = await makeHook(`${receiver.url}/away`);
+  await signIn(page, `${hook}?tab=verify`);
+  const away = page.getByRole('alert').filter({ hasText: 'The webhook API is not responding' });
+  const ping = page.locator('.rows a', { hasText: 'ping' });
+  await page.getByLabel('Secret').waitFor();
+  await page.route('**/deliveries**', (route) => route.abort());
+  await follow(page, 'Deliveries');
+  await away.waitFor();
+  await page.unroute('**/deliveries**');
+  await ping.waitFor();
+
+  await page.goto(`${console}accounts/acme?tab=repositories`);
+  await page.getByRole('listitem').filter({ hasText: 'widgets' }).waitFor();
+  await page.context().setOffline(true);
+  await until('it is', () => page.evaluate<boolean>("fetch('/console/').then(() => false, () => true)"));
+  await follow(page, 'Hooks');
+  await away.waitFor();
+  await page.context().setOffline(false);
+  await page.getByRole('link', { name: `${receiver.url}/away` }).waitFor();
+});
+
 test('actions that a person may not do are not offered', async () => {
   const page = await openPage();
   await signIn(page, `${console}accounts/acme?tab=throttle`);

@@ -27,6 +27,7 @@ export function openPages(): (session: Session) => void {
         queries: {
           staleTime: 5_000,
           networkMode: 'always', // everything may be on this machine
+          refetchOnReconnect: true, // with that mode it is not the default
           // A refused request would be refused again.
           retry: (count, error) => count < 2 && !(error instanceof ApiProblem) && !(error instanceof SignedOut),
         },

@@ -1,5 +1,5 @@
 /** A hook's deliveries: pages of the log, and those recorded while the page is open. */
-import { infiniteQueryOptions, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
+import { infiniteQueryOptions, type Query, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
 import type { Api } from '../api/client.ts';
 import { watchDeliveries } from '../api/stream.ts';
@@ -83,7 +83,11 @@ function useArrived(path: string) {
     const watching = new AbortController();
     let waiting: Delivery[] = [];
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const readAgain = () => void queries.invalidateQueries({ queryKey: ['deliveries', path], predicate: isNewest });
+    const readAgain = () =>
+      void queries.invalidateQueries({
+        queryKey: ['deliveries', path],
+        predicate: (query) => isNewest(query) || isUnread(query),
+      });
     const draw = () => {
       timer = undefined;
       const some = waiting;
@@ -118,7 +122,9 @@ function useArrived(path: string) {
   return { arrived, isLive };
 }
 
-const isNewest = ({ queryKey }: { queryKey: readonly unknown[] }) => queryKey.at(-1) === 'newest';
+const isNewest = ({ queryKey }: Query) => queryKey.at(-1) === 'newest';
+/** Nobody answered when it was asked. */
+const isUnread = ({ state }: Query) => state.status === 'error' && state.data === undefined;
 
 /** Filters as the API does. */
 function fits(delivery: Delivery, { status, event, action, guid, since, until, throttled }: Filter): boolean {
