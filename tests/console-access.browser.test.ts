@@ -244,10 +244,13 @@ test('an action is written, tried, deployed and bound to a trigger', async () =>
   await admin.getByRole('button', { name: 'Run', exact: true }).click();
   await admin.getByRole('log', { name: 'Result' }).getByText('where').waitFor();
   await admin.getByRole('button', { name: 'Deploy', exact: true }).click();
-  await admin.getByText('deployed', { exact: true }).waitFor();
+  await admin.getByText('deployed', { exact: true }).first().waitFor();
   await panel('Versions').getByText('Version 1').waitFor();
+  await panel('Versions').getByText('deployed', { exact: true }).waitFor();
+  const unbound = admin.getByText('It does not run yet');
+  await unbound.waitFor();
   await look(admin);
-  await go('Actions');
+  await unbound.getByRole('link', { name: 'add it to “Login / Post Login”' }).click();
   const flow = panel('Login / Post Login');
   await flow.getByRole('button', { name: 'Add action' }).click();
   await flow.getByRole('link', { name: 'Says where' }).waitFor();
@@ -260,6 +263,7 @@ test('an action is written, tried, deployed and bound to a trigger', async () =>
   await admin.getByText('undeployed changes').waitFor();
   await admin.getByRole('button', { name: 'Deploy', exact: true }).click();
   await panel('Versions').getByText('Version 2').waitFor();
+  expect(await unbound.count()).toBe(0);
   const someone = await openPage();
   await someone.goto(console);
   await fillInLogin(someone, 'alice@example.com');

@@ -9,7 +9,7 @@ import { TextField } from '../../ui/fields.tsx';
 import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { Time } from '../../ui/time.tsx';
 import { useTitle } from '../../ui/title.ts';
-import { actionsKey, State, triggerOf } from './actions.tsx';
+import { actionsKey, State, type TriggerId, triggerOf, triggers, useBindings } from './actions.tsx';
 import { DeletePanel } from './delete-panel.tsx';
 import { Area } from './fields.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
@@ -35,6 +35,12 @@ export const ActionPage = gatePage('Action', 'read:actions', ({ actionId }: { ac
         <span className="tag">{triggerOf(data).text}</span>
         <State action={data} />
       </Head>
+      {data.supported_triggers
+        .map(({ id }) => id as TriggerId)
+        .filter((id) => data.deployed_version && triggers[id])
+        .map((id) => (
+          <Unbound key={id} action={data} trigger={id} />
+        ))}
       <Draft key={actionId} action={data} path={path} />
       {may('create:actions') && <Try path={path} />}
       <Versions action={data} path={path} />
@@ -46,6 +52,17 @@ export const ActionPage = gatePage('Action', 'read:actions', ({ actionId }: { ac
     </>
   );
 });
+
+/** A deployed action runs only where it was added. */
+function Unbound({ action, trigger }: { action: Action; trigger: TriggerId }) {
+  const { data } = useBindings(trigger);
+  if (!data || data.some((binding) => binding.action.id === action.id)) return null;
+  return (
+    <p className="note">
+      It does not run yet: <Link to="/gate/actions">add it to “{triggers[trigger].text}”</Link>.
+    </p>
+  );
+}
 
 /** An existing secret keeps its value unless another is typed. */
 type Secret = { name: string; value: string; isNew: boolean };
@@ -260,7 +277,7 @@ function Versions({ action, path }: { action: Action; path: string }) {
           }
         >
           {version.deployed ? (
-            <span className="tag good">running</span>
+            <span className="tag good">deployed</span>
           ) : (
             may('create:actions') && (
               <Confirm

@@ -18,7 +18,7 @@ export const triggers = {
   'post-user-registration': { text: 'Post User Registration', handler: 'onExecutePostUserRegistration' },
   'post-change-password': { text: 'Post Change Password', handler: 'onExecutePostChangePassword' },
 } as const;
-type TriggerId = keyof typeof triggers;
+export type TriggerId = keyof typeof triggers;
 const triggerIds = Object.keys(triggers) as TriggerId[];
 export const triggerOf = ({ supported_triggers: [trigger] }: Pick<Action, 'supported_triggers'>) =>
   triggers[trigger?.id as TriggerId] ?? { text: trigger?.id ?? '', handler: '' };
@@ -124,21 +124,27 @@ function NewAction() {
 }
 
 /** The actions that run at a trigger, in order. */
+export function useBindings(trigger: TriggerId) {
+  const { api } = useGate();
+  return useQuery({
+    queryKey: bindingsKey(trigger),
+    queryFn: async ({ signal }) =>
+      (await api.get<{ bindings: ActionBinding[] }>(`${bindingsPath(trigger)}?per_page=100`, signal)).bindings,
+  });
+}
+
+const bindingsKey = (trigger: TriggerId) => [...actionsKey, 'bindings', trigger];
+const bindingsPath = (trigger: TriggerId) => `/actions/triggers/${trigger}/bindings`;
+
 function Flow({ trigger, actions }: { trigger: TriggerId; actions: Action[] }) {
   const { api, may } = useGate();
   const queries = useQueryClient();
   const [chosen, setChosen] = useState('');
-  const at = `/actions/triggers/${trigger}/bindings`;
-  const key = [...actionsKey, 'bindings', trigger];
-  const { data, error, refetch } = useQuery({
-    queryKey: key,
-    queryFn: async ({ signal }) =>
-      (await api.get<{ bindings: ActionBinding[] }>(`${at}?per_page=100`, signal)).bindings,
-  });
+  const { data, error, refetch } = useBindings(trigger);
   const save = useMutation({
     mutationFn: (refs: { type: 'binding_id' | 'action_id'; value: string }[]) =>
-      api.send('PATCH', at, { bindings: refs.map((ref) => ({ ref })) }),
-    onSuccess: () => queries.invalidateQueries({ queryKey: key }),
+      api.send('PATCH', bindingsPath(trigger), { bindings: refs.map((ref) => ({ ref })) }),
+    onSuccess: () => queries.invalidateQueries({ queryKey: bindingsKey(trigger) }),
   });
   const { text } = triggers[trigger];
   const bound = data ?? [];
