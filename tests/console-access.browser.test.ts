@@ -157,6 +157,15 @@ test('a person’s page shows their permissions and where they come from, and re
   await admin.getByRole('link', { name: /Alice Example/ }).click();
   await heading('Alice Example');
   await panel('Roles').getByRole('link', { name: 'Auditor' }).waitFor();
+  const another = panel('Roles').getByLabel('Another role');
+  expect(await another.locator('option:checked').textContent()).toBe('Choose a role …');
+  expect(await panel('Roles').getByRole('button', { name: 'Give' }).isDisabled()).toBe(true);
+  await another.selectOption('Organization Admin');
+  await panel('Roles').getByRole('button', { name: 'Give' }).click();
+  const given = panel('Roles').getByRole('listitem').filter({ hasText: 'Organization Admin' });
+  await given.getByRole('button', { name: 'Remove' }).click();
+  await confirm('Remove the role');
+  await given.waitFor({ state: 'detached' });
   await panel('Management API').getByText('from Auditor').waitFor();
   await panel('Organizations').getByRole('link', { name: 'Orchard Inc' }).waitFor();
   await panel('Example API').waitFor({ state: 'detached' });

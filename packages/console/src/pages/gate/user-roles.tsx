@@ -77,7 +77,7 @@ function Give({ held, onGive, isPending }: { held: Role[]; onGive: (role: string
   const all = useRoles();
   const [chosen, setChosen] = useState('');
   const left = (all.data ?? []).filter(({ id }) => !held.some((role) => role.id === id));
-  const role = left.some(({ id }) => id === chosen) ? chosen : (left[0]?.id ?? '');
+  const role = left.some(({ id }) => id === chosen) ? chosen : '';
   if (left.length === 0) return null;
   return (
     <div className="pair">
@@ -85,9 +85,9 @@ function Give({ held, onGive, isPending }: { held: Role[]; onGive: (role: string
         label="Another role"
         value={role}
         onChange={setChosen}
-        options={left.map(({ id, name }) => [id, name] as const)}
+        options={[['', 'Choose a role …'] as const, ...left.map(({ id, name }) => [id, name] as const)]}
       />
-      <Button className="button" isDisabled={isPending} onPress={() => onGive(role)}>
+      <Button className="button" isDisabled={isPending || role === ''} onPress={() => onGive(role)}>
         Give
       </Button>
     </div>
