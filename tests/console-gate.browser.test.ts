@@ -75,9 +75,12 @@ test('an administrator makes an application, sees code for it, and signs in with
 
   await admin.getByRole('link', { name: 'Settings', exact: true }).click();
   expect(await admin.getByLabel('Allowed Web Origins').inputValue()).toBe('http://localhost:5173');
-  await admin.getByLabel('Allowed Logout URLs').fill('http://localhost:5173\nno address');
+  await admin.getByLabel('Allowed Logout URLs').fill('http://localhost:5173\nno-address');
   await admin.getByRole('button', { name: 'Save' }).click();
-  await admin.getByText('on property allowed_logout_urls.1').waitFor(); // the API's own words
+  await admin.getByText('no-address: Not the absolute URI of an application').waitFor(); // at the field
+  const isFocused = () => admin.getByLabel('Allowed Logout URLs').evaluate((field) => field === document.activeElement);
+  await until('it has the focus', isFocused);
+  expect(await admin.getByText('The API refused the request').count()).toBe(0);
   await admin.getByLabel('Allowed Logout URLs').fill('http://localhost:5173');
   await admin.getByLabel('Rotation Overlap Period').fill('20');
   await admin.getByLabel('Claims about the user').selectOption('As in the standard: from userinfo');
@@ -305,6 +308,11 @@ test('APIs get scopes, and say who may use them; connections and settings are ch
   await admin.getByLabel('Identifier').fill('https://apples.example/');
   await admin.getByRole('button', { name: 'Create' }).click();
   await heading('Apples');
+  await admin.getByLabel('Scope', { exact: true }).fill('pick apples');
+  await admin.getByRole('button', { name: 'Add' }).click();
+  await admin.getByText('Not a scope such as read:things').waitFor();
+  expect(await admin.getByText('The API refused the request').count()).toBe(0);
+  await look(admin);
   await admin.getByLabel('Scope', { exact: true }).fill('pick:apples');
   await admin.getByRole('button', { name: 'Add' }).click();
   await panel('Scopes').getByText('pick:apples').waitFor();

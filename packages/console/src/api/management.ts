@@ -65,5 +65,8 @@ async function problemOf(response: Response): Promise<ApiProblem> {
   const { message, error_description, description, errorCode } = (await response.json().catch(() => ({}))) as Answer;
   const retryAfter = Number(response.headers.get('retry-after')) || undefined;
   const said = message ?? error_description ?? description ?? `The gate answered ${response.status}.`;
-  return new ApiProblem(response.status, said, retryAfter, [], errorCode);
+  const [, text, field] = /^Payload validation error: (.*) on property (\S+)$/s.exec(said) ?? [];
+  if (text === undefined || field === undefined)
+    return new ApiProblem(response.status, said, retryAfter, [], errorCode);
+  return new ApiProblem(response.status, text, retryAfter, [{ field, message: text }], errorCode);
 }

@@ -12,6 +12,7 @@ import {
   type TextFieldProps,
 } from 'react-aria-components';
 import { latestLocal } from './local-time.ts';
+import { useRefusal } from './refusals.tsx';
 
 export function TextField({
   label,
@@ -28,13 +29,15 @@ export function TextField({
   suggestions?: readonly string[] | undefined;
 }) {
   const listId = useId();
+  const refusal = useRefusal(rest.name);
+  const wrong = problem ?? refusal;
   return (
     <AriaTextField
       className="field"
       {...rest}
-      isInvalid={problem !== undefined}
+      isInvalid={wrong !== undefined}
       // A value that the API refused once must not keep the browser from sending it again.
-      validationBehavior={problem === undefined ? 'native' : 'aria'}
+      validationBehavior={wrong === undefined ? 'native' : 'aria'}
     >
       <Label>{label}</Label>
       <Input
@@ -56,7 +59,7 @@ export function TextField({
           {hint}
         </Text>
       )}
-      <FieldError className="wrong">{problem}</FieldError>
+      <FieldError className="wrong">{wrong}</FieldError>
     </AriaTextField>
   );
 }

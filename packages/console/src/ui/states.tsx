@@ -75,7 +75,9 @@ function explain(error: unknown): { title: string; text: string } {
       text: `${error.message} Try again${error.retryAfter ? ` in ${error.retryAfter} s` : ' soon'}.`,
     };
   if (error instanceof ApiProblem) {
-    const fields = error.fields.map(({ field, message }) => `${field}: ${message}`).join('; ');
+    const fields = error.fields
+      .map(({ field, message }) => (message === error.message ? field : `${field}: ${message}`))
+      .join('; ');
     return { title: 'The API refused the request', text: fields ? `${error.message} (${fields})` : error.message };
   }
   if (error instanceof Error && isMissingPart(error))

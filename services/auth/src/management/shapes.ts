@@ -11,7 +11,10 @@ const dangerous = /^(?:javascript|data|vbscript|file|blob|about):/i;
 export const allowedUri = z
   .string()
   .max(1_024)
-  .refine((value) => URL.canParse(value) && !dangerous.test(value.trim()), 'Not an absolute URI that can be led to')
+  .refine(
+    (value) => URL.canParse(value) && !dangerous.test(value.trim()),
+    'Not the absolute URI of an application, such as https://app.example.com/callback',
+  )
   .refine((value) => !value.includes('#'), 'A URI must not have a fragment')
   .refine((value) => !value.includes('*'), 'Wildcards are not supported: a URI is compared as it is');
 
@@ -37,4 +40,4 @@ export const origin = z
 export const scope = z
   .string()
   .max(280)
-  .regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'Not a scope');
+  .regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'Not a scope such as read:things, which has no spaces');

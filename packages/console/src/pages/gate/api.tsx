@@ -6,6 +6,7 @@ import { Button, Form } from 'react-aria-components';
 import type { Application, ClientGrant, ResourceServer, TokenDialect } from '../../api/management-types.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
+import { Refusals } from '../../ui/refusals.tsx';
 import { Empty, isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { useTitle } from '../../ui/title.ts';
 import { changesOf } from '../changes.ts';
@@ -85,9 +86,10 @@ function Settings({ server, path }: { server: ResourceServer; path: string }) {
       }
     >
       <h2>Settings</h2>
-      <TextField label="Name" isRequired value={form.name} onChange={(name) => change({ name })} />
+      <TextField label="Name" name="name" isRequired value={form.name} onChange={(name) => change({ name })} />
       <NumberField
         label="Access token lifetime (seconds)"
+        name="token_lifetime"
         value={form.lifetime}
         onChange={(lifetime) => change({ lifetime })}
       />
@@ -182,28 +184,36 @@ function Scopes({ server, path, mayChange }: { server: ResourceServer; path: str
           </li>
         ))}
       </ul>
-      {mayChange && (
-        <Form
-          className="pair"
-          aria-label="New scope"
-          onSubmit={(event) => {
-            event.preventDefault();
-            save.mutate((scopes) => [...scopes, { value, ...(description !== '' && { description }) }], {
-              onSuccess: () => {
-                setValue('');
-                setDescription('');
-              },
-            });
-          }}
-        >
-          <TextField label="Scope" isRequired value={value} onChange={setValue} placeholder="read:things" />
-          <TextField label="Description" value={description} onChange={setDescription} />
-          <Button className="button" type="submit" isDisabled={save.isPending}>
-            Add
-          </Button>
-        </Form>
-      )}
-      {save.error && <Problem error={save.error} />}
+      <Refusals error={save.error}>
+        {mayChange && (
+          <Form
+            className="pair"
+            aria-label="New scope"
+            onSubmit={(event) => {
+              event.preventDefault();
+              save.mutate((scopes) => [...scopes, { value, ...(description !== '' && { description }) }], {
+                onSuccess: () => {
+                  setValue('');
+                  setDescription('');
+                },
+              });
+            }}
+          >
+            <TextField
+              label="Scope"
+              name="scopes"
+              isRequired
+              value={value}
+              onChange={setValue}
+              placeholder="read:things"
+            />
+            <TextField label="Description" value={description} onChange={setDescription} />
+            <Button className="button" type="submit" isDisabled={save.isPending}>
+              Add
+            </Button>
+          </Form>
+        )}
+      </Refusals>
     </section>
   );
 }

@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { Button, Form } from 'react-aria-components';
 import type { ResourceServer } from '../../api/management-types.ts';
 import { TextField } from '../../ui/fields.tsx';
+import { Refusals } from '../../ui/refusals.tsx';
 import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { counted } from '../numbers.ts';
 import { apisKey, nameOfApi } from './application-apis.tsx';
@@ -74,16 +75,18 @@ function NewApi() {
       }}
     >
       <h2>New API</h2>
-      <TextField label="Name" isRequired value={name} onChange={setName} />
-      <TextField
-        label="Identifier"
-        isRequired
-        value={identifier}
-        onChange={setIdentifier}
-        placeholder="https://api.example.com/"
-        hint="The audience in requests and tokens. It is never fetched, and cannot be changed later."
-      />
-      {create.error && <Problem error={create.error} />}
+      <Refusals error={create.error}>
+        <TextField label="Name" name="name" isRequired value={name} onChange={setName} />
+        <TextField
+          label="Identifier"
+          name="identifier"
+          isRequired
+          value={identifier}
+          onChange={setIdentifier}
+          placeholder="https://api.example.com/"
+          hint="The audience in requests and tokens. It is never fetched, and cannot be changed later."
+        />
+      </Refusals>
       <Button className="button primary" type="submit" isDisabled={create.isPending}>
         {create.isPending ? 'Creating …' : 'Create'}
       </Button>

@@ -97,7 +97,7 @@ function Basic({ form, change }: Part) {
   return (
     <section className="panel form" aria-labelledby="basic">
       <h2 id="basic">Basic information</h2>
-      <TextField label="Name" isRequired value={form.name} onChange={(name) => change({ name })} />
+      <TextField label="Name" name="name" isRequired value={form.name} onChange={(name) => change({ name })} />
       <TextField
         label="Description"
         value={form.description}
@@ -106,6 +106,7 @@ function Basic({ form, change }: Part) {
       />
       <TextField
         label="Application Logo"
+        name="logo_uri"
         value={form.logo_uri}
         onChange={(logo_uri) => change({ logo_uri })}
         placeholder="https://example.com/logo.png"
@@ -130,24 +131,28 @@ function Uris({ form, change }: Part) {
       <h2 id="uris">Application URIs</h2>
       <Area
         label="Allowed Callback URLs"
+        name="callbacks"
         hint="Where users may be redirected after signing in. One per line, matched exactly."
         value={form.callbacks}
         onChange={(callbacks) => change({ callbacks })}
       />
       <Area
         label="Allowed Logout URLs"
+        name="allowed_logout_urls"
         hint="Where users may be redirected after logging out."
         value={form.allowed_logout_urls}
         onChange={(allowed_logout_urls) => change({ allowed_logout_urls })}
       />
       <Area
         label="Allowed Web Origins"
+        name="web_origins"
         hint="Pages that may sign in silently, such as https://app.example.com."
         value={form.web_origins}
         onChange={(web_origins) => change({ web_origins })}
       />
       <Area
         label="Allowed Origins (CORS)"
+        name="allowed_origins"
         hint="Pages that may call the gate, in addition to those above."
         value={form.allowed_origins}
         onChange={(allowed_origins) => change({ allowed_origins })}
@@ -177,6 +182,7 @@ function Tokens({ form, change }: Part) {
       </Checkbox>
       <NumberField
         label="Rotation Overlap Period (seconds)"
+        name="refresh_token.leeway"
         hint="How long a rotated token still works, so that several tabs can renew at once."
         value={form.leeway}
         onChange={(leeway) => change({ leeway })}
@@ -188,12 +194,14 @@ function Tokens({ form, change }: Part) {
         <div className="pair">
           <NumberField
             label="Maximum Refresh Token Lifetime (seconds)"
+            name="refresh_token.token_lifetime"
             hint={`After the sign-in. ${form.infinite_token_lifetime ? unlimited : 'Leave empty for 30 days.'}`}
             value={form.infinite_token_lifetime ? '' : form.token_lifetime}
             onChange={(token_lifetime) => change({ token_lifetime, infinite_token_lifetime: false })}
           />
           <NumberField
             label="Idle Refresh Token Lifetime (seconds)"
+            name="refresh_token.idle_token_lifetime"
             hint={`After its last use. ${form.infinite_idle_token_lifetime ? unlimited : 'Leave empty for 15 days.'}`}
             value={form.infinite_idle_token_lifetime ? '' : form.idle_token_lifetime}
             onChange={(idle_token_lifetime) => change({ idle_token_lifetime, infinite_idle_token_lifetime: false })}
@@ -225,6 +233,7 @@ function Organizations({ form, change }: Part) {
       )}
       <TextField
         label="Application Login URI"
+        name="initiate_login_uri"
         value={form.initiate_login_uri}
         onChange={(initiate_login_uri) => change({ initiate_login_uri })}
         placeholder="https://app.example.com/login"

@@ -6,6 +6,7 @@ import type { Connection } from '../../api/management-types.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Copy } from '../../ui/copy.tsx';
 import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
+import { Refusals } from '../../ui/refusals.tsx';
 import { Empty, isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { changesOf } from '../changes.ts';
 import { useApplications } from './applications.tsx';
@@ -136,7 +137,7 @@ function Provider({ connection }: { connection: Connection }) {
   return (
     <SettingsForm className="form" label={`Settings of ${connection.name}`} save={save} onSave={() => save.mutate()}>
       <OptionFields strategy={connection.strategy} options={form.options} onChange={(options) => change({ options })} />
-      <TextField label="Button label" value={form.label} onChange={(label) => change({ label })} />
+      <TextField label="Button label" name="display_name" value={form.label} onChange={(label) => change({ label })} />
       <Checkbox isSelected={form.isButton} onChange={(isButton) => change({ isButton })}>
         Show as a button on the sign-in page
       </Checkbox>
@@ -181,6 +182,7 @@ function OptionFields({
           <Area
             key={name}
             label={label}
+            name={`options.${name}`}
             value={options[name] ?? ''}
             onChange={(value) => onChange({ ...options, [name]: value })}
           />
@@ -188,6 +190,7 @@ function OptionFields({
           <TextField
             key={name}
             label={label}
+            name={`options.${name}`}
             isRequired={!isOptional}
             value={options[name] ?? ''}
             onChange={(value) => onChange({ ...options, [name]: value })}
@@ -304,17 +307,25 @@ function NewConnection({ known, onMade }: { known: Connection[]; onMade: () => v
       }}
     >
       <h2>New connection</h2>
-      <Select
-        label="How users sign in"
-        value={strategy}
-        onChange={setStrategy}
-        options={left.map(([key, { text }]) => [key, text] as const)}
-      />
-      {!isCodes(strategy) && (
-        <TextField label="Name" isRequired value={name} onChange={setName} hint="Letters, digits and dashes." />
-      )}
-      {isUpstream && <OptionFields strategy={strategy} options={options} onChange={setOptions} />}
-      {create.error && <Problem error={create.error} />}
+      <Refusals error={create.error}>
+        <Select
+          label="How users sign in"
+          value={strategy}
+          onChange={setStrategy}
+          options={left.map(([key, { text }]) => [key, text] as const)}
+        />
+        {!isCodes(strategy) && (
+          <TextField
+            label="Name"
+            name="name"
+            isRequired
+            value={name}
+            onChange={setName}
+            hint="Letters, digits and dashes."
+          />
+        )}
+        {isUpstream && <OptionFields strategy={strategy} options={options} onChange={setOptions} />}
+      </Refusals>
       <Button className="button primary" type="submit" isDisabled={create.isPending}>
         {create.isPending ? 'Creating …' : 'Create'}
       </Button>

@@ -1,10 +1,12 @@
 /** Fields that only the gate's pages have. */
 import { type ReactNode, useId } from 'react';
 import { Checkbox, TextField } from '../../ui/fields.tsx';
+import { useRefusal } from '../../ui/refusals.tsx';
 
-/** A text of several lines. */
+/** A text of several lines. `name`: in the API, for what it says of the text. */
 export function Area({
   label,
+  name,
   hint,
   value,
   onChange,
@@ -12,6 +14,7 @@ export function Area({
   isCode = true,
 }: {
   label: string;
+  name?: string;
   hint?: ReactNode;
   value: string;
   onChange: (value: string) => void;
@@ -19,6 +22,8 @@ export function Area({
   isCode?: boolean;
 }) {
   const id = useId();
+  const problem = useRefusal(name, linesOf(value));
+  const described = [hint && `${id}-hint`, problem && `${id}-problem`].filter(Boolean).join(' ');
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>
@@ -28,12 +33,18 @@ export function Area({
         rows={rows}
         value={value}
         spellCheck={false}
-        aria-describedby={hint ? `${id}-hint` : undefined}
+        aria-describedby={described === '' ? undefined : described}
+        aria-invalid={problem === undefined ? undefined : true}
         onChange={({ target }) => onChange(target.value)}
       />
       {hint && (
         <span className="hint" id={`${id}-hint`}>
           {hint}
+        </span>
+      )}
+      {problem && (
+        <span className="wrong" id={`${id}-problem`}>
+          {problem}
         </span>
       )}
     </div>
@@ -49,16 +60,28 @@ export const linesOf = (text: string): string[] =>
 /** A number, kept as typed. */
 export function NumberField({
   label,
+  name,
   hint,
   value,
   onChange,
 }: {
   label: string;
+  name?: string;
   hint?: ReactNode;
   value: string;
   onChange: (value: string) => void;
 }) {
-  return <TextField label={label} hint={hint} value={value} onChange={onChange} inputMode="numeric" pattern="[0-9]*" />;
+  return (
+    <TextField
+      label={label}
+      {...(name !== undefined && { name })}
+      hint={hint}
+      value={value}
+      onChange={onChange}
+      inputMode="numeric"
+      pattern="[0-9]*"
+    />
+  );
 }
 
 /** A choice of several from a list, with checkboxes. */

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { Button, Form, Label, Radio, RadioGroup } from 'react-aria-components';
 import type { Application, AppType } from '../../api/management-types.ts';
 import { TextField } from '../../ui/fields.tsx';
-import { Problem } from '../../ui/states.tsx';
+import { Refusals } from '../../ui/refusals.tsx';
 import { Path } from '../shell.tsx';
 import { applicationsKey } from './applications.tsx';
 import { Area, linesOf } from './fields.tsx';
@@ -43,27 +43,36 @@ export const NewApplication = gatePage('New application', 'create:clients', () =
           create.mutate();
         }}
       >
-        <TextField label="Name" isRequired value={name} onChange={setName} hint="Shown to users who sign in." />
-        <RadioGroup className="field" value={kind} onChange={(chosen) => setKind(chosen as AppType)}>
-          <Label>Type</Label>
-          <div className="kinds">
-            {(Object.keys(kinds) as AppType[]).map((key) => (
-              <Radio key={key} value={key} className="choice">
-                <strong>{kinds[key].text}</strong>
-                <span className="hint">{kinds[key].about}</span>
-              </Radio>
-            ))}
-          </div>
-        </RadioGroup>
-        {kind !== 'non_interactive' && (
-          <Area
-            label="Allowed Callback URLs"
-            hint="Where users may be redirected after signing in. One per line, matched exactly. You can add them later."
-            value={callbacks}
-            onChange={setCallbacks}
+        <Refusals error={create.error}>
+          <TextField
+            label="Name"
+            name="name"
+            isRequired
+            value={name}
+            onChange={setName}
+            hint="Shown to users who sign in."
           />
-        )}
-        {create.error && <Problem error={create.error} />}
+          <RadioGroup className="field" value={kind} onChange={(chosen) => setKind(chosen as AppType)}>
+            <Label>Type</Label>
+            <div className="kinds">
+              {(Object.keys(kinds) as AppType[]).map((key) => (
+                <Radio key={key} value={key} className="choice">
+                  <strong>{kinds[key].text}</strong>
+                  <span className="hint">{kinds[key].about}</span>
+                </Radio>
+              ))}
+            </div>
+          </RadioGroup>
+          {kind !== 'non_interactive' && (
+            <Area
+              label="Allowed Callback URLs"
+              name="callbacks"
+              hint="Where users may be redirected after signing in. One per line, matched exactly. You can add them later."
+              value={callbacks}
+              onChange={setCallbacks}
+            />
+          )}
+        </Refusals>
         <div className="actions">
           <Button className="button primary" type="submit" isDisabled={create.isPending}>
             {create.isPending ? 'Creating …' : 'Create'}

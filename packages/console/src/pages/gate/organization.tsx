@@ -102,15 +102,17 @@ function Settings({ organization, path }: { organization: Organization; path: st
   return (
     <>
       <SettingsForm label="Settings" save={save} onSave={() => save.mutate()} mayChange={may('update:organizations')}>
-        <TextField label="Name" isRequired value={form.name} onChange={(name) => change({ name })} />
+        <TextField label="Name" name="name" isRequired value={form.name} onChange={(name) => change({ name })} />
         <TextField
           label="Display Name"
+          name="display_name"
           isRequired
           value={form.display_name}
           onChange={(display_name) => change({ display_name })}
         />
         <TextField
           label="Logo"
+          name="branding.logo_url"
           value={form.logo}
           onChange={(logo) => change({ logo })}
           placeholder="https://example.com/logo.svg"
@@ -119,12 +121,14 @@ function Settings({ organization, path }: { organization: Organization; path: st
         <div className="pair">
           <TextField
             label="Primary colour"
+            name="branding.colors.primary"
             value={form.primary}
             onChange={(primary) => change({ primary })}
             placeholder="#0d5f50"
           />
           <TextField
             label="Page background"
+            name="branding.colors.page_background"
             value={form.background}
             onChange={(background) => change({ background })}
             placeholder="#f3f4f0"

@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { Button, Form } from 'react-aria-components';
 import type { Organization } from '../../api/management-types.ts';
 import { TextField } from '../../ui/fields.tsx';
-import { Problem } from '../../ui/states.tsx';
+import { Refusals } from '../../ui/refusals.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
 import { ListPage } from './list-page.tsx';
 
@@ -68,22 +68,25 @@ function NewOrganization() {
       }}
     >
       <h2>New organization</h2>
-      <TextField
-        label="Name"
-        isRequired
-        value={name}
-        onChange={setName}
-        placeholder="orchard-inc"
-        hint="Lower-case letters, digits, - and _. Tokens contain it."
-      />
-      <TextField
-        label="Display Name"
-        value={displayName}
-        onChange={setDisplayName}
-        placeholder="Orchard Inc"
-        hint="Shown to users. Leave empty to use the name."
-      />
-      {create.error && <Problem error={create.error} />}
+      <Refusals error={create.error}>
+        <TextField
+          label="Name"
+          name="name"
+          isRequired
+          value={name}
+          onChange={setName}
+          placeholder="orchard-inc"
+          hint="Lower-case letters, digits, - and _. Tokens contain it."
+        />
+        <TextField
+          label="Display Name"
+          name="display_name"
+          value={displayName}
+          onChange={setDisplayName}
+          placeholder="Orchard Inc"
+          hint="Shown to users. Leave empty to use the name."
+        />
+      </Refusals>
       <Button className="button primary" type="submit" isDisabled={create.isPending}>
         {create.isPending ? 'Creating …' : 'Create'}
       </Button>

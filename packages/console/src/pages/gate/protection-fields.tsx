@@ -46,6 +46,7 @@ export function Allowlist({
   return (
     <Area
       label="IP AllowList"
+      name="allowlist"
       hint={`Addresses and CIDR blocks that are not ${of}, one per line.`}
       value={String(linesOf(typed)) === String(value) ? typed : value.join('\n')}
       onChange={(text) => {

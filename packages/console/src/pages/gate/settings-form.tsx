@@ -1,7 +1,7 @@
 /** A form for existing settings: saves all together, and confirms it. Read-only for people who may not change them. */
 import type { ReactNode } from 'react';
 import { Button, Form } from 'react-aria-components';
-import { Problem } from '../../ui/states.tsx';
+import { Refusals } from '../../ui/refusals.tsx';
 
 /** `isPage`: its fields are separate panels. */
 export function SettingsForm({
@@ -38,11 +38,12 @@ export function SettingsForm({
         onSave();
       }}
     >
-      <fieldset className={isPage ? 'bare' : 'bare form'} disabled={!mayChange}>
-        <legend className="hidden">{label}</legend>
-        {children}
-      </fieldset>
-      {save.error && <Problem error={save.error} />}
+      <Refusals error={save.error}>
+        <fieldset className={isPage ? 'bare' : 'bare form'} disabled={!mayChange}>
+          <legend className="hidden">{label}</legend>
+          {children}
+        </fieldset>
+      </Refusals>
       {mayChange && (
         <div className={isPage ? 'actions save' : 'actions'}>
           <Button className="button primary" type="submit" isDisabled={save.isPending}>

@@ -73,24 +73,28 @@ function WhatPeopleRead({ form, change }: Part) {
       <h2 id="who">What users see</h2>
       <TextField
         label="Friendly Name"
+        name="friendly_name"
         value={form.friendly_name}
         onChange={(friendly_name) => change({ friendly_name })}
         hint="Your name on pages and in emails. Leave empty for Gatepost."
       />
       <TextField
         label="Logo"
+        name="picture_url"
         value={form.picture_url}
         onChange={(picture_url) => change({ picture_url })}
         placeholder="https://example.com/logo.png"
       />
       <TextField
         label="Support Email"
+        name="support_email"
         type="email"
         value={form.support_email}
         onChange={(support_email) => change({ support_email })}
       />
       <TextField
         label="Support URL"
+        name="support_url"
         value={form.support_url}
         onChange={(support_url) => change({ support_url })}
         placeholder="https://example.com/help"

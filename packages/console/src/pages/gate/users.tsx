@@ -5,6 +5,7 @@ import { useDeferredValue, useState } from 'react';
 import { Button, Form } from 'react-aria-components';
 import type { Connection, User } from '../../api/management-types.ts';
 import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
+import { Refusals } from '../../ui/refusals.tsx';
 import { Empty, isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { Time } from '../../ui/time.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
@@ -159,38 +160,40 @@ function NewUser() {
       }}
     >
       <h2>New user</h2>
-      {connections.data && (
-        <Select
-          label="Connection"
-          value={connection}
-          onChange={setChosen}
-          options={connections.data.map((each) => [each.name, each.name] as const)}
-        />
-      )}
-      <TextField
-        label={isPhone ? 'Phone number' : 'Email'}
-        type={isPhone ? 'tel' : 'email'}
-        isRequired
-        value={address}
-        onChange={setAddress}
-        {...(isPhone && { placeholder: '+15555550123' })}
-      />
-      <TextField label="Name" value={name} onChange={setName} />
-      {strategy === 'auth0' && (
+      <Refusals error={create.error}>
+        {connections.data && (
+          <Select
+            label="Connection"
+            value={connection}
+            onChange={setChosen}
+            options={connections.data.map((each) => [each.name, each.name] as const)}
+          />
+        )}
         <TextField
-          label="Password"
-          type="password"
+          label={isPhone ? 'Phone number' : 'Email'}
+          name={isPhone ? 'phone_number' : 'email'}
+          type={isPhone ? 'tel' : 'email'}
           isRequired
-          value={password}
-          onChange={setPassword}
-          hint="The user can choose another one by email."
+          value={address}
+          onChange={setAddress}
+          {...(isPhone && { placeholder: '+15555550123' })}
         />
-      )}
-      <Checkbox isSelected={isVerified} onChange={setVerified}>
-        {isPhone ? 'The phone number' : 'The email address'} is confirmed
-        {strategy === 'auth0' && !isVerified ? '. If not, an email asks the user to confirm it' : ''}
-      </Checkbox>
-      {create.error && <Problem error={create.error} />}
+        <TextField label="Name" name="name" value={name} onChange={setName} />
+        {strategy === 'auth0' && (
+          <TextField
+            label="Password"
+            type="password"
+            isRequired
+            value={password}
+            onChange={setPassword}
+            hint="The user can choose another one by email."
+          />
+        )}
+        <Checkbox isSelected={isVerified} onChange={setVerified}>
+          {isPhone ? 'The phone number' : 'The email address'} is confirmed
+          {strategy === 'auth0' && !isVerified ? '. If not, an email asks the user to confirm it' : ''}
+        </Checkbox>
+      </Refusals>
       <Button className="button primary" type="submit" isDisabled={create.isPending}>
         {create.isPending ? 'Creating …' : 'Create'}
       </Button>
