@@ -146,10 +146,9 @@ async function runCode(program: string, file: string): Promise<string> {
 function folderOf(file: string, code: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'quick-start-'));
   stack.defer(() => rmSync(folder, { recursive: true, force: true }));
-  // As after `npm install`.
+  // As after `npm install`; there need be no package.json.
   const installed = fileURLToPath(new URL('../services/auth/node_modules', import.meta.url));
   symlinkSync(installed, join(folder, 'node_modules'));
-  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
   writeFileSync(join(folder, file), code);
   return folder;
 }
@@ -182,7 +181,7 @@ test('a machine gets a secret, shown once, and scopes of an API; its sample code
   expect(await granted.json()).toMatchObject({ scope: 'read:things' });
   await admin.getByRole('link', { name: 'Quick start' }).click();
   await admin.getByRole('button', { name: 'Node' }).click();
-  expect(await runCode(process.execPath, 'main.js')).toMatch(/^ey\S+ read:things$/m);
+  expect(await runCode(process.execPath, 'main.mjs')).toMatch(/^ey\S+ read:things$/m);
   await admin.getByRole('button', { name: 'Python' }).click();
   expect(await runCode('python3', 'main.py')).toMatch(/^ey\S+ read:things$/m);
   await admin.getByRole('link', { name: 'Credentials' }).click();
@@ -193,8 +192,8 @@ test('a machine gets a secret, shown once, and scopes of an API; its sample code
 
 test('the sample code of a native application signs a person in unchanged', async () => {
   await admin.goto(`${console}gate/applications/demo-native?tab=start`);
-  const folder = folderOf('main.js', (await panel('main.js').locator('pre').textContent())!);
-  const program = spawn(process.execPath, ['main.js'], { cwd: folder });
+  const folder = folderOf('main.mjs', (await panel('main.mjs').locator('pre').textContent())!);
+  const program = spawn(process.execPath, ['main.mjs'], { cwd: folder });
   stack.defer(() => void program.kill());
   let printed = '';
   for (const stream of [program.stdout, program.stderr]) stream.on('data', (text) => (printed += String(text)));

@@ -1,4 +1,4 @@
-/** The quick starts of `examples/`, which `npm run examples` runs with a browser. */
+/** The quick starts of `examples/`, which `npm run examples` runs with a browser. Node knows a module without a package.json by `.mjs`. */
 import express from '../../../../../examples/express/server.js?raw';
 import fastapi from '../../../../../examples/fastapi/main.py?raw';
 import fastapiRequirements from '../../../../../examples/fastapi/requirements.txt?raw';
@@ -44,11 +44,11 @@ const webs: QuickStart[] = [
     name: 'Express',
     sdk: 'express-openid-connect, express-oauth2-jwt-bearer',
     install: 'npm install express express-openid-connect express-oauth2-jwt-bearer @octokit/webhooks-methods',
-    run: 'node server.js',
+    run: 'node server.mjs',
     home: 'http://localhost:4701',
     callback: '/callback',
     clientId: 'example-express',
-    files: [{ file: 'server.js', code: express }],
+    files: [{ file: 'server.mjs', code: express }],
   },
   {
     name: 'Next.js',
@@ -151,11 +151,11 @@ const natives: QuickStart[] = [
     name: 'In the browser',
     sdk: 'openid-client',
     install: 'npm install openid-client',
-    run: 'node main.js',
+    run: 'node main.mjs',
     home: 'http://127.0.0.1',
     callback: '/callback',
     clientId: 'demo-native',
-    files: [{ file: 'main.js', code: native }],
+    files: [{ file: 'main.mjs', code: native }],
   },
   {
     name: 'By a code',
@@ -164,8 +164,8 @@ const natives: QuickStart[] = [
     home: '',
     callback: '',
     clientId: 'demo-native',
-    run: 'node device.js',
-    files: [{ file: 'device.js', code: nativeDevice }],
+    run: 'node device.mjs',
+    files: [{ file: 'device.mjs', code: nativeDevice }],
   },
 ];
 
@@ -199,7 +199,7 @@ const machines: QuickStart[] = [
     clientId: 'example-machine',
     files: [
       {
-        file: 'main.js',
+        file: 'main.mjs',
         code: `import * as client from 'openid-client';
 
 const issuer = new URL('http://localhost:4400/');
