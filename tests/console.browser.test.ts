@@ -259,8 +259,12 @@ test('the settings of a hook are not shown at another one', async () => {
 test('a signature that does not match is explained', async () => {
   const page = await openPage();
   await signIn(page, console);
-  const hook = await makeHook('http://127.0.0.2:9/hook');
-  await page.goto(`${console}${hook}?tab=verify`); // without a word of the gate's
+  await using receiver = await openReceiver({ behave: { status: 401 } });
+  await page.goto(console + (await makeHook(`${receiver.url}/hook`, { retry: 'off' }))); // without a word of the gate's
+  await page.locator('.rows a', { hasText: 'ping' }).click();
+  await page.getByText("Check that the receiver has the hook's secret").waitFor();
+  expect(await faultsOf(page)).toEqual([]);
+  await page.getByRole('link', { name: 'Find out why a signature does not match' }).click();
   await page.getByRole('button', { name: 'Python' }).click();
   await page.getByText('hmac.compare_digest').waitFor();
   await page.getByLabel('Secret').fill("It's a Secret to Everybody");

@@ -6,7 +6,7 @@ import { useConsole } from '../session/context.ts';
 import { Fact } from '../ui/fact.tsx';
 import { Time } from '../ui/time.tsx';
 import { adviceOf } from './advice.ts';
-import { LinkToDelivery } from './links.tsx';
+import { LinkToDelivery, LinkToHook } from './links.tsx';
 
 export const liveMs = 2_000;
 
@@ -84,6 +84,13 @@ export function Explained({
         {next && (
           <Fact name="What to do">
             <Sentence text={next} />
+            {next.includes('signature') && (
+              <span className="hint">
+                <LinkToHook place={place} hookId={hookId} search={{ tab: 'verify' }}>
+                  Find out why a signature does not match
+                </LinkToHook>
+              </span>
+            )}
           </Fact>
         )}
       </dl>

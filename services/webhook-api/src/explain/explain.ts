@@ -99,7 +99,7 @@ function whyNoneFollows({ hook }: Known, { status_code, event }: AttemptRow): st
   return '';
 }
 
-function adviceOn({ status }: AttemptRow, timeoutMs: number): string {
+function adviceOn({ status, status_code }: AttemptRow, timeoutMs: number): string {
   switch (status) {
     case deliveryStatus.host:
       return "Check that the name in the hook's URL resolves to an address that deliveries may go to.";
@@ -110,7 +110,9 @@ function adviceOn({ status }: AttemptRow, timeoutMs: number): string {
     case deliveryStatus.certificate:
       return 'Let the receiver send its whole certificate chain, for a certificate that a public authority signed for that name.';
     default:
-      return 'Find out why the receiver does not answer 2xx.';
+      return status_code === 401 || status_code === 403
+        ? "Check that the receiver has the hook's secret and computes the signature over the body as received: 401 and 403 usually mean that it does not."
+        : 'Find out why the receiver does not answer 2xx.';
   }
 }
 
