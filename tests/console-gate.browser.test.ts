@@ -324,6 +324,9 @@ test('APIs get scopes, and say who may use them; connections and settings are ch
 
   await go('Connections');
   await panel('sms').getByRole('button', { name: 'Applications' }).click();
+  await panel('sms').getByText('Demo Web App').waitFor();
+  const names = await panel('sms').locator('.checkbox').allTextContents();
+  expect(names).toEqual(names.toSorted((a, b) => a.localeCompare(b)));
   await panel('sms').getByText('Demo Web App').click();
   const box = panel('sms').getByRole('checkbox', { name: 'Demo Web App' });
   await until('it is not enabled', async () => !(await box.isChecked()));

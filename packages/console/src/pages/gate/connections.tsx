@@ -258,6 +258,7 @@ function Enabled({ connection }: { connection: Connection }) {
           all={applications.data
             .filter(({ app_type: type }) => type !== 'non_interactive')
             .filter(({ name }) => name.toLowerCase().includes(search.toLowerCase()))
+            .sort((a, b) => a.name.localeCompare(b.name))
             .map(({ client_id: value, name: text }) => ({ value, text }))}
           chosen={chosen}
           onChange={(wanted) => {
