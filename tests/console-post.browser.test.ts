@@ -88,7 +88,9 @@ test('an administrator of the site sees all of it, throttles an account, and wat
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   await page.getByText('Running dispatchers').waitFor();
   expect(await faultsOf(page)).toEqual([]);
-  await follow(page, 'Accounts');
+  await page.goto(`${console}accounts/nobody`);
+  await page.getByText('There is no account called nobody').waitFor();
+  await page.getByRole('link', { name: 'Go to the accounts' }).click();
   await page.getByRole('link', { name: 'acme' }).click();
   await page.getByText(`${receiver.url}/flooded`).waitFor();
   await page.getByRole('button', { name: 'Failing' }).click();

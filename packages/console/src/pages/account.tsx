@@ -28,7 +28,14 @@ export function Account({ owner, search }: { owner: string; search: AccountSearc
   const { role, error } = useRole(owner);
   if (isInTheWay(error, role)) return <Problem error={error} onRetry={refetch} isPage />;
   if (role === undefined) return <Loading what="your role" />;
-  if (role === null && isSiteAdmin) return <Empty title={`There is no account called ${owner}`} isPage />;
+  if (role === null && isSiteAdmin)
+    return (
+      <Empty title={`There is no account called ${owner}`} isPage>
+        <p>
+          <Link to="/accounts">Go to the accounts</Link>
+        </p>
+      </Empty>
+    );
   const tab = search.tab ?? 'hooks';
   return (
     <>
