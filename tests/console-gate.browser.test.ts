@@ -239,7 +239,7 @@ test('a person is created, signs in, loses a device, is blocked and is let in ag
   await form.getByText('is confirmed').click();
   await look(admin);
   await form.getByRole('button', { name: 'Create' }).click();
-  await form.getByText('The API refused the request').waitFor();
+  await form.getByText('Password is too short: it needs at least 8 characters').waitFor();
   await form.getByLabel('Password').fill(password);
   await form.getByRole('button', { name: 'Create' }).click();
   await heading('Mallory Example');

@@ -65,8 +65,9 @@ async function problemOf(response: Response): Promise<ApiProblem> {
   const { message, error_description, description, errorCode } = (await response.json().catch(() => ({}))) as Answer;
   const retryAfter = Number(response.headers.get('retry-after')) || undefined;
   const said = message ?? error_description ?? description ?? `The gate answered ${response.status}.`;
-  const [, text, field] = /^Payload validation error: (.*) on property (\S+)$/s.exec(said) ?? [];
-  if (text === undefined || field === undefined)
-    return new ApiProblem(response.status, said, retryAfter, [], errorCode);
+  const [, weakness] = /^PasswordStrengthError: (.*)$/s.exec(said) ?? [];
+  const [, text = weakness, field = 'password'] =
+    /^Payload validation error: (.*) on property (\S+)$/s.exec(said) ?? [];
+  if (text === undefined) return new ApiProblem(response.status, said, retryAfter, [], errorCode);
   return new ApiProblem(response.status, text, retryAfter, [{ field, message: text }], errorCode);
 }

@@ -1,7 +1,7 @@
 /** Converts a request's body to an account's columns, and refuses what is not allowed. */
 import { parseUsername } from '../accounts/identifier.ts';
 import { hashPassword, TooBusy } from '../accounts/password.ts';
-import { passwordProblem } from '../accounts/signup.ts';
+import { passwordMinLength, passwordProblem } from '../accounts/signup.ts';
 import type { Prisma } from '../database.ts';
 import type { AccountModel, ConnectionModel } from '../generated/models.ts';
 import { isUpstream } from '../upstream/strategies.ts';
@@ -109,7 +109,8 @@ const isEmpty = (change: object | undefined) => change !== undefined && Object.k
 
 export async function hashOf(password: string, email: string | undefined): Promise<string> {
   const problem = passwordProblem(password, email ?? '');
-  if (problem === 'password_too_short') throw weakPassword('Password is too short');
+  if (problem === 'password_too_short')
+    throw weakPassword(`Password is too short: it needs at least ${passwordMinLength} characters`);
   if (problem === 'password_too_common') throw weakPassword('Password is too common');
   try {
     return await hashPassword(password);

@@ -182,6 +182,7 @@ function NewUser() {
         {strategy === 'auth0' && (
           <TextField
             label="Password"
+            name="password"
             type="password"
             isRequired
             value={password}
