@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import { faultsInAllLooks, fillInLogin, openConsole, signIn } from '@gatepost/testkit/console';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
@@ -232,18 +232,50 @@ test('a person is created, signs in, loses a device, is blocked and is let in ag
   await heading('Users');
   await admin.getByRole('button', { name: 'New user' }).click();
   const form = admin.getByRole('form', { name: 'New user' });
-  await form.getByLabel('Email', { exact: true }).fill('mallory@example.com');
-  await form.getByLabel('Name', { exact: true }).fill('Mallory Example');
-  const password = randomBytes(12).toString('hex');
+  await form.getByLabel('Email', { exact: true }).fill('mal@example.com');
+  await form.getByLabel('Name', { exact: true }).fill('Mal');
   await form.getByLabel('Password').fill('short');
   await form.getByText('is confirmed').click();
   await look(admin);
   await form.getByRole('button', { name: 'Create' }).click();
   await form.getByText('Password is too short: it needs at least 8 characters').waitFor();
-  await form.getByLabel('Password').fill(password);
+  await form.getByLabel('Password').fill(randomBytes(12).toString('hex'));
   await form.getByRole('button', { name: 'Create' }).click();
-  await heading('Mallory Example');
+  await heading('Mal');
   await panel('Sessions').getByText('There are no sessions').waitFor();
+
+  await admin.getByRole('button', { name: 'Edit', exact: true }).click();
+  /** Fills in one of the forms and saves it. */
+  const edit = async (name: string, label: string, text: string) => {
+    const part = panel('Edit').getByRole('form', { name });
+    await part.getByLabel(label, { exact: true }).fill(text);
+    await part.getByRole('button', { name: 'Save' }).click();
+    return part;
+  };
+  const saved = (part: Locator) => part.getByText('Saved.').waitFor();
+  await saved(await edit('Change the name', 'Name', 'Mallory Example'));
+  await heading('Mallory Example');
+  const address = panel('Edit').getByRole('form', { name: 'Change the email address' });
+  await address.getByLabel('Email', { exact: true }).fill('mallory@example.com');
+  await address.getByText('The email address is confirmed').click();
+  await address.getByRole('button', { name: 'Save' }).click();
+  await saved(address);
+  await panel('Profile').getByText('mallory@example.com confirmed').waitFor();
+  const password = randomBytes(12).toString('hex');
+  const weak = await edit('Set a new password', 'New password', 'short');
+  await weak.getByText('Password is too short: it needs at least 8 characters').waitFor();
+  await saved(await edit('Set a new password', 'New password', password));
+  const metadata = ['Change user_metadata', 'user_metadata'] as const;
+  await (await edit(...metadata, '{ "plan": "pro"')).getByText('It is not JSON: ').waitFor();
+  await (await edit(...metadata, '["pro"]')).getByText('It must be a JSON object').waitFor();
+  await look(admin);
+  await saved(await edit(...metadata, '{ "plan": "pro", "seats": { "left": 2 } }'));
+  await panel('Profile').getByText('{"plan":"pro","seats":{"left":2}}').waitFor();
+  await saved(await edit(...metadata, '{ "seats": { "left": 1 } }'));
+  await panel('Profile').getByText('{"seats":{"left":1}}').waitFor();
+  await saved(await edit('Change app_metadata', 'app_metadata', '{ "tier": 1 }'));
+  await panel('Profile').getByText('{"tier":1}').waitFor();
+  await look(admin);
 
   const mallory = await openPage();
   await mallory.goto(console);

@@ -8,6 +8,7 @@ export function Area({
   label,
   name,
   hint,
+  problem,
   value,
   onChange,
   rows = 3,
@@ -16,14 +17,16 @@ export function Area({
   label: string;
   name?: string;
   hint?: ReactNode;
+  problem?: string | undefined;
   value: string;
   onChange: (value: string) => void;
   rows?: number;
   isCode?: boolean;
 }) {
   const id = useId();
-  const problem = useRefusal(name, linesOf(value));
-  const described = [hint && `${id}-hint`, problem && `${id}-problem`].filter(Boolean).join(' ');
+  const refusal = useRefusal(name, linesOf(value));
+  const wrong = problem ?? refusal;
+  const described = [hint && `${id}-hint`, wrong && `${id}-problem`].filter(Boolean).join(' ');
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>
@@ -34,7 +37,7 @@ export function Area({
         value={value}
         spellCheck={false}
         aria-describedby={described === '' ? undefined : described}
-        aria-invalid={problem === undefined ? undefined : true}
+        aria-invalid={wrong === undefined ? undefined : true}
         onChange={({ target }) => onChange(target.value)}
       />
       {hint && (
@@ -42,9 +45,9 @@ export function Area({
           {hint}
         </span>
       )}
-      {problem && (
+      {wrong && (
         <span className="wrong" id={`${id}-problem`}>
-          {problem}
+          {wrong}
         </span>
       )}
     </div>

@@ -1,6 +1,7 @@
 /** One person: profile, sessions, applications acting for them, and history. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
 import { Button } from 'react-aria-components';
 import type { Identity, LogEntry, User } from '../../api/management-types.ts';
 import { Confirm } from '../../ui/confirm.tsx';
@@ -16,6 +17,7 @@ import { Entries } from './log-entries.tsx';
 import { Permissions } from './permissions.tsx';
 import { Devices, Grants, Sessions } from './user-access.tsx';
 import { UserFactors } from './user-factors.tsx';
+import { UserProfile } from './user-profile.tsx';
 import { UserOrganizations, UserRoles } from './user-roles.tsx';
 
 export const userKey = (userId: string) => ['gate', 'user', userId];
@@ -28,6 +30,7 @@ export const UserPage = gatePage('User', 'read:users', ({ userId }: { userId: st
     queryKey: userKey(userId),
     queryFn: ({ signal }) => api.get<User>(path, signal),
   });
+  const [isEditing, setEditing] = useState(false);
   useTitle(data?.name ?? 'User');
   if (isInTheWay(error, data)) return <Problem error={error} onRetry={refetch} isPage />;
   if (!data) return <Loading what="the user" />;
@@ -71,8 +74,19 @@ export const UserPage = gatePage('User', 'read:users', ({ userId }: { userId: st
             </Fact>
           )}
         </dl>
-        {may('update:users') && <UserActions user={data} path={path} />}
+        {may('update:users') && (
+          <UserActions
+            user={data}
+            path={path}
+            edit={
+              <Button className="button" aria-expanded={isEditing} onPress={() => setEditing(!isEditing)}>
+                {isEditing ? 'Close' : 'Edit'}
+              </Button>
+            }
+          />
+        )}
       </section>
+      {isEditing && <UserProfile key={userId} user={data} path={path} />}
       <UserRoles user={data} path={path} />
       <Permissions
         key={userId}
@@ -97,7 +111,7 @@ export const UserPage = gatePage('User', 'read:users', ({ userId }: { userId: st
 });
 
 /** Blocks and unblocks, and makes the link for a new password: the API has no operation that mails it. */
-function UserActions({ user, path }: { user: User; path: string }) {
+function UserActions({ user, path, edit }: { user: User; path: string; edit: ReactNode }) {
   const { api, may } = useGate();
   const queries = useQueryClient();
   const refresh = () => queries.invalidateQueries({ queryKey: ['gate'] });
@@ -140,6 +154,7 @@ function UserActions({ user, path }: { user: User; path: string }) {
         </p>
       )}
       <div className="actions">
+        {edit}
         {user.blocked ? (
           <Button className="button" isDisabled={block.isPending} onPress={() => block.mutate(false)}>
             Unblock
