@@ -364,6 +364,18 @@ test('APIs get scopes, and say who may use them; connections and settings are ch
   await until('it is not enabled', async () => !(await box.isChecked()));
   await look(admin);
 
+  const database = panel('Username-Password-Authentication');
+  await database.getByRole('button', { name: 'Settings' }).click();
+  await database.getByLabel('Username: maximum length').fill('40');
+  await database.getByRole('button', { name: 'Save' }).click();
+  await database.getByText('Saved.').waitFor();
+  await look(admin);
+  await admin.reload();
+  await database.getByRole('button', { name: 'Settings' }).click();
+  expect(await database.getByLabel('Username: maximum length').inputValue()).toBe('40');
+  expect(await database.getByLabel('Username: minimum length').inputValue()).toBe('');
+  await database.getByRole('button', { name: 'Close settings' }).click();
+
   await admin.getByRole('button', { name: 'New connection' }).click();
   await admin.getByLabel('How users sign in').selectOption('An OpenID provider');
   await admin.getByLabel('Name', { exact: true }).fill('company');

@@ -109,7 +109,9 @@ export type Connection = {
   name: string;
   strategy: 'auth0' | 'email' | 'sms' | string;
   enabled_clients?: string[];
-  options?: Record<string, unknown>;
+  options?: Record<string, unknown> & {
+    validation?: { username?: { min?: number | null; max?: number | null } };
+  };
   display_name?: string | null;
   show_as_button?: boolean | null;
 };

@@ -1,5 +1,6 @@
 /** Connections: where accounts come from, and which applications they may sign in to. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { Button, Form } from 'react-aria-components';
 import type { Connection } from '../../api/management-types.ts';
@@ -10,7 +11,7 @@ import { Refusals } from '../../ui/refusals.tsx';
 import { Empty, isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { changesOf } from '../changes.ts';
 import { useApplications } from './applications.tsx';
-import { Area, Catalogue, CheckboxList } from './fields.tsx';
+import { Area, Catalogue, CheckboxList, NumberField } from './fields.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
 import { SettingsForm } from './settings-form.tsx';
 import { strategies } from './strategies.ts';
@@ -52,8 +53,9 @@ export const Connections = gatePage('Connections', 'read:connections', () => {
 function One({ connection }: { connection: Connection }) {
   const { api, may } = useGate();
   const queries = useQueryClient();
-  const [open, setOpen] = useState<'clients' | 'provider'>();
+  const [open, setOpen] = useState<'clients' | 'settings'>();
   const options = strategies[connection.strategy]?.options;
+  const isDatabase = connection.strategy === 'auth0';
   const refresh = () => queries.invalidateQueries({ queryKey: connectionsKey });
   const remove = useMutation({
     mutationFn: () => api.send('DELETE', `/connections/${encodeURIComponent(connection.id)}`),
@@ -73,11 +75,11 @@ function One({ connection }: { connection: Connection }) {
             onChange={(is) => setOpen(is ? 'clients' : undefined)}
           />
         )}
-        {options && may('update:connections') && (
+        {(options || isDatabase) && may('update:connections') && (
           <Toggle
             text="Settings"
-            isOpen={open === 'provider'}
-            onChange={(is) => setOpen(is ? 'provider' : undefined)}
+            isOpen={open === 'settings'}
+            onChange={(is) => setOpen(is ? 'settings' : undefined)}
           />
         )}
         {may('delete:connections') && (
@@ -95,7 +97,8 @@ function One({ connection }: { connection: Connection }) {
         )}
       </div>
       {open === 'clients' && <Enabled connection={connection} />}
-      {open === 'provider' && <Provider connection={connection} />}
+      {open === 'settings' &&
+        (isDatabase ? <Usernames connection={connection} /> : <Provider connection={connection} />)}
       {remove.error && <Problem error={remove.error} />}
     </section>
   );
@@ -107,6 +110,61 @@ function Toggle({ text, isOpen, onChange }: { text: string; isOpen: boolean; onC
       {isOpen ? `Close ${text.toLowerCase()}` : text}
     </Button>
   );
+}
+
+/** Of the options of accounts with passwords, the gate uses only these; the others stay as they are. */
+function Usernames({ connection }: { connection: Connection }) {
+  const { api } = useGate();
+  const queries = useQueryClient();
+  const [before, setBefore] = useState(() => lengthsOf(connection));
+  const [form, setForm] = useState(before);
+  const save = useMutation({
+    mutationFn: async () => {
+      const path = `/connections/${encodeURIComponent(connection.id)}`;
+      // The API replaces all options at once.
+      const { options = {} } = await api.get<Connection>(path);
+      const lengths = Object.entries(changesOf(before, form)).map(([name, text]) => [name, text ? Number(text) : null]);
+      const username = { ...options.validation?.username, ...Object.fromEntries(lengths) };
+      return api.send<Connection>('PATCH', path, {
+        options: { ...options, validation: { ...options.validation, username } },
+      });
+    },
+    onSuccess: async (changed) => {
+      setBefore(lengthsOf(changed));
+      setForm(lengthsOf(changed));
+      await queries.invalidateQueries({ queryKey: connectionsKey });
+    },
+  });
+  const change = (part: Partial<typeof form>) => {
+    save.reset();
+    setForm({ ...form, ...part });
+  };
+  return (
+    <SettingsForm className="form" label={`Settings of ${connection.name}`} save={save} onSave={() => save.mutate()}>
+      <div className="pair">
+        <NumberField
+          label="Username: minimum length"
+          hint="Leave empty for 1."
+          value={form.min}
+          onChange={(min) => change({ min })}
+        />
+        <NumberField
+          label="Username: maximum length"
+          hint="At most 128. Leave empty for 15."
+          value={form.max}
+          onChange={(max) => change({ max })}
+        />
+      </div>
+      <p className="hint">
+        Whether users may sign up themselves is one of the <Link to="/gate/settings">tenant settings</Link>.
+      </p>
+    </SettingsForm>
+  );
+}
+
+function lengthsOf({ options }: Connection) {
+  const { min, max } = options?.validation?.username ?? {};
+  return { min: String(min ?? ''), max: String(max ?? '') };
 }
 
 /** The gate's settings for a provider that people sign in at. Options not shown stay as they are. */
