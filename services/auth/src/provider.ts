@@ -58,6 +58,7 @@ import {
   checkResponseModes,
   connectionOfSession,
   countedFrom,
+  keepKnownScopes,
   keepProperty,
   replaceSigningKeys,
 } from './library/seam.ts';
@@ -113,6 +114,7 @@ export function makeProvider(parts: ProviderParts): Provider {
   replaceSigningKeys(provider, parts.signingKeys); // the configuration accepts only JWKs
   allowBareToken(provider);
   allowLocalImplicit(provider);
+  keepKnownScopes(provider, openidScopes);
   alwaysIncludeSid(provider);
   checkResponseModes(provider, refuseForeignWebMessage);
   registerResponseModes(provider);

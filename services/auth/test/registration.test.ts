@@ -8,7 +8,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import { decodeProtectedHeader, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
 import * as client from 'openid-client';
 import { openGate, type TestGate } from './gate.ts';
-import { fullSeed } from './seeds.ts';
+import { api, fullSeed } from './seeds.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
@@ -116,6 +116,19 @@ test.each([
 ])('a registration with %s is refused', async (_what, metadata) => {
   const { status, json } = await register(metadata);
   expect([status, json.error]).toEqual([400, 'invalid_client_metadata']);
+});
+
+test.each([
+  ['mcp:tools offline_access', 'offline_access'],
+  ['mcp:tools', undefined],
+])('a registration may name the scopes of an API (%s), of which only those of OpenID are kept', async (scope, kept) => {
+  const { status, json } = await register({ scope });
+  expect([status, json.scope]).toEqual([201, kept]);
+  const browser = new Browser(gate);
+  const asking = { client_id: json.client_id!, redirect_uri, response_type: 'code', scope: 'read:x', audience: api };
+  const consent = await browser.logIn(await browser.authorize(asking));
+  const { location } = await browser.submit(consent, { action: 'default' });
+  expect(location?.searchParams.get('code')).toBeTruthy();
 });
 
 test.each(['RS256', 'ES256'])('openid-client reads userinfo signed with %s as registered', async (alg) => {

@@ -79,7 +79,7 @@ test('the library’s prototypes have the methods that we override', () => {
   ])
     expect([method, typeof client[method]]).toEqual([method, 'function']);
   const schema = (provider.Client as unknown as { Schema: { prototype: Record<string, unknown> } }).Schema;
-  expect(schema.prototype.invalidate).toBeInstanceOf(Function);
+  for (const method of ['invalidate', 'scopes']) expect(schema.prototype[method]).toBeInstanceOf(Function);
   for (const model of [
     provider.AccessToken,
     provider.ClientCredentials,
@@ -191,6 +191,11 @@ describe('the library alone, without the overrides in library/,', () => {
     await expect(find({ ...implicit, redirect_uris: ['https://localhost/cb'] })).rejects.toThrow(
       'invalid_redirect_uri',
     );
+  });
+
+  test('refuses clients with scopes that are not OpenID’s', async () => {
+    const metadata = { client_id: 's', client_secret: 'secret', redirect_uris: ['https://app.example/cb'] };
+    await expect(find({ ...metadata, scope: 'openid mcp:tools' })).rejects.toThrow('invalid_client_metadata');
   });
 
   test('puts no `sid` into the ID tokens of a client without back-channel logout', async () => {

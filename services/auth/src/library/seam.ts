@@ -190,6 +190,22 @@ export function allowLocalImplicit(provider: Provider): void {
   };
 }
 
+/**
+ * Scopes in a client's metadata restrict what it may ask for of OpenID's; the library refuses others, although any client may ask for
+ * an API's scopes. They are left out instead (RFC 7591 section 2).
+ */
+export function keepKnownScopes(provider: Provider, known: readonly string[]): void {
+  // Checks a client's metadata; missing in the typings.
+  type Schema = { scope?: string | undefined; scopes(): void };
+  const { prototype } = (provider.Client as unknown as { Schema: { prototype: Schema } }).Schema;
+  const { scopes } = prototype;
+  prototype.scopes = function () {
+    const kept = this.scope?.split(' ').filter((scope) => known.includes(scope));
+    this.scope = kept?.join(' ') || undefined;
+    scopes.call(this);
+  };
+}
+
 /** Auth0 puts `sid` into every ID token; the library does so only for clients with back-channel logout. */
 export function alwaysIncludeSid(provider: Provider): void {
   clientPrototype(provider).includeSid = () => true;
