@@ -22,6 +22,7 @@ import { makePeopleActions } from './actions/people.ts';
 import { makePostLogin } from './actions/post-login.ts';
 import { makeAdapterFactory } from './adapter/adapter.ts';
 import { makeAnswer, makeServer } from './app.ts';
+import { makeOpenRegistration } from './clients/open-registration.ts';
 import type { Env } from './config.ts';
 import { makeDatabaseConnectionRoutes } from './database-connections/routes.ts';
 import { makeDescriptionRoutes } from './description/routes.ts';
@@ -241,6 +242,7 @@ function makeRouters(parts: Parts, provider: Provider): Router[] {
     makePasswordlessRoutes({ ...parts, provider, sendLink: links.sendLink }),
     links.router,
     makeDatabaseConnectionRoutes({ ...parts, provider }),
+    makeOpenRegistration({ ...parts, provider }),
     makeChallengeRoutes({ ...parts, provider }),
     makeChangePasswordRoutes({ ...parts, provider }),
     makeVerifyEmailRoutes({ ...parts, provider }),

@@ -20,6 +20,7 @@ import { ensureSigningKeys } from '../src/keys/signing-keys.ts';
 import { startPurge } from '../src/purge.ts';
 import { openGate } from './gate.ts';
 import { api, fullSeed } from './seeds.ts';
+import { recordStatements } from './statements.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(async () => {
@@ -231,4 +232,14 @@ test('expired rows are deleted in batches, and live rows stay', async () => {
     { id: 'uinv_23' },
   ]);
   expect(await registry.metrics()).toContain('auth_purged_rows_total{table="artefacts"} 12000');
+});
+
+// A DELETE of no row would still tell every gate to forget its clients.
+test('nothing is deleted where no row is expired', async () => {
+  await using own = await freshDatabase('migrated');
+  await using opened = openDatabase({ url: own.url, isPooled: false }, 30_000, openLog('test', 'silent'));
+  using recorded = recordStatements();
+  await using _purge = startPurge(opened.pool, openLog('test', 'silent'), new Registry(), 50);
+  await until('three rounds', () => recorded.texts.filter((text) => text.startsWith('SELECT FROM clients')).length > 2);
+  expect(recorded.texts.filter((text) => text.startsWith('DELETE'))).toEqual([]);
 });

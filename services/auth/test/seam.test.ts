@@ -66,6 +66,7 @@ test('the state behind a provider has the parts that we override', () => {
   expect(state.keystore.add).toBeInstanceOf(Function);
   expect(state.jwks.keys).toBeInstanceOf(Array);
   expect(state.dynamicClients).toBeInstanceOf(LRU);
+  expect(state.features.registration).toHaveProperty('initialAccessToken');
 });
 
 test('the library’s prototypes have the methods that we override', () => {

@@ -1,6 +1,7 @@
 /** Serves our client records as oidc-provider’s clients. The library writes clients only for dynamic registration (`oidc/register`). */
-import type { Adapter, AdapterPayload, ClientMetadata } from 'oidc-provider';
+import Provider, { type Adapter, type AdapterPayload, type ClientMetadata } from 'oidc-provider';
 import { clientMetadata } from '../clients/metadata.ts';
+import { unusedUntil } from '../clients/open-registration.ts';
 import { registeredClient } from '../clients/registration.ts';
 import type { ClientStore, RegisteredClient } from '../clients/store.ts';
 import { isStorable } from '../http/well-formed.ts';
@@ -30,7 +31,9 @@ export function makeClientAdapter(clients: ClientStore, builtIn: readonly BuiltI
       return metadata;
     },
     async upsert(_id, metadata) {
-      await clients.create(registeredClient(metadata as unknown as ClientMetadata)); // the library has checked it
+      const isVouchedFor = Provider.ctx?.oidc.entities.InitialAccessToken !== undefined;
+      const client = registeredClient(metadata as unknown as ClientMetadata); // the library has checked it
+      await clients.create({ ...client, unusedUntil: isVouchedFor ? null : unusedUntil() });
     },
     destroy: (id) => clients.remove(id),
     consume: never('consumed'),

@@ -1,6 +1,6 @@
 /**
- * Dynamic registration (RFC 7591): what somebody with an initial access token may set on a client. Excluded is what only an
- * administrator grants: first-party privileges, grants without a person’s consent, origins, APIs.
+ * Dynamic registration (RFC 7591): what somebody may set on a client, with an initial access token or without (open-registration.ts).
+ * Excluded is what only an administrator grants: first-party privileges, grants without a person’s consent, origins, APIs.
  */
 import { type ClientMetadata, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { Prisma } from '../database.ts';

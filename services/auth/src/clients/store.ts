@@ -18,7 +18,8 @@ export type ClientStore = {
   find(clientId: string): Promise<RegisteredClient | undefined>;
   create(client: Prisma.ClientCreateInput): Promise<RegisteredClient>;
   /**
-   * @param change what to write, from the current row; undefined: nothing. Concurrent changes wait for each other, and none is lost
+   * A client that somebody changes is of use. Concurrent changes wait for each other, and none is lost.
+   * @param change what to write, from the current row; undefined: nothing
    */
   update(
     clientId: string,
@@ -59,7 +60,13 @@ export function makeClientStore(db: Database, changes: Changes): ClientStore {
           await transaction.$queryRaw`SELECT FROM clients WHERE client_id = ${clientId} FOR UPDATE`;
           const before = await transaction.client.findUniqueOrThrow({ where: { clientId }, include: withRelations });
           const data = change(before);
-          return data ? transaction.client.update({ where: { clientId }, data, include: withRelations }) : before;
+          return data
+            ? transaction.client.update({
+                where: { clientId },
+                data: { ...data, unusedUntil: null },
+                include: withRelations,
+              })
+            : before;
         }),
       ),
     remove: async (clientId) => {

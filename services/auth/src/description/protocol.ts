@@ -278,7 +278,8 @@ export const protocol: Record<string, Record<string, Operation>> = {
       id: 'register',
       tag: 'protocol',
       summary: 'Register an application (RFC 7591)',
-      description: 'With an initial access token: `POST /api/v2/registration-tokens` makes one.',
+      description:
+        'With an initial access token, which `POST /api/v2/registration-tokens` makes; without one, if the tenant’s flag `enable_dynamic_client_registration` is set.',
       bearer: true,
       json: object({
         client_name: text('', 'My application'),
@@ -301,6 +302,7 @@ export const protocol: Record<string, Record<string, Operation>> = {
           example: { error: 'invalid_client_metadata', error_description: 'redirect_uris is mandatory property' },
         },
         401: { ...clientError, example: { error: 'invalid_token', error_description: 'invalid token provided' } },
+        429: tooMany,
       },
     },
   },

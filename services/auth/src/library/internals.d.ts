@@ -21,6 +21,7 @@ declare module 'oidc-provider/lib/helpers/weak_cache.js' {
     keystore: Iterable<{ kid: string }> & { clear(): void; add(key: object): void };
     jwks: { keys: object[] };
     dynamicClients: object;
+    features: { registration: { initialAccessToken: unknown } };
   };
   export default function instance(provider: Provider): ProviderState;
 }

@@ -4,6 +4,7 @@
  * lacks. Two things are patched (patches/), beside some that only cost time: a warning, logged once and outside our log, about bodies that
  * http/well-formed.ts reads first; and a malformed Authorization header is a failed client authentication (RFC 6749 section 5.2).
  */
+import type { IncomingMessage } from 'node:http';
 import Provider, {
   type Client,
   errors,
@@ -188,6 +189,12 @@ export function allowLocalImplicit(provider: Provider): void {
     if (code === 'implicit-force-https' && !(registers && this.redirect_uris.some(isInTheClear))) return;
     if (code !== 'implicit-forbid-localhost') invalidate.call(this, message, code);
   };
+}
+
+/** Whether a registration needs an initial access token is one setting for all; `isOpen` names the requests that need none. */
+export function registerWithoutToken(provider: Provider, isOpen: (request: IncomingMessage) => boolean): void {
+  const get = () => Provider.ctx === undefined || !isOpen(Provider.ctx.req);
+  Object.defineProperty(instance(provider).features.registration, 'initialAccessToken', { get });
 }
 
 /**

@@ -293,6 +293,7 @@ const blank = {
   clientMetadata: {},
   oidcMetadata: {},
   inert: {},
+  unusedUntil: null,
   grants: [],
   credentials: [],
 };

@@ -41,6 +41,7 @@ function accountClient(issuers: string[]): RegisteredClient {
     clientMetadata: {},
     oidcMetadata: {},
     inert: {},
+    unusedUntil: null,
     createdAt: since,
     updatedAt: since,
     grants: [],
