@@ -214,8 +214,11 @@ describe('the rate limit', () => {
   test('names the four resources that hub4j reads, of which only `core` is used up', async () => {
     const token = await api.tokens.machine('spending', 'repo');
     await call(api, token, 'GET', '/user');
-    const { body } = await call(api, token, 'GET', '/rate_limit');
+    const { body, headers } = await call(api, token, 'GET', '/rate_limit');
     const { reset } = body.rate;
+    // octokit.rb reads these instead of the body.
+    expect(headers.get('x-ratelimit-remaining')).toBe('4999');
+    expect(headers.get('x-ratelimit-reset')).toBe(String(reset));
     const unused = (resource: string) => ({ limit: 5000, used: 0, remaining: 5000, reset, resource });
     expect(body.resources).toEqual({
       core: { limit: 5000, used: 1, remaining: 4999, reset, resource: 'core' },

@@ -148,13 +148,18 @@ function rateLimit(consumed: number, msBeforeNext: number, limit: number): RateL
 }
 
 function writeHeaders(response: Response, consumed: number, msBeforeNext: number, perHour: number): void {
-  const { limit, used, remaining, reset, resource } = rateLimit(consumed, msBeforeNext, perHour);
-  response.setHeader('X-RateLimit-Limit', String(limit));
-  response.setHeader('X-RateLimit-Remaining', String(remaining));
-  response.setHeader('X-RateLimit-Used', String(used));
-  response.setHeader('X-RateLimit-Reset', String(reset));
-  response.setHeader('X-RateLimit-Resource', resource);
+  for (const [name, value] of Object.entries(rateLimitHeaders(rateLimit(consumed, msBeforeNext, perHour))))
+    response.setHeader(name, value);
 }
+
+/** GitHub's headers of every counted answer. */
+export const rateLimitHeaders = ({ limit, used, remaining, reset, resource }: RateLimit): Record<string, string> => ({
+  'X-RateLimit-Limit': String(limit),
+  'X-RateLimit-Remaining': String(remaining),
+  'X-RateLimit-Used': String(used),
+  'X-RateLimit-Reset': String(reset),
+  'X-RateLimit-Resource': resource,
+});
 
 // Without `Retry-After`, which tells clients (hub4j among them) the secondary limit from this one.
 const tooMany = (token: Token) =>

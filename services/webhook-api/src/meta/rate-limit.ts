@@ -1,6 +1,7 @@
 /** `GET /rate_limit`: what is left of the hour's requests. Asking is not counted. */
 import { z } from 'zod';
 import { ApiError } from '../http/errors.ts';
+import { rateLimitHeaders } from '../http/limits.ts';
 import { uncountedOperation } from '../http/operation.ts';
 
 const rateOf = <const Resource extends string>(resource: Resource) =>
@@ -36,6 +37,8 @@ export const getRateLimit = uncountedOperation({
     if (!core) throw new ApiError(404, 'Rate limiting is not enabled.');
     const unused = (resource: string) => ({ ...core, used: 0, remaining: core.limit, resource });
     const others = ['search', 'graphql', 'integration_manifest'].map((resource) => [resource, unused(resource)]);
-    return { status: 200, body: { resources: { core, ...Object.fromEntries(others) }, rate: core } };
+    // octokit.rb reads the headers, not the body.
+    const headers = rateLimitHeaders(core);
+    return { status: 200, headers, body: { resources: { core, ...Object.fromEntries(others) }, rate: core } };
   },
 });
