@@ -173,8 +173,7 @@ test('express-oauth2-jwt-bearer: accepts our access tokens offline, also in stri
     const site = express();
     const audience = strict ? strictApi.identifier : api;
     site.use(bearer({ issuerBaseURL: gate.issuer, audience, strict }));
-    // The SDK of the Model Context Protocol declares `auth`, too, with another type.
-    site.get('/', ({ auth }, response) => void response.json((auth as { payload?: object } | undefined)?.payload));
+    site.get('/', (request, response) => void response.json(request.auth?.payload));
     await using running = await serve(site);
     const { json } = await gate.post('oauth/token', {
       grant_type: 'client_credentials',
