@@ -298,6 +298,7 @@ test('a person is created, signs in, loses a device, is blocked and is let in ag
   await fillInLogin(mallory, 'mallory@example.com', password);
   await mallory.locator('.gp-problem, [role=alert]').first().waitFor(); // refused
   await admin.getByRole('button', { name: 'Unblock' }).click();
+  await admin.getByRole('button', { name: 'Block', exact: true }).waitFor(); // a link made before would be of the blocked account
   await admin.getByRole('button', { name: 'Create a password reset link' }).click();
   const link = await panel('Profile').getByRole('status').locator('code').textContent();
   await look(admin);
