@@ -193,7 +193,7 @@ test('a secret is changed with an overlap, and nothing else of the hook changes'
   await page.getByRole('button', { name: 'Change secret' }).click();
   expect(await faultsOf(page)).toEqual([]);
   await page.getByRole('button', { name: 'Change the secret' }).click();
-  await page.getByText('The previous secret also signs').waitFor();
+  await page.getByText('The previous secret, if it begins with').waitFor();
   expect(await faultsOf(page)).toEqual([]);
   const before = receiver.received.length;
   await page.getByRole('button', { name: 'Ping' }).click();
@@ -204,7 +204,7 @@ test('a secret is changed with an overlap, and nothing else of the hook changes'
   expect(headers['webhook-signature']!.split(' ')).toHaveLength(2);
   await page.getByRole('button', { name: 'End it now' }).click();
   await page.getByRole('button', { name: 'End it', exact: true }).click();
-  await until('its end', async () => !(await page.getByText('The previous secret also signs').isVisible()));
+  await until('its end', async () => !(await page.getByText('The previous secret, if it begins with').isVisible()));
 });
 
 test('saving settings of a hook keeps what somebody else changed meanwhile', async () => {
