@@ -178,10 +178,8 @@ describe('logout', () => {
     expect(await isLoggedIn(browser)).toBe(false);
   });
 
-  test('v2/logout without returnTo redirects to the first registered address, and takes an origin with and without its slash', async () => {
+  test('v2/logout takes an origin with and without its slash', async () => {
     const browser = new Browser(gate);
-    const first = await browser.get('v2/logout?client_id=spa');
-    expect([first.status, first.location?.href]).toEqual([302, 'https://app.example/bye']);
     for (const returnTo of ['https://origin.example', 'https://origin.example/']) {
       const done = await browser.get(`v2/logout?${new URLSearchParams({ client_id: 'at-origin', returnTo })}`);
       expect([done.status, done.location?.href]).toEqual([302, 'https://origin.example/']);

@@ -1,7 +1,6 @@
 /**
- * Auth0’s `v2/logout`: ends the session without asking and redirects to `returnTo`, which must be one of the client’s allowed logout URLs
- * (without `returnTo`, to the first of them); with `federated`, by way of the provider where the session began. Anybody can link here; all
- * such a link can do is log somebody out.
+ * Auth0’s `v2/logout`: ends the session without asking and redirects to `returnTo`, which must be one of the client’s allowed logout URLs;
+ * with `federated`, by way of the provider where the session began. Anybody can link here; all such a link can do is log somebody out.
  */
 import { baseUrlOf } from '@gatepost/runtime/issuer';
 import express, { type Router } from 'express';
@@ -69,10 +68,10 @@ export function makeV2LogoutRoutes(parts: {
       });
     response.set('cache-control', 'no-store');
     const own = `${baseUrlOf(provider.issuer)}v2/logout${client_id ? `?${new URLSearchParams({ client_id })}` : ''}`;
-    const target = returnTo ?? allowed[0];
-    const away = federated === undefined ? undefined : await parts.federated.addressOf(session.upstream, target ?? own);
+    const away =
+      federated === undefined ? undefined : await parts.federated.addressOf(session.upstream, returnTo ?? own);
     if (away) return response.redirect(302, away);
-    if (target !== undefined) return response.redirect(302, target);
+    if (returnTo !== undefined) return response.redirect(302, returnTo);
     const back = linkBack(client);
     sendPage(response, 'logged-out', { ...(await parts.commonContext(context)), ...(back ? { back } : {}) });
   });
