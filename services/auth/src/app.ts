@@ -8,6 +8,7 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler, t
 import { errors, type Provider } from 'oidc-provider';
 import type { FastPath } from './grants/fast-path.ts';
 import { ApiError } from './http/api-error.ts';
+import { isForPrograms } from './http/for-programs.ts';
 import { formAsQuery, formEndpoints } from './http/form-as-query.ts';
 import { queryOf } from './http/form-fields.ts';
 import { type HeadRules, makeHeadNormalizer } from './http/head.ts';
@@ -148,9 +149,6 @@ function restartWithoutSession(provider: Provider): RequestHandler {
   };
 }
 
-/** Addresses that only programs ask, some of them with a browser's `Accept` (Java's HttpURLConnection). */
-const isForPrograms = /^\/(oauth\/|userinfo|oidc\/register|\.well-known\/)/i;
-
 /** People get a page, programs JSON in OAuth's form; neither learns what failed inside. */
 function makeErrorHandler({ provider, commonContext, log }: AppParts): ErrorRequestHandler {
   return async (error, request, response, next) => {
@@ -158,7 +156,7 @@ function makeErrorHandler({ provider, commonContext, log }: AppParts): ErrorRequ
     const known = publicError(error, log);
     const { retryAfterSeconds } = error as { retryAfterSeconds?: number };
     if (retryAfterSeconds !== undefined) response.set('retry-after', String(retryAfterSeconds));
-    const html = request.accepts(['json', 'html']) === 'html' && !isForPrograms.test(request.path);
+    const html = request.accepts(['json', 'html']) === 'html' && !isForPrograms(request);
     if (!html) {
       response
         .status(known.status)

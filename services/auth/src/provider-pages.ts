@@ -2,6 +2,7 @@
 import type { Client, Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import { errors } from 'oidc-provider';
 import { adviceForDeveloper } from './authorization/refused-request.ts';
+import { isForPrograms } from './http/for-programs.ts';
 import { answerPage } from './http/page.ts';
 import type { MakeCommonContext } from './interaction/common-context.ts';
 import { type DevicePages, makeDevicePages } from './interaction/device-pages.ts';
@@ -79,25 +80,12 @@ export function makeProviderPages(makeCommonContext: MakeCommonContext, pageMemo
 
 type MakeContext = (ctx: KoaContextWithOIDC, client?: Client) => Promise<CommonContext>;
 
-/** The library's routes that a browser visits; an unknown address has none. */
-const pageRoutes = new Set<string | undefined>([
-  undefined,
-  'authorization',
-  'resume',
-  'code_verification',
-  'device_resume',
-  'end_session',
-  'end_session_confirm',
-  'end_session_success',
-]);
-
 async function renderError(
   commonContext: MakeContext,
   ...[ctx, out, error]: Parameters<ProviderPages['renderError']>
 ): Promise<void> {
   const status = ctx.status;
-  // JSON whatever the head prefers (RFC 6749 section 5.2): Java's HttpURLConnection sends programs' requests with a browser's `Accept`.
-  if (!pageRoutes.has(ctx.oidc?.route)) {
+  if (isForPrograms(ctx)) {
     ctx.body = out;
     return;
   }
