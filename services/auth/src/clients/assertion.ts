@@ -20,12 +20,15 @@ export async function checkAssertion(
   client: Client,
 ): Promise<void> {
   // The library has checked that it is a number.
-  if ((claims.exp as number) > Date.now() / 1000 + lifetimeMax + skew) throw tooLong();
+  const now = Date.now() / 1000;
+  if ((claims.exp as number) > now + lifetimeMax + skew) throw refused('must expire (exp) within an hour');
+  if (claims.iat !== undefined && !((claims.iat as number) <= now + skew))
+    throw refused('was issued (iat) in the future');
   checkFapiAssertion(ctx, claims, header, client);
 }
 
 /** The signature has been verified, so the client may be told what is wrong. */
-function tooLong(): Error {
-  const error_description = 'the client assertion must expire (exp) within an hour';
+function refused(why: string): Error {
+  const error_description = `the client assertion ${why}`;
   return Object.assign(new errors.InvalidClientAuth(error_description), { error_description });
 }

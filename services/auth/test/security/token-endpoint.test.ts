@@ -101,6 +101,7 @@ describe('assertions of private_key_jwt', () => {
     ['sec-052 sub is not the client', { sub: 'machine' }],
     ['sec-052 expired', { iat: now - 600, exp: now - 300 }],
     ['sec-052 not yet valid', { nbf: now + 3_600 }],
+    ['sec-052 issued in the future', { iat: now + 600 }],
     ['sec-052 without exp', { exp: undefined as never }],
     ['sec-053 without jti', { jti: undefined as never }],
   ])('%s: is refused', async (_what, claims) => {
