@@ -44,7 +44,8 @@ export function makeProviderPages(makeCommonContext: MakeCommonContext, pageMemo
 
   return {
     notFound(ctx) {
-      const isUnknown = ctx.status === 404 && !ctx.body && ctx.accepts('json', 'html') === 'html';
+      const isUnknown =
+        ctx.status === 404 && !ctx.body && !isForPrograms(ctx) && ctx.accepts('json', 'html') === 'html';
       return isUnknown ? answerNotFound(ctx) : undefined;
     },
 
