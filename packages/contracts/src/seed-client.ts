@@ -83,7 +83,7 @@ export const client = z.strictObject({
     .array(origin)
     .default([])
     .meta({
-      description: 'origins of pages that call the token endpoint',
+      description: 'origins of pages that call the token endpoint, beside `web_origins` and those of the callbacks',
       example: ['http://localhost:3000'],
     }),
   // In addition to Auth0's names, the URI of a grant type that GRANT_PLUGINS adds.

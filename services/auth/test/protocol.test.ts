@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import * as client from 'openid-client';
 import { freePort, openGate } from './gate.ts';
-import { api, fullSeed, web } from './seeds.ts';
+import { api, fullSeed, third, web } from './seeds.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(async () => {
@@ -212,6 +212,24 @@ describe('CORS', () => {
     expect(own.headers.get('access-control-allow-credentials')).toBeNull();
     for (const origin of ['https://evil.example', 'null'])
       expect((await tokenFrom(origin)).headers.get('access-control-allow-origin')).toBeNull();
+  });
+
+  test('the origins of an application’s callbacks are its own, as at Auth0', async () => {
+    const from = (origin: string) =>
+      gate.post('oauth/token', { grant_type: 'refresh_token', client_id: 'third', client_secret: 'x' }, { origin });
+    const { origin } = new URL(third.callbacks[0]!);
+    expect((await from(origin)).headers.get('access-control-allow-origin')).toBe(origin);
+    for (const other of [`${origin}.evil.example`, `${origin}:8443`, 'null'])
+      expect((await from(other)).headers.get('access-control-allow-origin')).toBeNull();
+  });
+
+  test('no page is of an application whose callback has a scheme of its own', async () => {
+    const { headers } = await gate.post(
+      'oauth/token',
+      { grant_type: 'refresh_token', client_id: 'native', refresh_token: 'x' },
+      { origin: 'null' },
+    );
+    expect(headers.get('access-control-allow-origin')).toBeNull();
   });
 
   test('applies to the passwordless API too, with its preflight', async () => {

@@ -22,14 +22,26 @@ export function makePreflight(methods: string, headers: string): RequestHandler 
   };
 }
 
+/** Where a client says that its pages are. */
+export type Origins = {
+  web_origins: string[];
+  allowed_origins: string[];
+  redirectUris?: readonly string[] | undefined;
+};
+
+/** Whether pages of this origin are the client’s. Where its callbacks are, its pages are too, as at Auth0. */
+export function isOwnOrigin({ web_origins, allowed_origins, redirectUris = [] }: Origins, origin: string): boolean {
+  if (origin === 'null') return false; // also the origin of an address with a scheme of an app
+  return (
+    web_origins.includes(origin) ||
+    allowed_origins.includes(origin) ||
+    redirectUris.some((uri) => URL.parse(uri)?.origin === origin)
+  );
+}
+
 /** Lets a page of the client read the answer. */
-export function allowOrigin(
-  request: Request,
-  response: Response,
-  client: { web_origins: string[]; allowed_origins: string[] } | undefined,
-): void {
+export function allowOrigin(request: Request, response: Response, client: Origins | undefined): void {
   const origin = request.get('origin');
   response.vary('Origin');
-  if (origin && (client?.web_origins.includes(origin) || client?.allowed_origins.includes(origin)))
-    response.set('access-control-allow-origin', origin);
+  if (origin && client && isOwnOrigin(client, origin)) response.set('access-control-allow-origin', origin);
 }

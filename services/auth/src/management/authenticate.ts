@@ -24,6 +24,7 @@ export type Caller = {
   /** The origins of the client's pages, which may read the answer. */
   web_origins: string[];
   allowed_origins: string[];
+  redirectUris: string[];
 };
 /** @throws ManagementProblem 401 */
 export type Authenticate = (authorization: string | undefined) => Promise<Caller>;
@@ -78,6 +79,7 @@ export function makeAuthenticate(parts: {
       ),
       web_origins: holder.webOrigins,
       allowed_origins: holder.allowedOrigins,
+      redirectUris: holder.callbacks,
     };
   };
 }
@@ -126,6 +128,7 @@ function openHolders(db: Database, changes: Changes, audience: string) {
           isFirstParty: true,
           webOrigins: true,
           allowedOrigins: true,
+          callbacks: true,
           grantTypes: true,
           tokenEndpointAuthMethod: true,
           grants: { where: { audience }, select: { scope: true } },

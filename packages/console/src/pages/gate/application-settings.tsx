@@ -153,7 +153,7 @@ function Uris({ form, change }: Part) {
       <Area
         label="Allowed Origins (CORS)"
         name="allowed_origins"
-        hint="Pages that may call the gate, in addition to those above."
+        hint="Pages that may call the gate, in addition to those above and to the callbacks’."
         value={form.allowed_origins}
         onChange={(allowed_origins) => change({ allowed_origins })}
       />
