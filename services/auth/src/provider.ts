@@ -19,6 +19,7 @@ import type { ConsentStore } from './authorization/consents.ts';
 import { makeLoadExistingGrant } from './authorization/existing-grant.ts';
 import type { TicketStore } from './authorization/login-ticket.ts';
 import { makeExtraParams, rememberRequestObject } from './authorization/parameters.ts';
+import { keepErrorsFromStrangers } from './authorization/untrusted-redirect.ts';
 import { claims, makeJwtCustomizer } from './claims.ts';
 import { checkAssertion } from './clients/assertion.ts';
 import { isFapi } from './clients/fapi.ts';
@@ -38,6 +39,7 @@ import { withConformantClaims } from './conformant-claims.ts';
 import type { RequireSecondFactor } from './factors/mfa-token.ts';
 import { multiFactorAcr } from './factors/policy.ts';
 import { exchangedClaims } from './grants/token-exchange.ts';
+import { isOwnOrigin } from './http/cors.ts';
 import { makeOutsideFetch } from './http/outside-fetch.ts';
 import { signInAcr } from './interaction/acr.ts';
 import { makePolicy } from './interaction/policy.ts';
@@ -118,6 +120,7 @@ export function makeProvider(parts: ProviderParts): Provider {
   alwaysIncludeSid(provider);
   checkResponseModes(provider, refuseForeignWebMessage);
   registerResponseModes(provider);
+  keepErrorsFromStrangers(provider);
   redirectGetsWith302(provider);
   bindSessions(provider, parts.sessions);
   keepProperty(provider.Grant, 'organization');
@@ -204,10 +207,7 @@ function configurationOf(parts: ProviderParts): Configuration {
     },
     // Auth0's tokens outlive the session they came from.
     expiresWithSession: async () => false,
-    clientBasedCORS: (_ctx, origin, client) => {
-      const { web_origins, allowed_origins } = client as Client & OwnMetadata;
-      return web_origins.includes(origin) || allowed_origins.includes(origin);
-    },
+    clientBasedCORS: (_ctx, origin, client) => isOwnOrigin(client as Client & OwnMetadata, origin),
     renderError: parts.pages.renderError,
     ttl: lifetimes,
   };

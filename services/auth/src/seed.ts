@@ -163,6 +163,8 @@ async function applyClient(db: Writer, client: SeedClient): Promise<void> {
   const known = await db.client.findUnique({ where: { clientId }, select: { secretHashes: true, oidcMetadata: true } });
   const data = {
     name: client.name ?? clientId,
+    unusedUntil: null,
+    isVouchedFor: true,
     appType: client.app_type,
     isFirstParty: client.is_first_party,
     ...(client.oidc_conformant_claims !== undefined && { oidcConformantClaims: client.oidc_conformant_claims }),

@@ -115,9 +115,146 @@ test('an application that a stranger registered is a third party’s: people are
   );
   expect(consent.html).toContain('Stranger');
   const silentAnswer = await browser.authorize({ ...asking(clientId), prompt: 'none' });
-  expect(silentAnswer.location?.searchParams.get('error')).toBe('consent_required');
+  expect(silentAnswer.html).toContain('consent_required');
   const management = await browser.authorize({ ...asking(clientId), audience: `${gate.issuer}api/v2/` });
-  expect(management.location?.searchParams.get('error')).toBe('access_denied');
+  expect(management.html).toContain('access_denied');
+});
+
+test('an application in a browser registers itself, signs somebody in and reads its tokens', async () => {
+  const origin = 'https://assistant.example';
+  const preflight = await fetch(`${gate.issuer}oidc/register`, {
+    method: 'OPTIONS',
+    headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'content-type' },
+  });
+  expect(preflight.headers.get('access-control-allow-origin')).toBe(origin);
+  expect(preflight.headers.get('access-control-allow-headers')).toContain('content-type');
+  const ask = (metadata: object) =>
+    fetch(`${gate.issuer}oidc/register`, {
+      method: 'POST',
+      headers: { origin, 'content-type': 'application/json', 'x-forwarded-for': newAddress() },
+      body: JSON.stringify(metadata),
+    });
+  const refused = await ask({ redirect_uris: [`${origin}/cb#x`] });
+  expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([400, '*']);
+  const made = await ask({ redirect_uris: [`${origin}/cb`], token_endpoint_auth_method: 'none' });
+  expect([made.status, made.headers.get('access-control-allow-origin')]).toEqual([201, '*']);
+  const { client_id } = (await made.json()) as { client_id: string };
+  const token = await gate.post('oauth/token', { grant_type: 'authorization_code', client_id, code: 'x' }, { origin });
+  expect(token.headers.get('access-control-allow-origin')).toBe(origin);
+});
+
+test.each<[string, string[], number, string | undefined]>([
+  ['with a scheme of its own', ['editor://sign-in/callback'], 201, 'native'],
+  [
+    'with one beside https and loopback addresses',
+    ['editor://cb', 'https://editor.example/cb', 'http://127.0.0.1/cb'],
+    201,
+    'native',
+  ],
+  [
+    'with one beside an address that crosses a network in the clear',
+    ['editor://cb', 'http://editor.example/cb'],
+    400,
+    undefined,
+  ],
+  ['with a script', ['javascript:alert(1)'], 400, undefined],
+  ['with addresses of the web', ['https://editor.example/cb'], 201, 'web'],
+])('a registration %s that does not say what kind of application it is', async (_what, redirect_uris, status, type) => {
+  const answer = await register({ redirect_uris, token_endpoint_auth_method: 'none' });
+  expect([answer.status, answer.json.application_type]).toEqual([status, type]);
+});
+
+test.each([
+  [
+    'codes that cross a network in the clear',
+    { redirect_uris: ['http://stranger.example/cb'] },
+    'invalid_redirect_uri',
+  ],
+  ['a signature that needs a further key', { id_token_signed_response_alg: 'ES256' }, 'invalid_client_metadata'],
+])('sec-100-wishes: a stranger’s registration with %s is refused', async (_what, metadata, error) => {
+  const answer = await register(metadata);
+  expect([answer.status, answer.json.error]).toEqual([400, error]);
+});
+
+test('sec-100-keys: the applications of strangers are not read when the JWKS is', async () => {
+  await registered();
+  const { rows } = await pool.query("SELECT FROM clients WHERE client_signing_algs(oidc_metadata) <> '{}'");
+  expect(rows).toHaveLength(0);
+});
+
+test('sec-100-mails: mails of an application that a stranger registered have nothing of its words, until an administrator changes it', async () => {
+  const client_name = 'You have won, see https://evil.example/win';
+  const clientId = await registered({ client_name, logo_uri: 'https://evil.example/pixel.png' });
+  const mailed = async () => {
+    const before = (await gate.outbox()).length;
+    const { email } = fullSeed.users[0]!;
+    await gate.post('dbconnections/change_password', {
+      client_id: clientId,
+      email,
+      connection: 'Username-Password-Authentication',
+    });
+    return until('the mail', async () => (await gate.outbox())[before]);
+  };
+  const first = await mailed();
+  expect(first).toContain('Gatepost');
+  expect(first).not.toMatch(/You have won|evil\.example/);
+  await manage('PATCH', `clients/${clientId}`, { description: 'known to us' });
+  await until('the gate to hear of it', async () => (await mailed()).includes('You have won'));
+});
+
+test('sec-014-strangers: a link to the gate leads nobody straight to an address of a stranger', async () => {
+  const page = 'https://stranger.example/out';
+  const loopback = 'http://127.0.0.1:5555/cb';
+  const clientId = await registered({ redirect_uris: [redirect_uri, loopback], post_logout_redirect_uris: [page] });
+  const wrong = { ...asking(clientId), response_type: 'made_up' };
+  const logout = () => gate.get(`v2/logout?${new URLSearchParams({ client_id: clientId, returnTo: page })}`);
+  for (const request of [wrong, { ...asking(clientId), prompt: 'none' }]) {
+    const shown = await new Browser(gate).authorize(request);
+    expect([shown.status, shown.location]).toEqual([400, undefined]);
+  }
+  const own = await new Browser(gate).authorize({ ...wrong, redirect_uri: loopback });
+  expect(own.location?.origin).toBe('http://127.0.0.1:5555');
+  const left = await logout();
+  expect([left.status, left.headers.get('location')]).toEqual([200, null]);
+  expect(left.text).toContain(`href="${page}"`);
+  // A person who takes part sees the application’s host, and is sent on.
+  const browser = new Browser(gate);
+  const consent = await browser.logIn(await browser.authorize(asking(clientId)));
+  const denied = await browser.submit(consent, { action: 'deny' });
+  expect(denied.location?.searchParams.get('error')).toBe('access_denied');
+
+  await manage('PATCH', `clients/${clientId}`, { description: 'known to us' });
+  await until('the gate to hear of it', async () => (await logout()).headers.get('location') === page);
+  expect((await new Browser(gate).authorize(wrong)).location?.origin).toBe('https://stranger.example');
+});
+
+test('an application that the seed file names, or by which somebody is invited, is kept', async () => {
+  const [seeded, invitedBy] = [await registered(), await registered()];
+  await using _again = await openGate(
+    { ...fullSeed, clients: [{ client_id: seeded, name: 'Ours', callbacks: [redirect_uri] }] },
+    { DATABASE_URL: gate.databaseUrl, SECRETS_KEY: gate.env.SECRETS_KEY! },
+  );
+  await db.organization.create({ data: { id: 'org_acme', name: 'acme' } });
+  const expiresAt = new Date(Date.now() + 60_000);
+  await db.organizationInvitation.create({
+    data: {
+      id: 'uinv_1',
+      organizationId: 'org_acme',
+      ticketHash: 'x',
+      clientId: invitedBy,
+      inviter: 'Alice',
+      invitee: 'guest@example.com',
+      expiresAt,
+    },
+  });
+  const rows = await db.client.findMany({
+    where: { clientId: { in: [seeded, invitedBy] } },
+    orderBy: { isVouchedFor: 'asc' },
+  });
+  expect(rows.map(({ unusedUntil, isVouchedFor }) => [unusedUntil, isVouchedFor])).toEqual([
+    [null, false],
+    [null, true],
+  ]);
 });
 
 test('sec-100-many: strangers from one network register 60 applications an hour, and all together 1,000', async () => {

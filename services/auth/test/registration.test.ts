@@ -116,6 +116,7 @@ test.each([
 ])('a registration with %s is refused', async (_what, metadata) => {
   const { status, json } = await register(metadata);
   expect([status, json.error]).toEqual([400, 'invalid_client_metadata']);
+  expect(json.error_description).not.toMatch(/could not load/); // it was not even read
 });
 
 test.each([

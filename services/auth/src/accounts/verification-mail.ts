@@ -107,7 +107,7 @@ async function welcome(
   const { isSent, resultUrl } = await letters.linkRules('welcome_email', clientId);
   if (!isSent || !email) return;
   const client = clientId === undefined ? undefined : await clients.find(clientId);
-  const url = resultUrl ?? (client && addressOf(client));
+  const url = resultUrl ?? (client?.isVouchedFor ? addressOf(client) : undefined);
   const about = { email, account, connection, clientId, languages, ...(url && { url }) };
   background.mail.add('a welcome', async () =>
     postBox.sendMail({ to: email, ...(await letters.write({ name: 'welcome_email', ...about })) }),

@@ -33,7 +33,7 @@ export function makeClientAdapter(clients: ClientStore, builtIn: readonly BuiltI
     async upsert(_id, metadata) {
       const isVouchedFor = Provider.ctx?.oidc.entities.InitialAccessToken !== undefined;
       const client = registeredClient(metadata as unknown as ClientMetadata); // the library has checked it
-      await clients.create({ ...client, unusedUntil: isVouchedFor ? null : unusedUntil() });
+      await clients.create({ ...client, isVouchedFor, unusedUntil: isVouchedFor ? null : unusedUntil() });
     },
     destroy: (id) => clients.remove(id),
     consume: never('consumed'),

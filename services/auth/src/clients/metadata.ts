@@ -22,6 +22,8 @@ export type RefreshTokenPolicy = {
 export type OwnMetadata = {
   app_type: string;
   is_first_party: boolean;
+  /** False: a stranger registered it (open-registration.ts), and no administrator has changed it since. */
+  is_vouched_for: boolean;
   /** Null: the tenant’s setting applies. */
   oidc_conformant_claims: boolean | null;
   compliance_level: ComplianceLevel | null;
@@ -48,6 +50,7 @@ export type OwnMetadata = {
 export const ownMetadataNames: (keyof OwnMetadata)[] = [
   'app_type',
   'is_first_party',
+  'is_vouched_for',
   'oidc_conformant_claims',
   'compliance_level',
   'mfa_policy',
@@ -92,6 +95,7 @@ export function clientMetadata(client: RegisteredClient): ClientMetadata & OwnMe
     ...(isFapi(oidc) ? fapiMetadata(client) : {}),
     app_type: client.appType,
     is_first_party: client.isFirstParty,
+    is_vouched_for: client.isVouchedFor,
     oidc_conformant_claims: client.oidcConformantClaims,
     compliance_level: oidc.compliance_level ?? null,
     mfa_policy: oidc.mfa_policy ?? null,

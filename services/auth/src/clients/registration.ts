@@ -14,10 +14,34 @@ const openGrantTypes = [
   'urn:ietf:params:oauth:grant-type:device_code',
 ];
 
-/** Refuses our own metadata in a registration; our clients get it from their records. `extraClientMetadata.validator`. */
-export function refuseOwnMetadata(ctx: KoaContextWithOIDC | undefined, name: string, value: unknown): void {
-  if (value !== undefined && ctx?.oidc?.route === 'registration')
-    throw new errors.InvalidClientMetadata(`${name} cannot be registered`);
+/**
+ * Refuses our own metadata in a registration; our clients get it from their records. `extraClientMetadata.validator`.
+ * @param metadata all of it: a sector’s address must be refused here, before the library reads it
+ */
+export function refuseOwnMetadata(
+  ctx: KoaContextWithOIDC | undefined,
+  name: string,
+  value: unknown,
+  metadata: ClientMetadata,
+): void {
+  if (ctx?.oidc?.route !== 'registration') return;
+  if (value !== undefined) throw new errors.InvalidClientMetadata(`${name} cannot be registered`);
+  if (metadata.sector_identifier_uri !== undefined)
+    throw new errors.InvalidClientMetadata('sector_identifier_uri is not supported: subjects are public');
+}
+
+/**
+ * Registers whoever has a redirect with a scheme of its own as a native application, if it does not say what it is: RFC 7591 knows no
+ * `application_type`, and the default of OpenID Connect, `web`, has no such redirects.
+ */
+export function markNative(body: { application_type?: unknown; redirect_uris?: unknown } | undefined): void {
+  if (!body || body.application_type !== undefined || !Array.isArray(body.redirect_uris)) return;
+  if (body.redirect_uris.some((uri) => hasOwnScheme(String(uri)))) body.application_type = 'native';
+}
+
+function hasOwnScheme(uri: string): boolean {
+  const url = URL.parse(uri);
+  return url !== null && url.protocol !== 'https:' && url.protocol !== 'http:';
 }
 
 // These have columns of their own, or are derived from them.
@@ -41,8 +65,6 @@ export function registeredClient(metadata: ClientMetadata): Prisma.ClientCreateI
   const grantTypes = metadata.grant_types ?? ['authorization_code'];
   const refused = grantTypes.find((type) => !openGrantTypes.includes(type));
   if (refused) throw new errors.InvalidClientMetadata(`grant_types must not include ${refused}`);
-  if (metadata.sector_identifier_uri !== undefined)
-    throw new errors.InvalidClientMetadata('sector_identifier_uri is not supported: subjects are public');
   if (metadata.jwks_uri !== undefined && isInTheClear(metadata.jwks_uri))
     throw new errors.InvalidClientMetadata(
       'jwks_uri must be an https address: keys read in the clear could be anybody’s',

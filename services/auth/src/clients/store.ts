@@ -18,7 +18,7 @@ export type ClientStore = {
   find(clientId: string): Promise<RegisteredClient | undefined>;
   create(client: Prisma.ClientCreateInput): Promise<RegisteredClient>;
   /**
-   * A client that somebody changes is of use. Concurrent changes wait for each other, and none is lost.
+   * A client that an administrator changes is of use, and vouched for. Concurrent changes wait for each other, and none is lost.
    * @param change what to write, from the current row; undefined: nothing
    */
   update(
@@ -63,7 +63,7 @@ export function makeClientStore(db: Database, changes: Changes): ClientStore {
           return data
             ? transaction.client.update({
                 where: { clientId },
-                data: { ...data, unusedUntil: null },
+                data: { ...data, unusedUntil: null, isVouchedFor: true },
                 include: withRelations,
               })
             : before;

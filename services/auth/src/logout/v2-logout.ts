@@ -1,6 +1,7 @@
 /**
  * Auth0’s `v2/logout`: ends the session without asking and redirects to `returnTo`, which must be one of the client’s allowed logout URLs;
- * with `federated`, by way of the provider where the session began. Anybody can link here; all such a link can do is log somebody out.
+ * with `federated`, by way of the provider where the session began. Anybody can link here; all such a link can do is log somebody out. For an
+ * application that a stranger registered, a page has a link to `returnTo` instead.
  */
 import { baseUrlOf } from '@gatepost/runtime/issuer';
 import express, { type Router } from 'express';
@@ -39,8 +40,9 @@ export function makeV2LogoutRoutes(parts: {
     const { returnTo, client_id, state, federated } = queryOf(request);
     const goesOn = state && returnTo === undefined ? await parts.federated.redeem(state) : undefined;
     if (goesOn) return response.set('cache-control', 'no-store').redirect(302, goesOn);
-    const client = client_id ? await provider.Client.find(client_id) : undefined;
-    const allowed = (client as (Client & OwnMetadata) | undefined)?.allowed_logout_urls ?? [];
+    const found = client_id ? await provider.Client.find(client_id) : undefined;
+    const client = found as (Client & OwnMetadata) | undefined;
+    const allowed = client?.allowed_logout_urls ?? [];
     const context = { acceptLanguage: request.get('accept-language'), client };
     if (returnTo !== undefined && !allowed.map(withPath).includes(withPath(returnTo))) {
       const description = 'The "returnTo" address is not among the allowed logout URLs of this application.';
@@ -67,12 +69,12 @@ export function makeV2LogoutRoutes(parts: {
         expires: new Date(0),
       });
     response.set('cache-control', 'no-store');
+    const target = client?.is_vouched_for === false ? undefined : returnTo;
     const own = `${baseUrlOf(provider.issuer)}v2/logout${client_id ? `?${new URLSearchParams({ client_id })}` : ''}`;
-    const away =
-      federated === undefined ? undefined : await parts.federated.addressOf(session.upstream, returnTo ?? own);
+    const away = federated === undefined ? undefined : await parts.federated.addressOf(session.upstream, target ?? own);
     if (away) return response.redirect(302, away);
-    if (returnTo !== undefined) return response.redirect(302, returnTo);
-    const back = linkBack(client);
+    if (target !== undefined) return response.redirect(302, target);
+    const back = returnTo ?? linkBack(client);
     sendPage(response, 'logged-out', { ...(await parts.commonContext(context)), ...(back ? { back } : {}) });
   });
   return router;

@@ -1,7 +1,7 @@
 /**
  * Writes the mails that people get, in their language: as HTML and as text, with the name and logo of the application that they use. They
- * contain nothing chosen by somebody else except the application's name and the address itself: a stranger can sign up with anybody’s
- * address and any name.
+ * contain nothing chosen by a stranger except the address itself: a stranger can sign up with anybody’s address and any name, or register an
+ * application, whose mails have the tenant’s name and logo until an administrator vouches for it.
  */
 import type { Log } from '@gatepost/runtime/log';
 import { accountClaims } from '../accounts/store.ts';
@@ -123,7 +123,7 @@ export function makeLetters(parts: LetterParts): Letters {
     },
     async linkRules(name, clientId) {
       const template = await parts.emailTemplates.find(name);
-      const client = clientId === undefined ? undefined : await parts.clients.find(clientId);
+      const client = await mentionedClient(parts, clientId);
       const isEnabled = template?.enabled ?? !optional.has(name);
       const application = presentClient(client);
       const result =
@@ -156,7 +156,7 @@ async function contextOf(
   { account, clientId, languages, invitation }: Pick<Letter, 'account' | 'clientId' | 'languages' | 'invitation'>,
 ): Promise<LetterContext> {
   const settings = await parts.settings.load();
-  const client = clientId === undefined ? undefined : await parts.clients.find(clientId);
+  const client = await mentionedClient(parts, clientId);
   const tenant = settings.friendlyName ?? 'Gatepost';
   const branding = brandingOf(settings);
   // An invitation looks like the organization's pages, to which it leads.
@@ -171,6 +171,11 @@ async function contextOf(
     logoUrl: own?.logo_url ?? client?.logoUri ?? branding.logoUrl,
     primary,
   };
+}
+
+async function mentionedClient({ clients }: LetterParts, clientId: string | undefined) {
+  const client = clientId === undefined ? undefined : await clients.find(clientId);
+  return client?.isVouchedFor ? client : undefined;
 }
 
 /** In our own words and look. */

@@ -294,6 +294,7 @@ const blank = {
   oidcMetadata: {},
   inert: {},
   unusedUntil: null,
+  isVouchedFor: true,
   grants: [],
   credentials: [],
 };

@@ -42,6 +42,7 @@ function accountClient(issuers: string[]): RegisteredClient {
     oidcMetadata: {},
     inert: {},
     unusedUntil: null,
+    isVouchedFor: true,
     createdAt: since,
     updatedAt: since,
     grants: [],
