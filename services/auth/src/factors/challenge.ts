@@ -11,7 +11,7 @@ import type { Pending } from './pending.ts';
 import type { Proof } from './proof.ts';
 import { eventOf, keepPending, ownerOf, pendingOf, provenTwice, takePending } from './second-factor.ts';
 import type { Method } from './store.ts';
-import { type MethodType, mfaSettingsOf, type SecondFactor } from './types.ts';
+import { channelOf, type MethodType, mfaSettingsOf, type SecondFactor } from './types.ts';
 import { askForKey, checkKey } from './webauthn.ts';
 
 /** Our pages’ names for a person's factors. */
@@ -274,7 +274,6 @@ async function challengeOf(interaction: Interaction, type?: MethodType): Promise
 }
 
 const isKey = (type: MethodType) => type === 'webauthn-roaming' || type === 'webauthn-platform';
-const channelOf = (type: 'email' | 'phone') => (type === 'phone' ? ('sms' as const) : ('email' as const));
 const pathOfSent = (type: 'email' | 'phone') => `mfa/${channelOf(type)}`;
 
 /** Shows enough to recognize a target, too little to learn it. */

@@ -1,21 +1,18 @@
 /**
- * The pages on which somebody sets up a second factor, right after proving the first. A factor is stored only once a first use has
- * confirmed it. Then come the recovery codes, shown once.
+ * The pages on which somebody sets up a second factor (enrolment.ts), right after proving the first. Then come the recovery codes, shown
+ * once.
  */
 import type { Request } from 'express';
-import { isEmail, parseIdentifier } from '../accounts/identifier.ts';
 import { isUnchanged } from '../accounts/store.ts';
 import { fieldsOf } from '../http/form-fields.ts';
 import type { Interaction } from '../interaction/interaction.ts';
 import type { FactorChoice } from '../pages/pages.ts';
+import { type AddFactor, type Enrolment, enrolmentSteps } from './enrolment.ts';
 import { redisplay, restartLogin } from './navigation.ts';
-import { newKeyOptions } from './new-key.ts';
 import type { Pending } from './pending.ts';
 import { hasFirstFactor } from './policy.ts';
 import { eventOf, keepPending, ownerOf, pendingOf, provenTwice, takePending } from './second-factor.ts';
-import { newTotpSecret, qrPicture, spaced, stepOf, totpUri } from './totp.ts';
-import { mfaSettingsOf, type SecondFactor } from './types.ts';
-import { checkNewKey, type KeyType } from './webauthn.ts';
+import { factorNameOf, mfaSettingsOf, type SecondFactor } from './types.ts';
 
 const choices: [type: SecondFactor, choice: FactorChoice][] = [
   ['totp', 'otp'],
@@ -49,153 +46,90 @@ export async function chooseEnrolment(interaction: Interaction, request: Request
   return interaction.turnTo(`mfa/enrol/${factor}`);
 }
 
+type Page = {
+  /** Below `mfa/enrol`. */
+  path: string;
+  show(interaction: Interaction): Promise<void>;
+  answer(interaction: Interaction, request: Request): Promise<void>;
+};
+
+/** One page per kind. */
+export const enrolmentPages = choices.map(([type, choice]): Page => {
+  const step = `mfa/enrol/${choice}`;
+  return {
+    path: choice,
+    async show(interaction) {
+      const pending = await enrolmentOf(interaction, type);
+      const enrolment = pending && (await openEnrolment(interaction, pending, { type, step }));
+      if (enrolment) await enrolmentSteps[type].show(enrolment);
+    },
+    async answer(interaction, request) {
+      const pending = await enrolmentOf(interaction, type);
+      if (!pending) return;
+      if (fieldsOf(request).action === 'other') return leave(interaction, pending, { type, step });
+      const enrolment = await openEnrolment(interaction, pending, { type, step });
+      if (enrolment) await enrolmentSteps[type].answer(enrolment, request);
+    },
+  };
+});
+
 const hasOthers = ({ types }: Pending) => types.length > 1;
 
-export async function showOtpEnrolment(interaction: Interaction): Promise<void> {
-  const pending = await enrolmentOf(interaction, 'totp');
-  if (!pending) return;
-  // A reload shows the same key: the app may already have it.
-  const secret = (pending.enrolling?.type === 'totp' && pending.enrolling.secret) || newTotpSecret();
-  await keepPending(interaction, { ...pending, enrolling: { type: 'totp', secret } });
-  const { parts } = interaction;
-  const [account, settings] = await Promise.all([parts.accounts.find(pending.account.userId), parts.settings.load()]);
-  if (!account) return restartLogin(interaction);
-  const label = account.email ?? account.username ?? account.phoneNumber ?? account.userId;
-  const issuer = settings.friendlyName ?? new URL(parts.provider.issuer).host;
-  const { outcome } = await interaction.recall('mfa/enrol/otp');
-  const page = {
-    step: 'mfa/enrol/otp',
-    picture: qrPicture(totpUri({ secret, issuer, label })),
-    key: spaced(secret),
-    other: hasOthers(pending),
-  };
-  return interaction.show('enrol-otp', page, outcome);
+/** To the other kinds. A key that was shown is kept, since an app may already have it; an address may be another next time. */
+async function leave(interaction: Interaction, pending: Pending, { type, step }: EnrolmentStep): Promise<void> {
+  if (type !== 'email' && type !== 'phone') return interaction.turnTo('mfa/enrol');
+  const { enrolling: _, ...rest } = pending;
+  await keepPending(interaction, rest);
+  return interaction.turnTo(hasOthers(pending) ? 'mfa/enrol' : step);
 }
 
-export async function confirmOtp(interaction: Interaction, request: Request): Promise<void> {
-  const pending = await enrolmentOf(interaction, 'totp');
-  if (!pending) return;
-  const { code = '', action } = fieldsOf(request);
-  if (action === 'other') return interaction.turnTo('mfa/enrol');
-  const { enrolling } = pending;
-  if (enrolling?.type !== 'totp' || !enrolling.secret) return interaction.turnTo('mfa/enrol/otp');
-  if (!code.trim()) return redisplay(interaction, 'mfa/enrol/otp', 'code_missing');
-  const { secret } = enrolling;
-  const step = stepOf(secret, code);
-  if (step === undefined) return redisplay(interaction, 'mfa/enrol/otp', 'code_wrong');
-  const { userId } = pending.account;
-  return enrolled(interaction, pending, { amr: ['otp', 'mfa'], type: 'totp' }, () =>
-    interaction.parts.factors.add({ userId, type: 'totp', secret, step }, pending.account),
-  );
-}
+type EnrolmentStep = { type: SecondFactor; step: string };
 
-export const showEmailEnrolment = (interaction: Interaction) => showAddressEnrolment(interaction, 'email');
-export const showSmsEnrolment = (interaction: Interaction) => showAddressEnrolment(interaction, 'phone');
-export const enrolEmail = (interaction: Interaction, request: Request) => enrolAddress(interaction, request, 'email');
-export const enrolSms = (interaction: Interaction, request: Request) => enrolAddress(interaction, request, 'phone');
-
-async function showAddressEnrolment(interaction: Interaction, type: 'email' | 'phone'): Promise<void> {
-  const pending = await enrolmentOf(interaction, type);
-  if (!pending) return;
-  const channel = channelOf(type);
-  const step = `mfa/enrol/${channel}`;
-  const { outcome } = await interaction.recall(step);
-  const { enrolling } = pending;
-  if (enrolling?.type === type && enrolling.target !== undefined) {
-    const sent = { step, factor: channel, sentTo: enrolling.target, resend: true, resent: outcome.resent ?? false };
-    return interaction.show('factor-code', { ...sent, other: true }, outcome);
-  }
-  const account = await interaction.parts.accounts.find(pending.account.userId);
-  const address = (type === 'email' ? account?.email : account?.phoneNumber) ?? undefined;
-  const page = { step, channel, other: hasOthers(pending), ...(address !== undefined && { address }) };
-  return interaction.show('enrol-address', page, outcome);
-}
-
-async function enrolAddress(interaction: Interaction, request: Request, type: 'email' | 'phone'): Promise<void> {
-  const pending = await enrolmentOf(interaction, type);
-  if (!pending) return;
-  const step = `mfa/enrol/${channelOf(type)}`;
-  const { code, address, action } = fieldsOf(request);
-  const { enrolling, ...rest } = pending;
-  const target = enrolling?.type === type ? enrolling.target : undefined;
-  if (action === 'other') {
-    await keepPending(interaction, rest);
-    return interaction.turnTo(hasOthers(pending) ? 'mfa/enrol' : step);
-  }
-  if (target === undefined || action === 'resend') return sendFirstCode(interaction, pending, type, target ?? address);
-  if (!code?.trim()) return redisplay(interaction, step, 'code_missing');
-  const { userId } = pending.account;
-  const sent = { type, target };
-  const proof = await interaction.parts.prove.sent(userId, sent, ownerOf(interaction), code);
-  if (proof.kind === 'locked')
-    return interaction.turnTo('mfa/wait', { pause: { until: Date.now() + proof.seconds * 1000 } });
-  if (proof.kind !== 'right')
-    return redisplay(interaction, step, proof.kind === 'expired' ? 'code_expired' : 'code_wrong');
-  return enrolled(interaction, pending, { amr: proof.amr, type }, () =>
-    interaction.parts.factors.add({ userId, type, target }, pending.account),
-  );
-}
-
-async function sendFirstCode(
+/** Undefined, after sending the answer, if the account is gone. */
+async function openEnrolment(
   interaction: Interaction,
-  pending: Pending,
-  type: 'email' | 'phone',
-  typed = '',
-): Promise<void> {
-  const { parts, address: ip, client, languages } = interaction;
-  const step = `mfa/enrol/${channelOf(type)}`;
-  const identifier = parseIdentifier(typed);
-  const target = identifier?.kind === type ? identifier.value : undefined;
-  if (target === undefined || (type === 'email' && !isEmail(target)))
-    return redisplay(interaction, step, type === 'email' ? 'email_invalid' : 'phone_invalid');
-  const account = await parts.accounts.find(pending.account.userId);
-  if (!account) return restartLogin(interaction);
-  const to = { type, target };
-  const { clientId } = client;
-  const sent = await parts.sendFactorCode({ account, to, binding: ownerOf(interaction), ip, clientId, languages });
-  if (sent === 'too_many') return redisplay(interaction, step, 'too_many_codes', { status: 429 });
-  parts.factorEvents.codeSent(eventOf(interaction, account.userId), type);
-  const resent = pending.enrolling?.target === target;
-  await keepPending(interaction, { ...pending, enrolling: to });
-  return interaction.turnTo(step, {}, { resent });
-}
-
-export const showRoamingEnrolment = (interaction: Interaction) => showKeyEnrolment(interaction, 'webauthn-roaming');
-export const showPlatformEnrolment = (interaction: Interaction) => showKeyEnrolment(interaction, 'webauthn-platform');
-export const enrolRoaming = (interaction: Interaction, request: Request) =>
-  enrolKey(interaction, request, 'webauthn-roaming');
-export const enrolPlatform = (interaction: Interaction, request: Request) =>
-  enrolKey(interaction, request, 'webauthn-platform');
-
-const pathOfKey = (type: KeyType) => (type === 'webauthn-roaming' ? 'mfa/enrol/roaming' : 'mfa/enrol/platform');
-
-async function showKeyEnrolment(interaction: Interaction, type: SecondFactor & KeyType): Promise<void> {
-  const pending = await enrolmentOf(interaction, type);
-  if (!pending) return;
-  const options = await newKeyOptions(interaction, pending, type);
-  if (options === undefined) return restartLogin(interaction);
-  const step = pathOfKey(type);
-  const { outcome } = await interaction.recall(step);
-  const page = { step, kind: 'key' as const, options, other: hasOthers(pending) };
-  return interaction.show('enrol-key', page, outcome);
-}
-
-async function enrolKey(interaction: Interaction, request: Request, type: SecondFactor & KeyType): Promise<void> {
-  const pending = await enrolmentOf(interaction, type);
-  if (!pending) return;
-  const { credential = '', action } = fieldsOf(request);
-  if (action === 'other') return interaction.turnTo('mfa/enrol');
-  const { enrolling, ...rest } = pending;
-  if (enrolling?.type !== type || enrolling.challenge === undefined) return interaction.turnTo(pathOfKey(type));
-  // Answered once, whatever the outcome.
-  const answered = await interaction.parts.pending.replace(ownerOf(interaction), pending, rest);
-  if (!answered) return restartLogin(interaction);
-  const key = await checkNewKey(interaction.parts, { credential, challenge: enrolling.challenge, type });
-  if (!key) return redisplay(interaction, pathOfKey(type), 'key_failed');
-  const { userId } = pending.account;
-  return enrolled(interaction, answered, { amr: ['hwk', 'mfa'], type }, () =>
-    interaction.parts.factors.add({ userId, type, ...key }, pending.account),
-  );
+  begun: Pending,
+  { type, step }: EnrolmentStep,
+): Promise<Enrolment | undefined> {
+  const { parts, client, address: ip, languages } = interaction;
+  const [account, settings] = await Promise.all([parts.accounts.find(begun.account.userId), parts.settings.load()]);
+  if (!account) {
+    await restartLogin(interaction);
+    return undefined;
+  }
+  const owner = ownerOf(interaction);
+  let pending = begun;
+  return {
+    parts,
+    account,
+    settings,
+    clientId: client.clientId,
+    ip,
+    languages,
+    owner,
+    enrolling: begun.enrolling?.type === type ? begun.enrolling : undefined,
+    hasOthers: hasOthers(begun),
+    keep: (enrolling) => keepPending(interaction, { ...pending, enrolling }),
+    async takeChallenge() {
+      const { enrolling, ...rest } = pending;
+      if (enrolling?.type !== type || enrolling.challenge === undefined) {
+        await interaction.turnTo(step);
+        return undefined;
+      }
+      const answered = await parts.pending.replace(owner, pending, rest);
+      if (!answered) {
+        await restartLogin(interaction);
+        return undefined;
+      }
+      pending = answered;
+      return enrolling.challenge;
+    },
+    recall: async () => (await interaction.recall(step)).outcome,
+    show: (name, page, outcome) => interaction.show(name, { ...page, step }, outcome),
+    turnBack: (outcome) => interaction.turnTo(step, {}, outcome),
+    pause: (seconds) => interaction.turnTo('mfa/wait', { pause: { until: Date.now() + seconds * 1000 } }),
+    finish: (amr, add) => enrolled(interaction, pending, { amr, type }, add),
+  };
 }
 
 /** The factor is stored; then recovery codes are shown, or the login continues. */
@@ -203,7 +137,7 @@ async function enrolled(
   interaction: Interaction,
   pending: Pending,
   { amr, type }: { amr: string[]; type: SecondFactor },
-  add: () => Promise<unknown>,
+  add: AddFactor,
 ): Promise<void> {
   const { parts } = interaction;
   // If two forms arrive at once, one of them sets it up.
@@ -216,13 +150,12 @@ async function enrolled(
     hasFirstFactor(mfaSettingsOf(settings), pending, account.factors)
   )
     return restartLogin(interaction);
-  if (!(await add())) {
+  if (!(await add(pending.account))) {
     const { enrolling: _, ...rest } = pending;
     await keepPending(interaction, rest);
     return redisplay(interaction, 'mfa/enrol', 'factor_refused');
   }
-  const factor = { totp: 'otp', phone: 'sms' }[type as string] ?? type;
-  parts.factorEvents.enrolled(eventOf(interaction, account.userId), factor);
+  parts.factorEvents.enrolled(eventOf(interaction, account.userId), factorNameOf(type));
   parts.notifyOfChange({ name: 'factor_added', factor: type }, account, { ip: interaction.address });
   // Recovery codes of an earlier factor were removed with it.
   if (!mfaSettingsOf(settings).factors['recovery-code']) return provenTwice(interaction, pending, { amr });
@@ -253,5 +186,3 @@ async function enrolmentOf(interaction: Interaction, type?: SecondFactor): Promi
   else await interaction.turnTo('mfa/enrol');
   return undefined;
 }
-
-const channelOf = (type: 'email' | 'phone') => (type === 'phone' ? ('sms' as const) : ('email' as const));

@@ -26,7 +26,7 @@ import type { Pending } from './pending.ts';
 import { newRecoveryCodes } from './recovery-code.ts';
 import type { Method } from './store.ts';
 import { newTotpSecret, totpUri } from './totp.ts';
-import { isEnabled, type MethodType, mfaSettingsOf, type SecondFactor } from './types.ts';
+import { channelOf, factorNameOf, isEnabled, type MethodType, mfaSettingsOf, type SecondFactor } from './types.ts';
 
 type Parts = FactorParts & AccessParts & { provider: Provider; accounts: AccountStore; settings: SettingsStore };
 type MfaCall = {
@@ -150,8 +150,12 @@ async function associate(asked: MfaCall): Promise<void> {
   const to = { type, target: identifier.value };
   const oobCode = await sendCode(asked, to);
   await keep(asked, { enrolling: { ...to, ...withCodes }, sentTo: to, oobCode });
-  const oob_channel = type === 'phone' ? 'sms' : 'email';
-  return answerWith({ authenticator_type: 'oob', oob_channel, oob_code: oobCode, binding_method: 'prompt' });
+  return answerWith({
+    authenticator_type: 'oob',
+    oob_channel: channelOf(type),
+    oob_code: oobCode,
+    binding_method: 'prompt',
+  });
 }
 
 /** Remembers what was begun with the token. One that was spent meanwhile stays spent. @throws ApiError 401 */
@@ -203,21 +207,18 @@ const kindOf = ({ type }: Method) =>
   type === 'totp' ? 'otp' : type === 'email' || type === 'phone' ? 'oob' : 'webauthn';
 
 /** Auth0's ids are prefixed with the kind: `otp|dev_…`, `sms|dev_…`. */
-function apiIdOf({ id, type }: Method): string {
-  const names: Partial<Record<string, string>> = { totp: 'otp', phone: 'sms' };
-  return `${names[type] ?? type}|${id.split('|')[1]}`;
-}
+const apiIdOf = ({ id, type }: Method) => `${factorNameOf(type as MethodType)}|${id.split('|')[1]}`;
 
 function present(method: Method, isWhole: boolean): object {
   const kind = kindOf(method);
+  const channel = channelOf(method.type as 'email' | 'phone');
   const target = method.target ?? undefined;
   return {
     id: apiIdOf(method),
     authenticator_type: kind === 'webauthn' ? method.type : kind,
     type: apiTypeOf[method.type as SecondFactor] ?? method.type,
     active: true,
-    ...(kind === 'oob' && { oob_channel: method.type === 'phone' ? 'sms' : 'email' }),
-    ...(kind === 'oob' && { oob_channels: [method.type === 'phone' ? 'sms' : 'email'] }),
+    ...(kind === 'oob' && { oob_channel: channel, oob_channels: [channel] }),
     ...(target !== undefined && { name: isWhole ? target : masked(target) }),
   };
 }

@@ -6,13 +6,12 @@ import { fieldsOf } from '../http/form-fields.ts';
 import { networkOf } from '../http/network.ts';
 import type { Interaction } from '../interaction/interaction.ts';
 import { redisplay, restartLogin } from './navigation.ts';
-import { newKeyOptions } from './new-key.ts';
 import { declinePasskey, hasPasskeys } from './passkey-offer.ts';
 import type { Pending } from './pending.ts';
 import { isMultiFactor } from './policy.ts';
 import { continueAuthorization, eventOf, keepPending, ownerOf, pendingOf, takePending } from './second-factor.ts';
 import { hasSecondFactor } from './types.ts';
-import { askForKey, checkNewKey, checkPasskey, isHandleOf } from './webauthn.ts';
+import { askForKey, askForNewKey, checkNewKey, checkPasskey, isHandleOf } from './webauthn.ts';
 
 /** Each try costs a signature check. */
 const tries = { max: 60, windowSeconds: 60 };
@@ -49,11 +48,21 @@ export async function logInByPasskey(interaction: Interaction, credential: strin
 export async function showPasskeyOffer(interaction: Interaction): Promise<void> {
   const pending = await offeredOf(interaction);
   if (!pending) return;
-  const options = await newKeyOptions(interaction, pending, 'passkey');
+  const options = await newPasskeyOptions(interaction, pending);
   if (options === undefined) return restartLogin(interaction);
   const { outcome } = await interaction.recall('mfa/passkey');
   const page = { step: 'mfa/passkey', kind: 'passkey' as const, options };
   return interaction.show('enrol-key', page, outcome);
+}
+
+/** The browser's options for making it, as JSON; undefined when the account is gone. The login remembers the challenge. */
+async function newPasskeyOptions(interaction: Interaction, pending: Pending): Promise<string | undefined> {
+  const { parts } = interaction;
+  const [account, settings] = await Promise.all([parts.accounts.find(pending.account.userId), parts.settings.load()]);
+  if (!account) return undefined;
+  const asked = await askForNewKey(parts, { account, type: 'passkey', settings });
+  await keepPending(interaction, { ...pending, enrolling: { type: 'passkey', challenge: asked.challenge } });
+  return JSON.stringify(asked);
 }
 
 export async function answerPasskeyOffer(interaction: Interaction, request: Request): Promise<void> {

@@ -17,29 +17,16 @@ import {
   showSms,
   showWait,
 } from './challenge.ts';
-import {
-  chooseEnrolment,
-  confirmCodesSaved,
-  confirmOtp,
-  enrolEmail,
-  enrolPlatform,
-  enrolRoaming,
-  enrolSms,
-  showEmailEnrolment,
-  showEnrolmentChoice,
-  showOtpEnrolment,
-  showPlatformEnrolment,
-  showRecoveryCodes,
-  showRoamingEnrolment,
-  showSmsEnrolment,
-} from './enrol.ts';
+import { chooseEnrolment, confirmCodesSaved, enrolmentPages, showEnrolmentChoice, showRecoveryCodes } from './enrol.ts';
 
 import { answerPasskeyOffer, showPasskeyOffer } from './passkey.ts';
 
 type Handler = (interaction: Interaction, request: Request) => Promise<void>;
 
 /** Path below `mfa`, what a GET shows there, and what handles its form. */
-const pages: [path: string, show: Handler, check?: Handler][] = [
+type Page = [path: string, show: Handler, check?: Handler];
+
+const pages: Page[] = [
   ['', showSecondFactor],
   ['/choose', showChoice, choose],
   ['/otp', showOtp, checkOtp],
@@ -49,11 +36,7 @@ const pages: [path: string, show: Handler, check?: Handler][] = [
   ['/recovery', showRecovery, checkRecovery],
   ['/wait', showWait],
   ['/enrol', showEnrolmentChoice, chooseEnrolment],
-  ['/enrol/otp', showOtpEnrolment, confirmOtp],
-  ['/enrol/email', showEmailEnrolment, enrolEmail],
-  ['/enrol/sms', showSmsEnrolment, enrolSms],
-  ['/enrol/roaming', showRoamingEnrolment, enrolRoaming],
-  ['/enrol/platform', showPlatformEnrolment, enrolPlatform],
+  ...enrolmentPages.map(({ path, show, answer }): Page => [`/enrol/${path}`, show, answer]),
   ['/passkey', showPasskeyOffer, answerPasskeyOffer],
   ['/recovery-codes', showRecoveryCodes, confirmCodesSaved],
 ];

@@ -25,6 +25,11 @@ const nameOf: Record<SecondFactor, FactorName> = {
   'webauthn-platform': 'webauthn-platform',
 };
 
+export const factorNameOf = (type: MethodType): FactorName | 'passkey' => (type === 'passkey' ? type : nameOf[type]);
+
+/** How a code is sent, by its name for people and in Auth0's API. */
+export const channelOf = (type: 'email' | 'phone') => (type === 'phone' ? ('sms' as const) : ('email' as const));
+
 /** When people are asked: never, if they have enrolled a factor, or always; and whenever a request’s `acr_values` asks for it. */
 export const mfaPolicies = ['never', 'enrolled', 'always'] as const;
 export type MfaPolicy = (typeof mfaPolicies)[number];

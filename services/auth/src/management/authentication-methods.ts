@@ -2,7 +2,7 @@
 import { z } from '@gatepost/runtime/env';
 import { parseIdentifier } from '../accounts/identifier.ts';
 import type { Method } from '../factors/store.ts';
-import { type MethodType, methodTypes } from '../factors/types.ts';
+import { factorNameOf, type MethodType, methodTypes } from '../factors/types.ts';
 import type { AccountModel } from '../generated/models.ts';
 import { created, gone, ok, operation } from './operation.ts';
 import { checkpointQuery, fieldsQuery, list, ofArray, pageQuery } from './paging.ts';
@@ -198,7 +198,7 @@ export const listEnrollments = operation({
       methods.map(({ id, type, name, createdAt, lastUsedAt, target }) => ({
         id,
         status: 'confirmed',
-        type: type === 'totp' ? 'authenticator' : type === 'phone' ? 'sms' : type,
+        type: type === 'totp' ? 'authenticator' : factorNameOf(type as MethodType),
         enrolled_at: createdAt.toISOString(),
         ...(name !== null && { name }),
         ...(type === 'phone' && { phone_number: target }),
