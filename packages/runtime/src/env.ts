@@ -14,7 +14,8 @@ import { splitUrls } from './urls.ts';
 
 /**
  * Parses `env` by `schema`. An empty variable counts as unset, unless its meta says `emptyIsValue`. Instead of `NAME`, `NAME_FILE` may name
- * a file that holds the value, as Docker and Kubernetes provide secrets; a single trailing line break is dropped.
+ * a file that holds the value, as Docker and Kubernetes provide secrets; a single trailing line break is dropped. A check of the
+ * whole object concerns several variables: its message is shown as it is.
  * @throws Misconfigured naming every bad variable at once. A bad value is quoted only if it cannot be a secret: otherwise mixing up two
  * variables could put a password into the log.
  */
@@ -39,6 +40,7 @@ export function readEnv<S extends z.ZodObject>(
   throw new Misconfigured(
     'bad environment',
     result.error.issues.map((issue) => {
+      if (issue.path.length === 0) return issue.message;
       const name = String(issue.path[0] ?? '');
       const field = schema.shape[name];
       if (given[name] === undefined) return `${name} is not set; ${field ? (metaOf(field).description ?? '') : ''}`;
@@ -171,13 +173,19 @@ const key32 = z.string().transform((value, context) => {
   return z.NEVER;
 });
 
+const itemsOf = (value: string) =>
+  value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+
+/** Any texts, separated by commas. */
+export const textList = z.string().transform(itemsOf);
+
 /** Comma-separated items, each yielding any number of values; an empty text is an empty list. */
 const listOf = <T>(wanted: string, valuesOf: (item: string) => T[]) =>
   z.string().transform((value, context) => {
-    const items = value
-      .split(',')
-      .map((item) => item.trim())
-      .filter((item) => item !== '');
+    const items = itemsOf(value);
     const bad = items.filter((item) => valuesOf(item).length === 0);
     if (bad.length === 0) return items.flatMap(valuesOf);
     context.addIssue({
@@ -225,10 +233,7 @@ export const existingFile = text.refine((value) => existsSync(value), {
 
 /** Paths of existing files, separated by commas. A missing one is not quoted: it may be a misplaced secret. */
 export const existingFiles = z.string().transform((value, context) => {
-  const files = value
-    .split(',')
-    .map((file) => file.trim())
-    .filter((file) => file !== '');
+  const files = itemsOf(value);
   const missing = files.filter((file) => !existsSync(file));
   if (missing.length === 0) return files;
   const message = `must name files that exist, seen from ${process.cwd()}: ${positionsOf(missing, files)}`;
@@ -315,6 +320,13 @@ export const amqpUrlVariable = urls(['amqp:', 'amqps:']).meta({
   description:
     'RabbitMQ (the gate uses it only with `EVENTS_ACCOUNT`); the nodes of a cluster are separated by commas and tried in random order. `?cacertfile=`, `?certfile=` and `?keyfile=` name PEM files for `amqps`',
   shownDefault: 'found or started',
+});
+
+export const redisKeyPrefixVariable = text.default('gatepost:').meta({ description: 'prefix of all our Redis keys' });
+
+export const organizationAccountsVariable = z.enum(['on', 'off']).default('off').meta({
+  description:
+    'whether an organization of the gate with `gatepost_account: "true"` in its metadata is an account of the webhook API, with its members; set it in both services ([organizations](reference/organization-accounts.md))',
 });
 
 export const trustedProxiesVariable = networkList.default([]).meta({

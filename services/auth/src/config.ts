@@ -10,16 +10,20 @@ import {
   hostList,
   integer,
   issuerUrl,
+  organizationAccountsVariable,
   otherSecretsKeyVariable,
   port,
+  redisKeyPrefixVariable,
   secretsKeyVariable,
   stopDelayVariable,
   storeTimeoutVariable,
   text,
+  textList,
   trustedProxiesVariable,
   url,
   z,
 } from '@gatepost/runtime/env';
+import { Misconfigured } from '@gatepost/runtime/misconfigured';
 import { type DatabaseUrls, databaseUrlsOf, directUrlVariable, postgresUrl } from '@gatepost/runtime/postgres';
 import { redisUrls } from '@gatepost/runtime/redis-url';
 import { certificateVariables } from '@gatepost/runtime/tls';
@@ -27,7 +31,7 @@ import { certificateVariables } from '@gatepost/runtime/tls';
 /** Where messages go if no server is configured for them. */
 export const outboxFolder = resolve(process.env.GATEPOST_HOME ?? '../../.gatepost', 'outbox');
 
-export const variables = z.object({
+const each = z.object({
   ...commonVariables,
   STOP_DELAY_MS: stopDelayVariable,
   DATABASE_URL: postgresUrl.optional().meta({ description: 'PostgreSQL of both sides' }),
@@ -44,7 +48,7 @@ export const variables = z.object({
     description:
       'Redis: sessions and short-lived artefacts of grants; one server, Sentinels or a Cluster (docs/redis.md)',
   }),
-  REDIS_KEY_PREFIX: text.default('gatepost:').meta({ description: 'prefix of all our Redis keys' }),
+  REDIS_KEY_PREFIX: redisKeyPrefixVariable,
   STORE_TIMEOUT_MS: storeTimeoutVariable.meta({
     description:
       'how long a PostgreSQL statement may take; connecting to it and a Redis command may take half as long. Then the answer is 503',
@@ -102,22 +106,12 @@ export const variables = z.object({
   EVENTS_ACCOUNT: text
     .optional()
     .meta({ description: 'account under which the gate publishes its own events to RabbitMQ; off by default' }),
-  ORGANIZATION_ACCOUNTS: z.enum(['on', 'off']).default('off').meta({
-    description:
-      'whether an organization of the gate with `gatepost_account: "true"` in its metadata is an account of the webhook API, with its members; set it in both services ([organizations](reference/organization-accounts.md))',
-  }),
+  ORGANIZATION_ACCOUNTS: organizationAccountsVariable,
   WEBHOOK_API_AUDIENCE: text.default('http://localhost:4500/').meta({
     description:
       'identifier of the webhook API at the gate; its permission `admin:org` makes an organization’s member an admin of the account. The same value as in the webhook API',
   }),
-  GRANT_PLUGINS: z
-    .string()
-    .transform((value) =>
-      value
-        .split(',')
-        .map((item) => item.trim())
-        .filter((item) => item !== ''),
-    )
+  GRANT_PLUGINS: textList
     .default([])
     .meta({ description: 'modules that add grant types: comma-separated package names or file paths' }),
   ACTIONS_DIR: text.refine(existsSync, { message: 'must name a folder that exists' }).optional().meta({
@@ -166,21 +160,41 @@ export const variables = z.object({
   TRUSTED_PROXIES: trustedProxiesVariable,
 });
 
-export type Env = z.infer<typeof variables>;
+export type Env = z.infer<typeof each>;
+
+const noDatabase = 'neither AUTH_DATABASE_URL nor DATABASE_URL is set';
+const when = () => true; // even when other values are bad
+
+export const variables = each
+  .refine((env) => databaseOf(env) !== undefined, { message: noDatabase, when })
+  .refine((env) => !env.EVENTS_ACCOUNT || env.AMQP_URL, {
+    message: 'EVENTS_ACCOUNT is set, but AMQP_URL is not',
+    when,
+  })
+  .refine((env) => !env.SMS_URL || env.SMS_FORMAT !== 'twilio' || env.SMS_FROM !== undefined, {
+    message: 'SMS_URL is set, but SMS_FROM is not, which the form of Twilio needs',
+    when,
+  });
 
 /** The issuer at the TLS port; undefined without one. */
 export function tlsIssuerOf({ AUTH_TLS_PORT, TLS_ISSUER }: Env): string | undefined {
   return AUTH_TLS_PORT === undefined ? undefined : (TLS_ISSUER ?? `https://localhost:${AUTH_TLS_PORT}/`);
 }
 
-/** @throws when neither of the two database variables is set. */
-export function authDatabaseOf(
-  env: Pick<Env, 'AUTH_DATABASE_URL' | 'AUTH_DATABASE_DIRECT_URL' | 'DATABASE_URL' | 'DATABASE_DIRECT_URL'>,
-): DatabaseUrls {
-  const urls = databaseUrlsOf(
+type DatabaseVariables = Pick<
+  Env,
+  'AUTH_DATABASE_URL' | 'AUTH_DATABASE_DIRECT_URL' | 'DATABASE_URL' | 'DATABASE_DIRECT_URL'
+>;
+
+const databaseOf = (env: DatabaseVariables) =>
+  databaseUrlsOf(
     { url: env.AUTH_DATABASE_URL, directUrl: env.AUTH_DATABASE_DIRECT_URL },
     { url: env.DATABASE_URL, directUrl: env.DATABASE_DIRECT_URL },
   );
-  if (!urls) throw new Error('neither AUTH_DATABASE_URL nor DATABASE_URL is set');
+
+/** @throws Misconfigured when neither of the two database variables is set. */
+export function authDatabaseOf(env: DatabaseVariables): DatabaseUrls {
+  const urls = databaseOf(env);
+  if (!urls) throw new Misconfigured('bad environment', [noDatabase]);
   return urls;
 }

@@ -3,7 +3,6 @@ import { fileURLToPath } from 'node:url';
 import { makeGuard } from '@gatepost/runtime/address';
 import { type Log, logOfModule } from '@gatepost/runtime/log';
 import type { Registry } from '@gatepost/runtime/metrics';
-import { Misconfigured } from '@gatepost/runtime/misconfigured';
 import { openLastLogins } from './accounts/last-login.ts';
 import { makeExecutionStore } from './actions/executions.ts';
 import { openActionMetrics } from './actions/metrics.ts';
@@ -42,11 +41,10 @@ export async function openOutlets({ env, log, stack, registry, pool }: Infrastru
   return { audit, counters, observe, lastLogins, sink, postBox, mailbox, background, isBreached };
 }
 
-/** @throws Misconfigured when EVENTS_ACCOUNT asks for events but there is no AMQP_URL to publish them to. */
 async function openSink(env: Env, log: Log, registry: Registry): Promise<EventSink> {
   if (!env.EVENTS_ACCOUNT) return noEvents;
-  if (!env.AMQP_URL) throw new Misconfigured('bad environment', ['EVENTS_ACCOUNT is set, but AMQP_URL is not']);
-  return openEventSink({ amqpUrl: env.AMQP_URL, issuer: env.ISSUER, account: env.EVENTS_ACCOUNT, log, registry });
+  // config.ts has checked that there is an AMQP_URL.
+  return openEventSink({ amqpUrl: env.AMQP_URL!, issuer: env.ISSUER, account: env.EVENTS_ACCOUNT, log, registry });
 }
 
 function postBoxOptions(env: Env) {
@@ -54,11 +52,8 @@ function postBoxOptions(env: Env) {
   return { mailUrl: env.MAIL_URL, from: env.MAIL_FROM, outbox: isFolder ? fileURLToPath(env.MAIL_URL) : outboxFolder };
 }
 
-/** @throws if the sender that the provider’s form needs is missing. */
 function textSender({ SMS_URL: url, SMS_FROM: from, SMS_FORMAT: format, OUTBOUND_ALLOWED_NETWORKS }: Env) {
   if (url === undefined) return {};
-  if (format === 'twilio' && from === undefined)
-    throw new Misconfigured('bad environment', ['SMS_URL is set, but SMS_FROM is not, which the form of Twilio needs']);
   const ask = makeOutsideFetch(makeGuard(OUTBOUND_ALLOWED_NETWORKS));
   return {
     sendText: makeTextSender({ url, from, format, ask: ask as (url: URL, init: RequestInit) => Promise<Response> }),

@@ -4,9 +4,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { readEnv } from '@gatepost/runtime/env';
 import { freshDatabase } from '@gatepost/testkit/stores';
 import { afterAll, expect, test } from '@jest/globals';
 import pg from 'pg';
+import { variables } from '../src/config.ts';
 import { openGate } from './gate.ts';
 import { api, apis, machine, web } from './seeds.ts';
 
@@ -19,6 +21,27 @@ test('a seed with an unknown key is refused with its path, before anything is op
     name: 'Misconfigured',
     problems: ['clients[0].callback: unknown key', expect.stringContaining('users[0].user_id: must be')],
   });
+});
+
+// Each was once reported alone, after the schema had been migrated and seeded.
+test('variables that need others are refused together with them, before anything is opened', () => {
+  const given = { SECRETS_KEY: Buffer.alloc(32, 1).toString('base64'), REDIS_URL: 'redis://127.0.0.1:1' };
+  const read = (env: Record<string, string>) => () => readEnv(variables, { ...given, ...env });
+  const sms = { SMS_URL: 'https://sms.example/' };
+  const database = { DATABASE_URL: 'postgres://gate@127.0.0.1:1/gatepost' };
+  expect(read({ ...sms, EVENTS_ACCOUNT: 'acme', KEY_ROTATION_DAYS: '0' })).toThrow(
+    expect.objectContaining({
+      name: 'Misconfigured',
+      problems: [
+        expect.stringContaining('KEY_ROTATION_DAYS'),
+        'neither AUTH_DATABASE_URL nor DATABASE_URL is set',
+        'EVENTS_ACCOUNT is set, but AMQP_URL is not',
+        'SMS_URL is set, but SMS_FROM is not, which the form of Twilio needs',
+      ],
+    }),
+  );
+  expect(read({ ...database, ...sms, SMS_FROM: '+15550001111' })).not.toThrow();
+  expect(read({ ...database, ...sms, SMS_FORMAT: 'json' })).not.toThrow();
 });
 
 test('a seed with an unknown API, scope or grant type is refused with the paths of its mistakes', async () => {

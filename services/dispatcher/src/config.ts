@@ -12,6 +12,7 @@ import {
   otherSecretsKeyVariable,
   port,
   positive,
+  redisKeyPrefixVariable,
   renamedTo,
   secondsList,
   secretsKeyVariable,
@@ -38,7 +39,7 @@ export const variables = z
         'Redis: rate state only; losing it loses nothing; one server, Sentinels or a Cluster (docs/redis.md)',
       shownDefault: 'found or started',
     }),
-    REDIS_KEY_PREFIX: text.default('gatepost:').meta({ description: 'prefix of all our Redis keys' }),
+    REDIS_KEY_PREFIX: redisKeyPrefixVariable,
     DISPATCHER_OPS_PORT: port
       .default(4601)
       .meta({ description: 'port of `/metrics`, `/livez` and `/readyz`; 0: any free one' }),

@@ -10,9 +10,11 @@ import {
   integer,
   issuerUrl,
   issuerUrls,
+  organizationAccountsVariable,
   otherSecretsKeyVariable,
   port,
   positive,
+  redisKeyPrefixVariable,
   renamedTo,
   secretsKeyVariable,
   stopDelayVariable,
@@ -64,7 +66,7 @@ export const variables = z.object({
     description: 'Redis, for the rate limit; one server, Sentinels or a Cluster (docs/redis.md)',
     shownDefault: 'found or started',
   }),
-  REDIS_KEY_PREFIX: text.default('gatepost:').meta({ description: 'prefix of all our Redis keys' }),
+  REDIS_KEY_PREFIX: redisKeyPrefixVariable,
   STORE_TIMEOUT_MS: storeTimeoutVariable.meta({
     description:
       'how long a PostgreSQL statement may take; connecting to it may take half as long, RabbitMQ’s confirm and a change’s wait for its turn three quarters. Then the answer is 503. A count in Redis may take a twelfth; then this process counts by itself',
@@ -85,10 +87,7 @@ export const variables = z.object({
   WEBHOOK_API_AUDIENCE: text
     .default('http://localhost:4500/')
     .meta({ description: 'the `aud` that access tokens must have' }),
-  ORGANIZATION_ACCOUNTS: z.enum(['on', 'off']).default('off').meta({
-    description:
-      'whether an organization of the gate with `gatepost_account: "true"` in its metadata is an account of the webhook API, with its members; set it in both services ([organizations](reference/organization-accounts.md))',
-  }),
+  ORGANIZATION_ACCOUNTS: organizationAccountsVariable,
   CONSOLE: z.enum(['on', 'off']).default('on').meta({ description: 'whether `/console/` is served' }),
   CONSOLE_CLIENT_ID: text
     .default('gatepost-console')
