@@ -1,16 +1,9 @@
-/** The gate's outputs: the audit log, metrics, the webhooks, mail and text messages, background work, and the tenant’s own code. */
+/** The gate's outputs: the audit log, metrics, the webhooks, mail and text messages, and background work. */
 import { fileURLToPath } from 'node:url';
 import { makeGuard } from '@gatepost/runtime/address';
 import { type Log, logOfModule } from '@gatepost/runtime/log';
 import type { Registry } from '@gatepost/runtime/metrics';
 import { openLastLogins } from './accounts/last-login.ts';
-import { makeExecutionStore } from './actions/executions.ts';
-import { openActionMetrics } from './actions/metrics.ts';
-import { makeAskOutside } from './actions/outside.ts';
-import { makePauses } from './actions/pauses.ts';
-import { openActionPool } from './actions/pool.ts';
-import { makeActionRunner } from './actions/runner.ts';
-import { makeActionStore } from './actions/store.ts';
 import { openAudit } from './audit.ts';
 import { openBackground } from './background.ts';
 import { type Env, outboxFolder } from './config.ts';
@@ -58,24 +51,4 @@ function textSender({ SMS_URL: url, SMS_FROM: from, SMS_FORMAT: format, OUTBOUND
   return {
     sendText: makeTextSender({ url, from, format, ask: ask as (url: URL, init: RequestInit) => Promise<Response> }),
   };
-}
-
-/** The tenant’s own code; no process is started before any of it runs. */
-export function openActions(parts: Infrastructure & Pick<Outlets, 'audit'>) {
-  const { env, stack, registry, redis, prefix, actionPackages } = parts;
-  const log = logOfModule(parts.log, 'actions');
-  const actionPool = stack.use(
-    openActionPool({
-      limits: { timeoutMs: env.ACTIONS_TIMEOUT_MS, memoryBytes: env.ACTIONS_MEMORY_MB * 1024 * 1024 },
-      outside: makeAskOutside(makeGuard(env.OUTBOUND_ALLOWED_NETWORKS), env.ACTIONS_ALLOWED_HOSTS),
-      packages: actionPackages.folder,
-      onStart: ({ isSeparate }) => log.info({ network_namespace: isSeparate }, 'actions run in their own processes'),
-    }),
-  );
-  const actions = makeActionStore({ ...parts, present: (versions) => actionPool.keepOnly(versions) });
-  const executions = makeExecutionStore(redis, prefix);
-  const onFault = env.ACTIONS_ON_FAULT;
-  const metrics = openActionMetrics(registry);
-  const runner = makeActionRunner({ ...parts, actions, pool: actionPool, executions, log, onFault, metrics });
-  return { actions, actionPool, executions, runner, pauses: makePauses(redis, prefix, parts.seal) };
 }
