@@ -124,7 +124,7 @@ const methodNames: Record<string, string> = {
   fed: 'federated',
 };
 
-export function methodsOf(amr: readonly string[] | undefined, at: number | undefined): object[] {
+function methodsOf(amr: readonly string[] | undefined, at: number | undefined): object[] {
   const timestamp = new Date((at ?? Date.now() / 1000) * 1000).toISOString();
   const names = new Set((amr ?? []).flatMap((value) => methodNames[value] ?? []));
   // About a second factor, Auth0 says only that there was one.

@@ -13,7 +13,7 @@ export type Rule = {
  * are also looked up by a second key (`findByUid`, `findByUserCode`), which leads to an id, so their ids cannot be hashed.
  */
 // biome-ignore format: a table
-export const rules: Record<string, Rule> = {
+const rules: Record<string, Rule> = {
   Client:                     { store: 'clients',  hashed: false, grantable: false },
   Grant:                      { store: 'postgres', hashed: false, grantable: false },
   RefreshToken:               { store: 'postgres', hashed: true,  grantable: true },

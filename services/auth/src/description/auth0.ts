@@ -44,6 +44,18 @@ const challenge = {
 };
 
 /** Operations by path and method. */
+const challengeFor = (what: string, toDo: string): Record<string, Operation> => ({
+  post: {
+    id: `${what}-challenge`,
+    tag: 'auth0',
+    summary: `Get the challenge that has to be solved to ${toDo}, if there is one`,
+    json: object({ client_id: clientId, login: text('Who wants to do it, if that is known', 'alice@example.com') }, [
+      'client_id',
+    ]),
+    answers: { 200: challenge, 400: oauthError, 401: clientError },
+  },
+});
+
 export const auth0: Record<string, Record<string, Operation>> = {
   '/v2/logout': {
     get: {
@@ -99,50 +111,10 @@ export const auth0: Record<string, Record<string, Operation>> = {
       },
     },
   },
-  '/usernamepassword/challenge': {
-    post: {
-      id: 'login-challenge',
-      tag: 'auth0',
-      summary: 'Get the challenge that has to be solved to sign in with a password, if there is one',
-      json: object({ client_id: clientId, login: text('Who wants to do it, if that is known', 'alice@example.com') }, [
-        'client_id',
-      ]),
-      answers: { 200: challenge, 400: oauthError, 401: clientError },
-    },
-  },
-  '/passwordless/challenge': {
-    post: {
-      id: 'passwordless-challenge',
-      tag: 'auth0',
-      summary: 'Get the challenge that has to be solved to ask for a code or a link, if there is one',
-      json: object({ client_id: clientId, login: text('Who wants to do it, if that is known', 'alice@example.com') }, [
-        'client_id',
-      ]),
-      answers: { 200: challenge, 400: oauthError, 401: clientError },
-    },
-  },
-  '/dbconnections/signup/challenge': {
-    post: {
-      id: 'signup-challenge',
-      tag: 'auth0',
-      summary: 'Get the challenge that has to be solved to sign up, if there is one',
-      json: object({ client_id: clientId, login: text('Who wants to do it, if that is known', 'alice@example.com') }, [
-        'client_id',
-      ]),
-      answers: { 200: challenge, 400: oauthError, 401: clientError },
-    },
-  },
-  '/dbconnections/change_password/challenge': {
-    post: {
-      id: 'change-password-challenge',
-      tag: 'auth0',
-      summary: 'Get the challenge that has to be solved to ask for the mail for a new password, if there is one',
-      json: object({ client_id: clientId, login: text('Who wants to do it, if that is known', 'alice@example.com') }, [
-        'client_id',
-      ]),
-      answers: { 200: challenge, 400: oauthError, 401: clientError },
-    },
-  },
+  '/usernamepassword/challenge': challengeFor('login', 'sign in with a password'),
+  '/passwordless/challenge': challengeFor('passwordless', 'ask for a code or a link'),
+  '/dbconnections/signup/challenge': challengeFor('signup', 'sign up'),
+  '/dbconnections/change_password/challenge': challengeFor('change-password', 'ask for the mail for a new password'),
   '/passwordless/verify': {
     post: {
       id: 'passwordless-verify',

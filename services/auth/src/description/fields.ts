@@ -17,7 +17,7 @@ export const clientId = text('The id of the application', 'demo-web');
 export const clientSecret = text(
   'The secret of the application, unless it authenticates in another way (`Authorization: Basic`, `client_assertion`)',
 );
-export const redirectUri = text(
+const redirectUri = text(
   'Where the answer goes: one of the application’s callback URLs',
   'http://localhost:3000/callback',
 );

@@ -34,7 +34,7 @@ export type Described = {
   responses: Record<string, { description: string; content?: Content }>;
 };
 
-export const refTo = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
+const refTo = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
 
 /** `path` in OpenAPI's notation. `schemas` are the components, with their examples. */
 export function describeOperation(path: string, operation: Operation, schemas: Record<string, Schema>): Described {

@@ -176,7 +176,7 @@ export async function continueAuthorization(interaction: Interaction, login: Pro
 }
 
 /** The login in the library's form. */
-export function loginResult({ account, amr, connection, at, isRemembered }: ProvenLogin) {
+function loginResult({ account, amr, connection, at, isRemembered }: ProvenLogin) {
   return {
     accountId: account.userId,
     incarnation: account.incarnation,

@@ -9,7 +9,7 @@ import { checkForm, checkTokens, parseForm } from './well-formed.ts';
 /** A request whose body may have been read: as text; JSON becomes fields once it is checked. */
 export type ReadRequest = IncomingMessage & { body?: unknown };
 
-export const bodyMaxBytes = 56 * 1_024;
+const bodyMaxBytes = 56 * 1_024;
 
 /** The protocol's endpoints that accept a form, or JSON as Auth0's SDKs send it. */
 export const protocolEndpoints = [

@@ -23,7 +23,7 @@ import { badBody, conflict, missing } from './problem.ts';
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
 /** Includes the deployed version. */
-export const withDeployedVersion = { versions: { where: { deployed: true } } } as const;
+const withDeployedVersion = { versions: { where: { deployed: true } } } as const;
 const versionsKept = 50;
 
 /** Always an object, as at Auth0. */

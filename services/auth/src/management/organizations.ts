@@ -277,7 +277,7 @@ function presentConnection(enabled: Enabled): object {
   };
 }
 
-export function presentOrganization(organization: OrganizationModel): object {
+function presentOrganization(organization: OrganizationModel): object {
   const { branding, metadata } = organization;
   return {
     id: organization.id,

@@ -3,7 +3,7 @@ import { Liquid } from 'liquidjs';
 import { templates } from './assets.ts';
 import { fill, fillRich } from './fill.ts';
 
-export const engine = new Liquid({
+const engine = new Liquid({
   templates,
   outputEscape: 'escape',
   ownPropertyOnly: true,
