@@ -1,5 +1,4 @@
 /** Every route: method, path, who may use it, what it does. */
-import type { Role } from './access/place.ts';
 import * as scopes from './access/scopes.ts';
 import { deleteRepository, updateRepository } from './accounts/change-repository.ts';
 import { getCollaboratorPermission } from './accounts/collaborators.ts';
@@ -45,7 +44,8 @@ import { testHook } from './hooks/test.ts';
 import { triggerEvent } from './hooks/trigger.ts';
 import { updateHook } from './hooks/update.ts';
 import { updateHookConfig } from './hooks/update-config.ts';
-import type { Family, OpenCall, Operation, PlaceCall, TokenCall } from './http/operation.ts';
+import type { OpenCall, Operation, PlaceCall, TokenCall } from './http/operation.ts';
+import type { Access, AnyRoute, Method } from './http/route.ts';
 import { connectListener } from './listeners/connect.ts';
 import { getDocs, getDocsScript } from './meta/docs.ts';
 import { listEventTypes } from './meta/event-types.ts';
@@ -66,31 +66,11 @@ import { streamDeliveries } from './streams/open.ts';
 import { getAuthenticatedUser, getUser } from './users/get-user.ts';
 import { listOwnMemberships, listOwnOrganizations } from './users/memberships.ts';
 
-/**
- * `open`: anyone; `token`: any valid token with one of the scopes; `place`: such a token, of a member with that role, and with `firstParty`
- * through one of the installation's own clients. `refusal`: members who lack permission are told so, with 403 instead of 404.
- */
-export type Access =
-  | { kind: 'open' }
-  | { kind: 'token'; scopes: readonly string[] }
-  | { kind: 'place'; scopes: readonly string[]; role: Role; firstParty?: true; refusal?: string };
-
-type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 type CallAt<A extends Access> = A extends { kind: 'open' }
   ? OpenCall
   : A extends { kind: 'token' }
     ? TokenCall
     : PlaceCall;
-
-export type AnyRoute = {
-  method: Method;
-  /** Relative to the API's root, as OpenAPI writes it. */
-  path: string;
-  family: Family;
-  access: Access;
-  // The table below has checked that each operation gets the call it needs.
-  operation: Operation<never> & { run(call: unknown): ReturnType<Operation<never>['run']> };
-};
 
 function at<A extends Access>(method: Method, path: string, access: A, operation: Operation<CallAt<A>>): AnyRoute {
   const family = path.startsWith('/orgs/') ? 'orgs' : 'repos';
@@ -211,7 +191,7 @@ export const routes: AnyRoute[] = [
   at('post',   `${deadLetters}/{letter_id}/attempts`, site,                            publishDeadLetter),
   at('post',   '/admin/secrets/reseal',               site,                            resealSecrets),
 
-  at('get',    '/accounts/{login}/events/{guid}/explain', site,                       explainEvent),
+  at('get',    '/accounts/{login}/events/{guid}/explain', site,                        explainEvent),
   at('get',    '/accounts/{login}/waiting',           site,                            listWaiting),
   at('get',    '/accounts/{login}/stats',             site,                            getAccountStats),
   at('get',    '/accounts/{login}/webhooks',          site,                            listAccountHooks),
@@ -234,9 +214,9 @@ export const routes: AnyRoute[] = [
   at('get',    '/versions',                           open,                            getVersions),
   at('get',    '/zen',                                open,                            getZen),
   at('get',    '/octocat',                            open,                            getOctocat),
-  at('get',    '/event-types',                           open,                            listEventTypes),
+  at('get',    '/event-types',                        open,                            listEventTypes),
   at('get',    '/rate_limit',                         open,                            getRateLimit),
-  at('get',    '/.well-known/oauth-protected-resource', open,                    getProtectedResource),
+  at('get',    '/.well-known/oauth-protected-resource', open,                          getProtectedResource),
   at('get',    '/openapi.json',                       open,                            getOpenApi),
   at('get',    '/docs',                               open,                            getDocs),
   at('get',    '/docs/viewer.js',                     open,                            getDocsScript),

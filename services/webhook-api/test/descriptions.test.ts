@@ -8,8 +8,9 @@ import { deadEventsQueue, deadReasonHeader, topology } from '@gatepost/contracts
 import { openLog } from '@gatepost/runtime/log';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { AnyRoute } from '../src/http/route.ts';
 import { describeApi } from '../src/meta/describe.ts';
-import { type AnyRoute, routes } from '../src/routes.ts';
+import { routes } from '../src/routes.ts';
 import { type Api, type Called, call, openApi } from './support/api.ts';
 import { describedByGithub, findPayloadProblem, namesIn, namesOfGithub } from './support/github-openapi.ts';
 import { type Jobs, openJobs, recordDelivery } from './support/jobs.ts';

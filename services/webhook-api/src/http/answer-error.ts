@@ -8,9 +8,9 @@ import type { ErrorRequestHandler } from 'express';
 import { BadCredentials } from '../access/token.ts';
 import { operationIdOf } from '../meta/describe.ts';
 import { guideNames } from '../meta/guides.ts';
-import type { AnyRoute } from '../routes.ts';
 import type { BaseOf } from './base.ts';
 import { ApiError, unavailable } from './errors.ts';
+import type { AnyRoute } from './route.ts';
 
 export function answerError(log: Log, baseOf: BaseOf): ErrorRequestHandler {
   return (error: unknown, request, response, _next) => {

@@ -4,8 +4,8 @@ import type { z } from 'zod';
 import type { Place, Wanted } from '../access/place.ts';
 import type { Token } from '../access/token.ts';
 import type { Parts } from '../parts.ts';
-import type { AnyRoute } from '../routes.ts';
 import type { RateLimit } from './limits.ts';
+import type { AnyRoute } from './route.ts';
 import type { AskedUpgrade } from './upgrade.ts';
 
 /** GitHub documents repository and organization routes separately; ours share one implementation with two documentations. */

@@ -6,7 +6,7 @@ import { loggedRefusal, type RefusedToken } from '@gatepost/runtime/refused-toke
 import { tracing } from '@gatepost/runtime/tracing';
 import type { RequestHandler } from 'express';
 import type { Token } from '../access/token.ts';
-import type { AnyRoute } from '../routes.ts';
+import type { AnyRoute } from './route.ts';
 
 export function requestLog(log: Log, registry: Registry): RequestHandler {
   const duration = httpDuration(registry);

@@ -6,7 +6,6 @@ import { loadPlace, type Place, type Wanted } from '../access/place.ts';
 import { isForPublicOnly, sufficient } from '../access/scopes.ts';
 import type { Token } from '../access/token.ts';
 import type { Parts } from '../parts.ts';
-import type { Access, AnyRoute } from '../routes.ts';
 import { writeAnswer } from './answer.ts';
 import type { BaseOf } from './base.ts';
 import { readBody } from './body.ts';
@@ -15,6 +14,7 @@ import { ApiError, notFound } from './errors.ts';
 import { parseShape } from './invalid.ts';
 import type { Limits } from './limits.ts';
 import type { Answer } from './operation.ts';
+import type { Access, AnyRoute } from './route.ts';
 import { type AskedUpgrade, upgradeOf } from './upgrade.ts';
 
 /** Shared by all routes. */

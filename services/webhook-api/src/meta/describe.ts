@@ -3,7 +3,7 @@ import { exampleOf } from '@gatepost/api-docs/example';
 import { type JsonSchema, toJsonSchema } from '@gatepost/api-docs/json-schema';
 import { z } from 'zod';
 import type { AnswerSchema } from '../http/operation.ts';
-import type { AnyRoute } from '../routes.ts';
+import type { AnyRoute } from '../http/route.ts';
 import {
   examplesOfAnswers,
   examplesOfBodies,

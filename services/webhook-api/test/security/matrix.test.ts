@@ -1,6 +1,7 @@
 /** Every route within an account, asked for by those whom it is not for, and by its admins with the numbers of what is elsewhere: nothing is told, and nothing happens. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type AnyRoute, routes } from '../../src/routes.ts';
+import type { AnyRoute } from '../../src/http/route.ts';
+import { routes } from '../../src/routes.ts';
 import { type Api, call, openApi } from '../support/api.ts';
 import { type Jobs, openJobs, recordDelivery } from '../support/jobs.ts';
 
