@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { findDeliveries, findEvents, firstDay, readTogether } from '../explain/rows.ts';
 import { notFound } from '../http/errors.ts';
 import { tokenOperation } from '../http/operation.ts';
+import { parseGuid } from '../http/path-ids.ts';
 import { seconds } from '../objects/time.ts';
 import { deadLetterSchema } from './letter.ts';
 import { findQueued, queuedSchema } from './queued.ts';
@@ -52,15 +53,13 @@ const foundSchema = z
   .meta({ id: 'FoundEvent' });
 
 const shownMax = 100;
-export const guidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export const findEvent = tokenOperation({
   id: 'find-event',
   summary: 'Find an event by its guid, wherever it is',
   answers: { 200: { description: 'What was found about it', schema: foundSchema } },
   async run({ parts, params }) {
-    const guid = (params.guid ?? '').toLowerCase();
-    if (!guidForm.test(guid)) throw notFound();
+    const guid = parseGuid(params);
     const { events, attempts, waiting } = await readTogether(parts.pool, async (db) => {
       const events = await findEvents(db, { guid }, shownMax);
       const asked = { guid, ids: events.flatMap(({ delivery_ids }) => delivery_ids), eventOn: firstDay(events) };

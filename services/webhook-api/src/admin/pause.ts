@@ -7,9 +7,9 @@ import { inTransaction } from '@gatepost/runtime/transaction';
 import { holdDeliveries, releaseHeld } from '@gatepost/webhook-db/paused';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { z } from 'zod';
-import { hookId } from '../hooks/hook-id.ts';
 import { notFound } from '../http/errors.ts';
 import { tokenOperation } from '../http/operation.ts';
+import { parseHookId } from '../http/path-ids.ts';
 import { seconds } from '../objects/time.ts';
 import { loadAccount } from './organization.ts';
 
@@ -69,7 +69,7 @@ export const resumeHook = tokenOperation({
 });
 
 async function loadHook(pool: Pool, params: Record<string, string>): Promise<{ id: number; accountId: number }> {
-  const id = hookId(params);
+  const id = parseHookId(params);
   const { rows } = await pool.query<{ id: number; accountId: number }>(
     'SELECT id, account_id AS "accountId" FROM hooks WHERE id = $1',
     [id],

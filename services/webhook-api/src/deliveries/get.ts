@@ -1,9 +1,8 @@
 /** `GET …/deliveries/{delivery_id}`: what was sent and what came back. */
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { githubDocs } from '../hooks/documentation.ts';
-import { hookId } from '../hooks/hook-id.ts';
 import { enteringOperation } from '../http/operation.ts';
-import { deliveryId } from './delivery-id.ts';
+import { parseDeliveryId, parseHookId } from '../http/path-ids.ts';
 import { deliveryDetailSchema, writeDetail } from './present.ts';
 import { findPayload, loadRow, readLog } from './rows.ts';
 
@@ -16,8 +15,8 @@ export const getDelivery = enteringOperation({
     422: { description: 'That is not the id of a delivery' },
   },
   async run({ parts, wanted, token, params }) {
-    const log = { token, wanted, hookId: hookId(params) };
-    const id = deliveryId(params);
+    const log = { token, wanted, hookId: parseHookId(params) };
+    const id = parseDeliveryId(params);
     const load = async (pool: Pool) => {
       const row = await loadRow(pool, log, id);
       return writeDetail(row, await findPayload(pool, row));

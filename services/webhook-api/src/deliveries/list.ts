@@ -1,12 +1,11 @@
 /** `GET …/hooks/{hook_id}/deliveries`: newest first, or by time or number; paged by cursor, so that new deliveries do not shift pages. */
 import type { Reads } from '@gatepost/webhook-db/reads';
 import { z } from 'zod';
-import { guidForm } from '../admin/find-event.ts';
 import { githubDocs } from '../hooks/documentation.ts';
-import { hookId } from '../hooks/hook-id.ts';
 import { validationFailed } from '../http/errors.ts';
 import { enteringOperation, ours } from '../http/operation.ts';
 import { filterText, linkHeader, perPage } from '../http/page.ts';
+import { guidForm, parseHookId } from '../http/path-ids.ts';
 import { readCursor, readSequenceCursor, readTimeCursor, writeCursor } from './cursor.ts';
 import { deliverySchema } from './present.ts';
 import { type Filter, findPreviousId, loadPage, type PageStart, readLog } from './rows.ts';
@@ -61,7 +60,7 @@ export const listDeliveries = enteringOperation({
     },
   },
   async run({ parts, wanted, token, params, query, url }) {
-    const log = { token, wanted, hookId: hookId(params) };
+    const log = { token, wanted, hookId: parseHookId(params) };
     const { status, per_page, cursor, after_sequence: after, since, until, throttled, ...of } = query;
     const asked = { since, until, throttled, ...of };
     const isFiltered = Object.values(asked).some((value) => value !== undefined);

@@ -4,13 +4,12 @@ import type { Pool } from '@gatepost/webhook-db/pool';
 import { ownSource } from '@gatepost/webhook-db/requested';
 import { z } from 'zod';
 import { githubDocs } from '../hooks/documentation.ts';
-import { hookId } from '../hooks/hook-id.ts';
 import { findRow as findHook } from '../hooks/rows.ts';
 import { hasSenderProof } from '../hooks/trigger.ts';
 import { notFound, validationFailed } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
+import { parseDeliveryId, parseHookId } from '../http/path-ids.ts';
 import { checkConnected, parkDelivery, publishDelivery } from '../publish.ts';
-import { deliveryId } from './delivery-id.ts';
 import { type DeliveryDetailRow, findPayload, loadRow } from './rows.ts';
 
 export const redeliver = placeOperation({
@@ -23,8 +22,8 @@ export const redeliver = placeOperation({
   },
   async run({ parts, place, wanted, token, params }) {
     const { pool } = parts;
-    const id = hookId(params);
-    const delivery = deliveryId(params);
+    const id = parseHookId(params);
+    const delivery = parseDeliveryId(params);
     const hook = await findHook(pool, place, token, id);
     if (!hook) throw notFound();
     const row = await loadRow(pool, { token, wanted, hookId: id }, delivery);

@@ -1,10 +1,8 @@
 /** `GET …/deliveries/{delivery_id}/explain` and `GET …/hooks/{hook_id}/explain?guid=`: why a delivery arrived, or did not. */
 import { z } from 'zod';
-import { guidForm } from '../admin/find-event.ts';
-import { deliveryId } from '../deliveries/delivery-id.ts';
-import { hookId } from '../hooks/hook-id.ts';
 import { notFound } from '../http/errors.ts';
 import { enteringOperation } from '../http/operation.ts';
+import { guidForm, parseDeliveryId, parseHookId } from '../http/path-ids.ts';
 import { explain } from './explain.ts';
 import { gather } from './gather.ts';
 import { findAskedHook, type HookSettings } from './hooks.ts';
@@ -21,8 +19,9 @@ export const explainDelivery = enteringOperation({
     422: { description: 'That is not the id of a delivery' },
   },
   async run({ parts, wanted, token, params }) {
-    const id = deliveryId(params);
-    const { hook, account, asked } = await findAskedHook(parts.reads, { wanted, token, hookId: hookId(params) }, id);
+    const id = parseDeliveryId(params);
+    const log = { wanted, token, hookId: parseHookId(params) };
+    const { hook, account, asked } = await findAskedHook(parts.reads, log, id);
     if (!asked) throw notFound();
     const { guid, eventKey, eventOn } = asked;
     const [known] = await gather(parts, {
@@ -51,7 +50,7 @@ export const explainAtHook = enteringOperation({
   },
   async run({ parts, wanted, token, params, query }) {
     const guid = query.guid.toLowerCase();
-    const { hook, account } = await findAskedHook(parts.reads, { wanted, token, hookId: hookId(params) });
+    const { hook, account } = await findAskedHook(parts.reads, { wanted, token, hookId: parseHookId(params) });
     const isVisible = ({ visibility }: EventRow) => !wanted.publicOnly || visibility === 'public';
     const place = [account.login, wanted.repository]
       .filter((name) => name !== undefined)

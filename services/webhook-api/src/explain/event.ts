@@ -1,11 +1,10 @@
 /** `GET /accounts/{login}/events/{guid}/explain`: what happened to an event at all hooks of its place, or why it went to none. */
 
-import { guidForm } from '../admin/find-event.ts';
 import { loadAccount } from '../admin/organization.ts';
 import { findQueued } from '../admin/queued.ts';
 import type { SeenLetter } from '../admin/seen-letters.ts';
-import { notFound } from '../http/errors.ts';
 import { tokenOperation } from '../http/operation.ts';
+import { parseGuid } from '../http/path-ids.ts';
 import type { Parts } from '../parts.ts';
 import { cause, causesOfEvent, notReceived, refused } from './causes.ts';
 import { explain } from './explain.ts';
@@ -30,8 +29,7 @@ export const explainEvent = tokenOperation({
     200: { description: 'Each delivery that it made, and why it made no others', schema: eventExplanationSchema },
   },
   async run({ parts, params }) {
-    const guid = (params.guid ?? '').toLowerCase();
-    if (!guidForm.test(guid)) throw notFound();
+    const guid = parseGuid(params);
     const account = await loadAccount(parts.reads, params.login);
     const asked = { id: account.id, login: account.login, throttle_rate: account.throttleRate };
     const login = account.login.toLowerCase();

@@ -1,8 +1,8 @@
 /** `GET …/hooks/{hook_id}/config`. */
 import { notFound } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
+import { parseHookId } from '../http/path-ids.ts';
 import { githubDocs } from './documentation.ts';
-import { hookId } from './hook-id.ts';
 import { configSchema, presentConfig } from './present.ts';
 import { findRow } from './rows.ts';
 
@@ -12,7 +12,7 @@ export const getHookConfig = placeOperation({
   docs: githubDocs('get-a-webhook-configuration-for-a-repository', 'get-a-webhook-configuration-for-an-organization'),
   answers: { 200: { description: 'The config', schema: configSchema } },
   async run({ parts, place, token, params }) {
-    const row = await findRow(parts.reads, place, token, hookId(params));
+    const row = await findRow(parts.reads, place, token, parseHookId(params));
     if (!row) throw notFound();
     return { status: 200, body: presentConfig(row) };
   },

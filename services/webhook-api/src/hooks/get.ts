@@ -1,8 +1,8 @@
 /** `GET …/hooks/{hook_id}`. */
 import { notFound } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
+import { parseHookId } from '../http/path-ids.ts';
 import { githubDocs } from './documentation.ts';
-import { hookId } from './hook-id.ts';
 import { hookSchema, presentHealth, presentHook } from './present.ts';
 import { findRow } from './rows.ts';
 
@@ -12,7 +12,7 @@ export const getHook = placeOperation({
   docs: githubDocs('get-a-repository-webhook', 'get-an-organization-webhook'),
   answers: { 200: { description: 'The hook', schema: hookSchema } },
   async run({ parts, place, token, params, base }) {
-    const row = await findRow(parts.reads, place, token, hookId(params));
+    const row = await findRow(parts.reads, place, token, parseHookId(params));
     if (!row) throw notFound();
     return { status: 200, body: { ...presentHook(row, place, base, parts.seal), ...presentHealth(row) } };
   },

@@ -7,10 +7,10 @@ import { eventTypeForm, ownAction } from '@gatepost/contracts/event';
 import { z } from 'zod';
 import { type ErrorItem, notFound, validationFailed } from '../http/errors.ts';
 import { ours, placeOperation } from '../http/operation.ts';
+import { parseHookId } from '../http/path-ids.ts';
 import { seconds } from '../objects/time.ts';
 import { checkConnected, publishDelivery } from '../publish.ts';
 import { splitUrl } from './credentials.ts';
-import { hookId } from './hook-id.ts';
 import { changeInPlace } from './lock.ts';
 import { storeOwnEvent } from './own-event.ts';
 import { findRow, type HookRow } from './rows.ts';
@@ -45,7 +45,7 @@ export const triggerEvent = placeOperation({
   async run({ parts, place, token, params, body: { event, payload, secret }, checkTime }) {
     checkConnected(parts.publisher);
     const own = {
-      hookId: hookId(params),
+      hookId: parseHookId(params),
       event,
       action: ownAction(payload),
       payload: Buffer.from(JSON.stringify(payload)),

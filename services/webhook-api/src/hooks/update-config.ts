@@ -2,10 +2,10 @@
 import { z } from 'zod';
 import { validationFailed } from '../http/errors.ts';
 import { ours, placeOperation } from '../http/operation.ts';
+import { parseHookId } from '../http/path-ids.ts';
 import { changeHook } from './change.ts';
 import { configInput, mergeConfig } from './config.ts';
 import { githubDocs } from './documentation.ts';
-import { hookId } from './hook-id.ts';
 import { configSchema, presentConfig, presentDropped } from './present.ts';
 
 const body = configInput
@@ -32,7 +32,7 @@ export const updateHookConfig = placeOperation({
   answers: { 200: { description: 'The config', schema: configSchema } },
   async run({ parts, place, token, params, body, checkTime }) {
     const { previous_secret_until: until, ...config } = body;
-    const { row, dropped } = await changeHook({ parts, place, token, checkTime }, hookId(params), (before) => ({
+    const { row, dropped } = await changeHook({ parts, place, token, checkTime }, parseHookId(params), (before) => ({
       ...before,
       config: mergeConfig(config, {}, before.config),
       previousSecretUntil: readUntil(until),

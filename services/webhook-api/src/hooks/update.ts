@@ -1,11 +1,11 @@
 /** `PATCH …/hooks/{hook_id}`: `config` replaces the whole config; anything not given stays. */
 import { z } from 'zod';
 import { placeOperation } from '../http/operation.ts';
+import { parseHookId } from '../http/path-ids.ts';
 import { changeHook } from './change.ts';
 import { configInput, makeConfig, mergeConfig, ownInput, ownOf } from './config.ts';
 import { githubDocs } from './documentation.ts';
 import { readEvents } from './events.ts';
-import { hookId } from './hook-id.ts';
 import { hookSchema, presentDropped, presentHook } from './present.ts';
 
 const names = z.array(z.string()).max(200);
@@ -28,7 +28,7 @@ export const updateHook = placeOperation({
   body,
   answers: { 200: { description: 'The hook', schema: hookSchema } },
   async run({ parts, place, token, params, body, base, checkTime }) {
-    const { row, dropped } = await changeHook({ parts, place, token, checkTime }, hookId(params), (before) => ({
+    const { row, dropped } = await changeHook({ parts, place, token, checkTime }, parseHookId(params), (before) => ({
       config: body.config
         ? makeConfig(body.config, ownOf(body), before.config)
         : mergeConfig({}, ownOf(body), before.config),

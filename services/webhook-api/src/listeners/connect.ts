@@ -1,10 +1,10 @@
 /** `GET …/hooks/{hook_id}/socket`: the WebSocket that brings a command-line hook its deliveries; `ws_url` leads here. */
 import { loadPlace, type Wanted } from '../access/place.ts';
 import { BadCredentials, type Token } from '../access/token.ts';
-import { hookId } from '../hooks/hook-id.ts';
 import { findRow } from '../hooks/rows.ts';
 import { ApiError, notFound, validationFailed } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
+import { parseHookId } from '../http/path-ids.ts';
 import type { AskedUpgrade } from '../http/upgrade.ts';
 import type { Parts } from '../parts.ts';
 import { findPlaceNames } from './rows.ts';
@@ -18,7 +18,7 @@ export const connectListener = placeOperation({
     426: { description: 'The request does not ask for a WebSocket (RFC 6455)' },
   },
   async run({ parts, place, token, wanted, params, upgrade }) {
-    const id = hookId(params);
+    const id = parseHookId(params);
     const row = await findRow(parts.pool, place, token, id);
     if (!row) throw notFound();
     if (row.name !== 'cli') throw noListeners();

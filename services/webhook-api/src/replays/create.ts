@@ -2,10 +2,10 @@
 import { replayStatuses } from '@gatepost/webhook-db/replays';
 import { z } from 'zod';
 import { readEvents } from '../hooks/events.ts';
-import { hookId } from '../hooks/hook-id.ts';
 import { findRow as findHook } from '../hooks/rows.ts';
 import { ApiError, notFound, validationFailed } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
+import { parseHookId } from '../http/path-ids.ts';
 import { presentReplay, replaySchema } from './present.ts';
 import { beginReplay, firstDayKept, runningMax } from './rows.ts';
 
@@ -42,7 +42,7 @@ export const createReplay = placeOperation({
   },
   async run({ parts, place, token, params, body }) {
     const { pool } = parts;
-    const hook = await findHook(pool, place, token, hookId(params));
+    const hook = await findHook(pool, place, token, parseHookId(params));
     if (!hook) throw notFound();
     const events = body.events ? readEvents(body.events, parts.catalog, hook.events).sort() : null;
     const since = new Date(body.since);

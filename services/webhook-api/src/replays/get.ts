@@ -1,10 +1,9 @@
 /** `GET …/deliveries/replays/{replay_id}`: its progress. */
-import { hookId } from '../hooks/hook-id.ts';
 import { findRow as findHook } from '../hooks/rows.ts';
 import { notFound } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
+import { parseHookId, parseReplayId } from '../http/path-ids.ts';
 import { presentReplay, replaySchema } from './present.ts';
-import { replayId } from './replay-id.ts';
 import { findReplay } from './rows.ts';
 
 export const getReplay = placeOperation({
@@ -15,8 +14,8 @@ export const getReplay = placeOperation({
     422: { description: 'That is not the id of a replay' },
   },
   async run({ parts, place, token, params }) {
-    const id = replayId(params);
-    const hook = await findHook(parts.reads, place, token, hookId(params));
+    const id = parseReplayId(params);
+    const hook = await findHook(parts.reads, place, token, parseHookId(params));
     const row = hook && (await findReplay(parts.reads, hook.id, id));
     if (!row) throw notFound();
     return { status: 200, body: presentReplay(row) };

@@ -1,10 +1,10 @@
 /** `GET …/deliveries/replays`: running and finished ones, within the log's retention. */
 import { z } from 'zod';
-import { hookId } from '../hooks/hook-id.ts';
 import { findRow as findHook } from '../hooks/rows.ts';
 import { notFound } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
 import { offsetOf, pageLinks, pageQuery } from '../http/page.ts';
+import { parseHookId } from '../http/path-ids.ts';
 import { presentReplay, replaySchema } from './present.ts';
 import { listReplays as listRows } from './rows.ts';
 
@@ -14,7 +14,7 @@ export const listReplays = placeOperation({
   query: pageQuery,
   answers: { 200: { description: 'Replays, newest first', schema: z.array(replaySchema) } },
   async run({ parts, place, token, params, query, url }) {
-    const hook = await findHook(parts.reads, place, token, hookId(params));
+    const hook = await findHook(parts.reads, place, token, parseHookId(params));
     if (!hook) throw notFound();
     const { rows, total } = await listRows(parts.reads, hook.id, { limit: query.per_page, offset: offsetOf(query) });
     return { status: 200, body: rows.map((row) => presentReplay(row)), headers: pageLinks(url, query, total) };

@@ -1,10 +1,9 @@
 /** `DELETE …/deliveries/replays/{replay_id}`: no further deliveries begin; those in flight finish. */
 import { endReplay, forgetStopped } from '@gatepost/webhook-db/replays';
-import { hookId } from '../hooks/hook-id.ts';
 import { findRow as findHook } from '../hooks/rows.ts';
 import { notFound } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
-import { replayId } from './replay-id.ts';
+import { parseHookId, parseReplayId } from '../http/path-ids.ts';
 import { findReplay } from './rows.ts';
 
 export const stopReplay = placeOperation({
@@ -15,8 +14,8 @@ export const stopReplay = placeOperation({
     422: { description: 'That is not the id of a replay' },
   },
   async run({ parts: { pool }, place, token, params }) {
-    const id = replayId(params);
-    const hook = await findHook(pool, place, token, hookId(params));
+    const id = parseReplayId(params);
+    const hook = await findHook(pool, place, token, parseHookId(params));
     const row = hook && (await findReplay(pool, hook.id, id));
     if (!row) throw notFound();
     await endReplay(pool, row, 'asked');

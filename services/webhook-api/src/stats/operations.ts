@@ -1,9 +1,9 @@
 /** `…/stats`: deliveries, failures and speed of a hook, an account, or all; and the current state (docs/reference/webhooks-api.md#statistics). */
 import { loadAccount } from '../admin/organization.ts';
-import { hookId } from '../hooks/hook-id.ts';
 import { findRow as findHook } from '../hooks/rows.ts';
 import { notFound } from '../http/errors.ts';
 import { type Answer, placeOperation, tokenOperation } from '../http/operation.ts';
+import { parseHookId } from '../http/path-ids.ts';
 import type { Parts } from '../parts.ts';
 import { presentStats, type Standing, statsSchema } from './present.ts';
 import { type Range, rangeQuery, readRange } from './range.ts';
@@ -21,7 +21,7 @@ export const getHookStats = placeOperation({
   query: rangeQuery,
   answers,
   async run({ parts, place, token, params, query }) {
-    const hook = await findHook(parts.pool, place, token, hookId(params));
+    const hook = await findHook(parts.pool, place, token, parseHookId(params));
     if (!hook) throw notFound();
     const { id: accountId } = place.account;
     const subject = { accountId, hookId: hook.id };

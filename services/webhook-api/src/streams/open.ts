@@ -1,9 +1,9 @@
 /** `GET …/hooks/{hook_id}/deliveries/stream`: a hook's deliveries as they are recorded, as server-sent events. */
 import { z } from 'zod';
 import { checkMaySee } from '../deliveries/rows.ts';
-import { hookId } from '../hooks/hook-id.ts';
 import { ApiError, validationFailed } from '../http/errors.ts';
 import { enteringOperation } from '../http/operation.ts';
+import { parseHookId } from '../http/path-ids.ts';
 import { findAge } from './rows.ts';
 
 export const streamDeliveries = enteringOperation({
@@ -20,7 +20,7 @@ export const streamDeliveries = enteringOperation({
     422: { description: '`Last-Event-ID` is not the id of a delivery' },
   },
   async run({ parts, wanted, token, params, header, authenticate }) {
-    const log = { token, wanted, hookId: hookId(params) };
+    const log = { token, wanted, hookId: parseHookId(params) };
     await checkMaySee(parts.reads, log);
     const last = lastId(header('last-event-id'));
     const ageMs = last === undefined ? undefined : ((await findAge(parts.pool, log.hookId, last)) ?? 'unknown');
