@@ -1,4 +1,5 @@
 /** Consuming: hands out messages up to the prefetch; their holder settles each exactly once. */
+import { makeInTurn } from '@gatepost/runtime/in-turn';
 import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
 import { type Acks, makeAcks } from './acks.ts';
 import { type ConnectionOptions, openConnection } from './connection.ts';
@@ -105,13 +106,8 @@ export async function openConsumer(
         startAnew();
       });
     });
-    let turn: Promise<unknown> = Promise.resolve();
-    /** One after the other: of two starts at once, the tags of one would be lost, and its consumers never cancelled. */
-    const inTurn = (work: () => Promise<void>) => {
-      const done = turn.then(work);
-      turn = done.catch(() => {});
-      return done;
-    };
+    // Of two starts at once, the tags of one would be lost, and its consumers never cancelled.
+    const inTurn = makeInTurn();
     const onMessage = (message: ConsumeMessage | null) => {
       if (message === null) {
         options.log.warn({ 'amqp.queue': options.queue }, 'RabbitMQ cancelled the consumer, starting it again');

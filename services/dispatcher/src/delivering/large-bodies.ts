@@ -1,5 +1,6 @@
 /** How work on the bytes of large bodies leaves turns of the event loop to everything else. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { makeInTurn } from '@gatepost/runtime/in-turn';
 
 /** Passes slices of a body to `work`, with a turn for everything else after each. `endOf` may move the end of a slice. */
 export async function inSlices(
@@ -16,11 +17,5 @@ export async function inSlices(
   }
 }
 
-let last: Promise<unknown> = Promise.resolve();
-
 /** One large body at a time: twenty at once would take twenty slices per turn. */
-export function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  const mine = last.then(work);
-  last = mine.catch(() => {});
-  return mine;
-}
+export const inTurn = makeInTurn();
