@@ -1,10 +1,11 @@
-/** What operations need: opened by `main.ts`, passed down, never global. */
+/** What operations need: opened by `start.ts`, passed down, never global. */
 import type { KeyObject } from 'node:crypto';
 import type { Publisher } from '@gatepost/amqp/publisher';
 import type { Log } from '@gatepost/runtime/log';
 import type { Seal } from '@gatepost/runtime/seal';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { Reads } from '@gatepost/webhook-db/reads';
+import type { DeadLetters } from './dead-letters/dead-letters.ts';
 import type { Replica } from './deliveries/replica.ts';
 import type { EventCatalog } from './hooks/catalog.ts';
 import type { Listeners } from './listeners/listeners.ts';
@@ -19,6 +20,7 @@ export type Parts = {
   /** Where the delivery log is read, if not from the primary. */
   replica: Replica | undefined;
   publisher: Publisher;
+  deadLetters: DeadLetters;
   /** Whose tokens are accepted: the gate, under each of its names; and what they must be for. */
   issuers: string[];
   audience: string;
@@ -32,7 +34,7 @@ export type Parts = {
   jobKey: KeyObject;
   /** The same, plus the other key accepted while SECRETS_KEY changes. */
   jobKeys: readonly KeyObject[];
-  /** RabbitMQ, for uses other than publishing: looking through the dead letters. */
+  /** RabbitMQ, for uses other than publishing: looking through its queues. */
   amqpUrl: string;
   /** The user name in that URL, which our own messages carry. */
   amqpUser: string;

@@ -30,6 +30,7 @@ import { applySeed } from './accounts/seed.ts';
 import { makeApp } from './app.ts';
 import type { Env } from './config.ts';
 import { makeConsole } from './console/serve-console.ts';
+import { makeDeadLetters } from './dead-letters/dead-letters.ts';
 import { openReplica } from './deliveries/replica.ts';
 import { readCatalog } from './hooks/catalog.ts';
 import { makeLimits } from './http/limits.ts';
@@ -79,10 +80,12 @@ export async function start({
   const lasting = { env, log, registry, pool };
   const listeners = listenersOf(lasting, broker);
   const streams = streamsOf(lasting, replica !== undefined);
-  const opened = { ...postgres, publisher, listeners, streams };
-  const parts: Parts = { ...partsOf(env), ...opened, log: logOfModule(log, 'http'), catalog };
+  const own = partsOf(env);
+  const deadLetters = makeDeadLetters({ ...own, pool, publisher });
+  const opened = { ...postgres, publisher, deadLetters, listeners, streams };
+  const parts: Parts = { ...own, ...opened, log: logOfModule(log, 'http'), catalog };
   const stores = storesOf(pool, publisher);
-  const own = { keys: () => keys.ready() };
+  const ready = { keys: () => keys.ready() };
   const app = makeApp({
     log: logOfModule(log, 'http'),
     registry,
@@ -99,7 +102,7 @@ export async function start({
     issuer: env.ISSUER,
     audience: env.WEBHOOK_API_AUDIENCE,
     console: consoleOf(env, log),
-    stores: { ...stores, ...own },
+    stores: { ...stores, ...ready },
   });
   const serving = { app, env, log, stack };
   const port = await serve(serving, env.WEBHOOK_API_PORT);
@@ -108,7 +111,7 @@ export async function start({
   stack.use(listeners);
   stack.use(streams);
   const opsAt = { host: env.HOST, port: env.WEBHOOK_API_OPS_PORT, token: env.OPS_TOKEN };
-  const ops = stack.use(await openOps({ ...opsAt, registry, log, ready: own, stores, stopping }));
+  const ops = stack.use(await openOps({ ...opsAt, registry, log, ready, stores, stopping }));
   if (env.NODE_ENV === 'production' && !env.WEBHOOK_API_URL)
     log.warn('WEBHOOK_API_URL is not set: URLs in answers, and links to the next page, name this machine as localhost');
   return { port, tlsPort, opsPort: ops.port };

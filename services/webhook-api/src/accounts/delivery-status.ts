@@ -1,8 +1,8 @@
 /** `GET /orgs/{org}/delivery-status`: which of an organization's deliveries wait, why and since when, for its own admins. */
 import { z } from 'zod';
-import { countedWaitingSchema, countWaiting } from '../admin/count-waiting.ts';
 import { placeOperation } from '../http/operation.ts';
 import { seconds } from '../objects/time.ts';
+import { countedWaitingSchema, countWaiting } from '../waiting/count.ts';
 import { throttleSchema } from './throttle.ts';
 
 const time = z.iso.datetime().nullable();

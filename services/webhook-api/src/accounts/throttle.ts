@@ -2,8 +2,8 @@
 
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { z } from 'zod';
-import { loadAccount } from '../admin/organization.ts';
 import { tokenOperation } from '../http/operation.ts';
+import { loadAccount } from './load.ts';
 
 const positive = z.number().positive('is not a positive number').max(1e9, 'is too large');
 

@@ -4,12 +4,12 @@ import type { DeadReason } from '@gatepost/contracts/dead-reason';
 import { openJob } from '@gatepost/contracts/delivery-job';
 import { deadDetailHeader, deadReasonHeader, deliveriesQueue, eventsExchange } from '@gatepost/contracts/topology';
 import { z } from 'zod';
+import { heldMaxBytes, lookedMax } from '../dead-letters/dead-letters.ts';
+import { attributeOf, deadLetterSchema, idOf, passingHeaders, wholeLetterSchema } from '../dead-letters/letter.ts';
 import { ApiError, notFound, validationFailed } from '../http/errors.ts';
 import { tokenOperation } from '../http/operation.ts';
 import { filterText, linkHeader, pageLinks, pageQuery } from '../http/page.ts';
 import type { Parts } from '../parts.ts';
-import { attributeOf, deadLetterSchema, idOf, passingHeaders, wholeLetterSchema } from './letter.ts';
-import { heldMaxBytes, look, lookedMax, seenLetters, wholeLetter } from './seen-letters.ts';
 
 const text = z.string().optional();
 
@@ -36,7 +36,7 @@ export const listDeadLetters = tokenOperation({
     },
   },
   async run({ parts, query: { page, cursor, per_page, reason, event, subject }, url }) {
-    const seen = await seenLetters(parts);
+    const seen = await parts.deadLetters.see();
     const letters = seen
       .map(({ letter }) => letter)
       .filter(
@@ -76,7 +76,7 @@ export const getDeadLetter = tokenOperation({
   summary: 'Get a dead letter, with headers and payload',
   answers: { 200: { description: 'The letter', schema: wholeLetterSchema } },
   async run({ parts, params }) {
-    const whole = await wholeLetter(parts, params.letter_id ?? '');
+    const whole = await parts.deadLetters.findWhole(params.letter_id ?? '');
     if (!whole) throw notFound();
     return { status: 200, body: whole };
   },
@@ -183,8 +183,7 @@ async function publishPart(parts: Parts, wanted: Wanted, most: number) {
   let bytes = 0;
   let left = 0;
   let isMore = false;
-  return look(
-    parts,
+  return parts.deadLetters.look(
     (message) => {
       if (seen === most) return undefined;
       seen += 1;
@@ -210,8 +209,7 @@ async function publishPart(parts: Parts, wanted: Wanted, most: number) {
 }
 
 async function drop(parts: Parts, wanted: Wanted): Promise<number> {
-  return look(
-    parts,
+  return parts.deadLetters.look(
     (message) => (isWanted(message, wanted) ? idOf(message) : undefined),
     async (picked) => {
       const chosen = firstIfSingleId(picked, wanted);

@@ -1,14 +1,13 @@
 /** `/admin/events/{guid}`: where an event is: in the queue, stored, waiting, delivered, failed, or among the dead letters. */
 import { z } from 'zod';
+import { deadLetterSchema } from '../dead-letters/letter.ts';
+import { findQueued, queuedSchema } from '../explain/queued.ts';
 import { findDeliveries, findEvents, firstDay, readTogether } from '../explain/rows.ts';
 import { notFound } from '../http/errors.ts';
 import { tokenOperation } from '../http/operation.ts';
 import { parseGuid } from '../http/path-ids.ts';
 import { seconds } from '../objects/time.ts';
-import { deadLetterSchema } from './letter.ts';
-import { findQueued, queuedSchema } from './queued.ts';
-import { findDeadLetters } from './seen-letters.ts';
-import { presentWaiting, waitingSchema } from './waiting.ts';
+import { presentWaiting, waitingSchema } from '../waiting/present.ts';
 
 const time = z.iso.datetime();
 
@@ -66,7 +65,7 @@ export const findEvent = tokenOperation({
       const eventKeys = events.map(({ key }) => key);
       return { events, ...(await findDeliveries(db, asked, eventKeys, { attempts: shownMax, waiting: shownMax })) };
     });
-    const letters = await findDeadLetters(parts, guid);
+    const letters = (await parts.deadLetters.see()).filter(({ guids }) => guids.includes(guid));
     const queued = events.length === 0 ? await findQueued(parts, guid) : [];
     if (queued.length + events.length + attempts.length + letters.length === 0) throw notFound();
     return {
@@ -99,7 +98,7 @@ export const findEvent = tokenOperation({
           throttled_at: at.throttled_at && seconds(at.throttled_at),
         })),
         waiting: waiting.map(presentWaiting),
-        dead_letters: letters,
+        dead_letters: letters.map(({ letter }) => letter),
       },
     };
   },

@@ -4,11 +4,11 @@ import { inTransaction } from '@gatepost/runtime/transaction';
 import { unparkOf } from '@gatepost/webhook-db/parked';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { z } from 'zod';
+import { loadAccount } from '../accounts/load.ts';
 import { tokenOperation } from '../http/operation.ts';
 import { offsetOf, pageLinks, pageQuery } from '../http/page.ts';
 import { seconds } from '../objects/time.ts';
 import { successRate } from '../stats/success-rate.ts';
-import { loadAccount } from './organization.ts';
 
 const count = z.int();
 

@@ -7,11 +7,11 @@ import { inTransaction } from '@gatepost/runtime/transaction';
 import { holdDeliveries, releaseHeld } from '@gatepost/webhook-db/paused';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { z } from 'zod';
+import { loadAccount } from '../accounts/load.ts';
 import { notFound } from '../http/errors.ts';
 import { tokenOperation } from '../http/operation.ts';
 import { parseHookId } from '../http/path-ids.ts';
 import { seconds } from '../objects/time.ts';
-import { loadAccount } from './organization.ts';
 
 /** Rows per statement, and how long a request continues; the dispatchers handle the rest. */
 const most = 5_000;

@@ -1,8 +1,7 @@
 /** `GET /accounts/{login}/events/{guid}/explain`: what happened to an event at all hooks of its place, or why it went to none. */
 
-import { loadAccount } from '../admin/organization.ts';
-import { findQueued } from '../admin/queued.ts';
-import type { SeenLetter } from '../admin/seen-letters.ts';
+import { loadAccount } from '../accounts/load.ts';
+import type { SeenLetter } from '../dead-letters/dead-letters.ts';
 import { tokenOperation } from '../http/operation.ts';
 import { parseGuid } from '../http/path-ids.ts';
 import type { Parts } from '../parts.ts';
@@ -11,6 +10,7 @@ import { explain } from './explain.ts';
 import { findKeptSince, findLetters, gather } from './gather.ts';
 import { type AskedAccount, findHooksOf } from './hooks.ts';
 import { placeOf } from './known.ts';
+import { findQueued } from './queued.ts';
 import { type EventRow, findEvents, type Queryable } from './rows.ts';
 import { type Cause, type EventExplanation, type Explanation, eventExplanationSchema } from './schema.ts';
 import { stepsOfEvent } from './steps.ts';

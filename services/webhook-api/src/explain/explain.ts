@@ -1,7 +1,7 @@
 /** Tells for one event and one hook where the delivery stands, since when, until when and why, and what has happened. Pure. */
 import { deliveryStatus } from '@gatepost/contracts/delivery';
 import { ownSource } from '@gatepost/webhook-db/requested';
-import { readJob, type WaitingRow } from '../admin/waiting.ts';
+import { readJob, type WaitingRow } from '../waiting/rows.ts';
 import { causesOf, duplicatesUntil } from './causes.ts';
 import {
   endedAt,

@@ -1,9 +1,9 @@
 /** Gathers the facts that explanations are made from. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { findPlace } from '@gatepost/webhook-db/waiting';
-import { recentLetters, type SeenLetter } from '../admin/seen-letters.ts';
-import { readJob, type WaitingRow } from '../admin/waiting.ts';
+import type { SeenLetter } from '../dead-letters/dead-letters.ts';
 import type { Parts } from '../parts.ts';
+import { readJob, type WaitingRow } from '../waiting/rows.ts';
 import type { AskedAccount, HookSettings } from './hooks.ts';
 import { firstDeliveryId, type Known, type Letters, waitingOf } from './known.ts';
 import { type AttemptRow, type EventRow, findDeliveries, type Queryable, readTogether } from './rows.ts';
@@ -104,7 +104,7 @@ export async function findLetters(
   { guid, isRelevant }: Pick<Asked, 'guid' | 'isRelevant'>,
 ): Promise<Letters> {
   const seen = await Promise.race([
-    recentLetters(parts).catch(() => undefined),
+    parts.deadLetters.recent().catch(() => undefined),
     wait(parts.storeTimeoutMs / 2, undefined, { ref: false }),
   ]);
   return seen?.filter((one) => one.guids.includes(guid) && isRelevant(one));

@@ -1,7 +1,7 @@
 /** The basis of an explanation: everything known about one event and one hook. */
 import { deliveryStatus } from '@gatepost/contracts/delivery';
-import type { SeenLetter } from '../admin/seen-letters.ts';
-import type { WaitingRow } from '../admin/waiting.ts';
+import type { SeenLetter } from '../dead-letters/dead-letters.ts';
+import type { WaitingRow } from '../waiting/rows.ts';
 import type { HookSettings } from './hooks.ts';
 import type { AttemptRow, EventRow } from './rows.ts';
 import type { State } from './words.ts';

@@ -1,7 +1,7 @@
 /** Explanations as clients see them. */
 import { deadReasons } from '@gatepost/contracts/dead-reason';
 import { z } from 'zod';
-import { deadLetterSchema } from '../admin/letter.ts';
+import { deadLetterSchema } from '../dead-letters/letter.ts';
 import { type CauseName, causes, listed, type State, type Step, states, steps } from './words.ts';
 
 const time = z.iso.datetime();

@@ -1,5 +1,5 @@
 /** What happened to an event on its way to a hook, in order. Pure. */
-import { readJob, type WaitingRow } from '../admin/waiting.ts';
+import { readJob, type WaitingRow } from '../waiting/rows.ts';
 import { endedAt, firstDeliveryId, type Known, resultOf, stateOfWaiting, waitingOf } from './known.ts';
 import type { AttemptRow, EventRow } from './rows.ts';
 import type { ExplainedStep } from './schema.ts';

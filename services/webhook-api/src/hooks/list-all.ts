@@ -1,7 +1,7 @@
 /** `GET /orgs/{org}/webhooks`, `GET /accounts/{login}/webhooks`: every hook of an account, with those of its repositories. */
 import { z } from 'zod';
 import { allRepositoriesHooks, organizationHooks, sufficient } from '../access/scopes.ts';
-import { loadAccount } from '../admin/organization.ts';
+import { loadAccount } from '../accounts/load.ts';
 import { type Answer, ours, placeOperation, tokenOperation } from '../http/operation.ts';
 import { offsetOf, pageLinks, pageQuery } from '../http/page.ts';
 import type { Parts } from '../parts.ts';

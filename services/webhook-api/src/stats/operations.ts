@@ -1,5 +1,5 @@
 /** `…/stats`: deliveries, failures and speed of a hook, an account, or all; and the current state (docs/reference/webhooks-api.md#statistics). */
-import { loadAccount } from '../admin/organization.ts';
+import { loadAccount } from '../accounts/load.ts';
 import { findRow as findHook } from '../hooks/rows.ts';
 import { notFound } from '../http/errors.ts';
 import { type Answer, placeOperation, tokenOperation } from '../http/operation.ts';

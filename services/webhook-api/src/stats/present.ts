@@ -2,9 +2,9 @@
 import { bucketsMs } from '@gatepost/webhook-db/stats';
 import { z } from 'zod';
 import { throttleSchema } from '../accounts/throttle.ts';
-import { countedWaitingSchema } from '../admin/count-waiting.ts';
 import { ours } from '../http/operation.ts';
 import { seconds } from '../objects/time.ts';
+import { countedWaitingSchema } from '../waiting/count.ts';
 import { quantileMs } from './quantile.ts';
 import { type Range, resolutions, stepMs } from './range.ts';
 import type { Counts } from './rows.ts';

@@ -3,9 +3,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { deadEventsQueue } from '@gatepost/contracts/topology';
 import { countTakers } from '@gatepost/webhook-db/takers';
 import { readWaiting, type WaitingReason } from '@gatepost/webhook-db/waiting-summary';
-import { type CountedWaiting, countWaiting } from '../admin/count-waiting.ts';
 import { seconds } from '../objects/time.ts';
 import type { Parts } from '../parts.ts';
+import { type CountedWaiting, countWaiting } from '../waiting/count.ts';
 import type { Standing } from './present.ts';
 import { loadIncomingRate } from './rows.ts';
 

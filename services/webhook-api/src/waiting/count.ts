@@ -1,10 +1,12 @@
 /** How many of an account's deliveries wait, why and since when: from indexes that hold its rows together, however many there are. */
+import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import { hasDueTime, waits } from '@gatepost/webhook-db/backlog';
 import { isHeld } from '@gatepost/webhook-db/paused';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { z } from 'zod';
 import { seconds } from '../objects/time.ts';
-import { type Counted, isHandedOver, readSince, reasonSchema, reasons } from './waiting.ts';
+import { reasonSchema, shownTime } from './present.ts';
+import { isHandedOver, type Reason, readJob, reasons } from './rows.ts';
 
 const countedMax = 10_000;
 const time = z.iso.datetime().nullable();
@@ -18,6 +20,8 @@ export const countedWaitingSchema = z.object({
 });
 
 export type CountedWaiting = z.infer<typeof countedWaitingSchema>;
+
+export type Counted = { reason: Reason; deliveries: number; first: string; next_at?: Date | null };
 
 type Row = Counted & { more: boolean };
 
@@ -66,3 +70,15 @@ export async function countWaiting(pool: Pool, accountId: number, hookId?: numbe
       next_at: next_at ? seconds(next_at) : null,
     }));
 }
+
+/** For the first delivery of each group: since when its limit has held it back, or when its event occurred. */
+export async function readSince(pool: Pool, groups: Counted[]): Promise<(first: string) => string | null> {
+  const { rows } = await pool.query<{ delivery_id: string; job: string }>(
+    'SELECT delivery_id, job FROM parked WHERE delivery_id = ANY ($1)',
+    [groups.map(({ first }) => first)],
+  );
+  const since = new Map(rows.map((row) => [row.delivery_id, sinceOf(readJob(row.job))]));
+  return (first) => since.get(first) ?? null;
+}
+
+const sinceOf = (job: Partial<DeliveryJob>) => shownTime(job.throttledAt ?? job.occurredAt);
