@@ -1,4 +1,4 @@
-/** The entry point: takes messages from both queues, and on shutdown lets work in hand finish. */
+/** The entry point: receives messages from both queues, and on shutdown lets work in hand finish. */
 import type { ConnectionOptions } from '@gatepost/amqp/connection';
 import { openConsumer } from '@gatepost/amqp/consumer';
 import type { Producers } from '@gatepost/contracts/producers';
@@ -21,7 +21,7 @@ const eventsPrefetch = 300;
 const eventsMaxBytes = 64 * 1024 * 1024;
 
 /**
- * Consumes events and delivery jobs. Disposing stops taking messages, waits for those in hand until `stopDeadlineMs`, then gives up:
+ * Consumes events and delivery jobs. Disposing stops receiving messages, waits for those in hand until `stopDeadlineMs`, then gives up:
  * whatever is not acked by then goes to another dispatcher.
  */
 export async function openConsumers(options: {
@@ -53,7 +53,7 @@ export async function openConsumers(options: {
     // Attempts in flight, as many being recorded, and twice as many waiting for their time or for a cap. This is divided among the shards, but
     // a single shard can still keep all attempts busy.
     prefetch: Math.max(Math.ceil((concurrency * 4) / shards.deliveries.used), concurrency),
-    onMessage: inbox.take,
+    onMessage: inbox.receive,
   });
   const events = await openConsumer({
     ...broker,
@@ -61,7 +61,7 @@ export async function openConsumers(options: {
     ...eventQueues,
     prefetch: eventsPrefetch + concurrency * 2,
     maxBytes: eventsMaxBytes,
-    onMessage: readAhead.take,
+    onMessage: readAhead.receive,
   });
   return {
     areConnected: () => events.isConnected() && deliveries.isConnected(),

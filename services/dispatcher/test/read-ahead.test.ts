@@ -26,7 +26,7 @@ function openRouter() {
   const ids: string[] = [];
   let most = 0;
   const route: Route = {
-    take(message) {
+    receive(message) {
       ids.push(String(message.headers['cloudEvents:id']));
       message.ack();
     },
@@ -72,7 +72,7 @@ test('an event does not overtake the waiting flood of its own account, even afte
       name: 'test',
       queue: eventsQueue,
       prefetch: 1_000,
-      onMessage: readAhead.take,
+      onMessage: readAhead.receive,
     }),
   );
   const producer = stack.use(await openProducer(vhost.url));
@@ -126,7 +126,7 @@ test('a flood that waits here when the connection breaks does not keep later eve
       maxBytes: inHand * 1_300,
       onMessage(message) {
         taken += 1;
-        readAhead.take(message);
+        readAhead.receive(message);
       },
     }),
   );
@@ -189,7 +189,7 @@ test.each<[string, string, (subject: string) => string, Producers]>([
       name: 'test',
       queue: eventsQueue,
       prefetch: 1_000,
-      onMessage: readAhead.take,
+      onMessage: readAhead.receive,
     }),
   );
   const publisher = stack.use(await openPublisher({ ...broker, url: own.url, name: 'test' }));

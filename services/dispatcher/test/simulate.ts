@@ -52,16 +52,16 @@ export async function simulate(
   let nowMs = 0;
   const heapBefore = process.memoryUsage().heapUsed;
   const buckets = new Map<number, Bucket>();
-  const take = (id: number, asked: Limit, count: number, ms: number) => {
+  const draw = (id: number, asked: Limit, count: number, ms: number) => {
     const level = levelNow(asked, buckets.get(id), nowMs);
-    const taken = Math.min(count, roomFor(asked, level, ms));
-    if (taken > 0) buckets.set(id, { level: level + taken, atMs: nowMs });
-    return momentsOf(asked, level, taken, marginMs).map(() => ({}));
+    const drawn = Math.min(count, roomFor(asked, level, ms));
+    if (drawn > 0) buckets.set(id, { level: level + drawn, atMs: nowMs });
+    return momentsOf(asked, level, drawn, marginMs).map(() => ({}));
   };
   const throttle: Pick<Throttle, 'admit' | 'release' | 'releasable'> = {
-    admit: async (id, asked, count) => take(id, asked, count, 0),
+    admit: async (id, asked, count) => draw(id, asked, count, 0),
     releasable: async (id, asked) => roomFor(asked, levelNow(asked, buckets.get(id), nowMs), aheadMs),
-    release: async (id, asked, count) => take(id, asked, count, aheadMs),
+    release: async (id, asked, count) => draw(id, asked, count, aheadMs),
   };
   const metrics = { throttled() {} } as unknown as Metrics;
   const limitOf = () => limit;

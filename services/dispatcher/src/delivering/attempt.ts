@@ -45,12 +45,12 @@ export type Attempted =
   /** Postponed: the listener has other deliveries ahead of it, this machine cannot make the attempt, or has no room for its payload. */
   | { kind: 'busy'; dueMs: number; durationMs: number };
 
-/** Makes the attempt that a job asks for. @param takenAtMs when we took the job (`performance.now()`) */
+/** Makes the attempt that a job asks for. @param receivedAtMs when we received the job (`performance.now()`) */
 export async function makeAttempt(
   parts: AttemptParts,
   message: Incoming,
   job: DeliveryJob,
-  takenAtMs: number,
+  receivedAtMs: number,
 ): Promise<Attempted> {
   const { pool, persist } = parts;
   // A dispatcher may have made this attempt and died before the ack: its row is then in the log.
@@ -62,7 +62,7 @@ export async function makeAttempt(
     parts.metrics.deliveryCancelled(job, reason);
     return { kind: 'not_made', why: 'cancelled' };
   };
-  const hook = await persist('look up a hook', () => findHook(parts.accounts, job, takenAtMs), job);
+  const hook = await persist('look up a hook', () => findHook(parts.accounts, job, receivedAtMs), job);
   if (!hook) return cancelled('hook_gone');
   if (!hook.deliverable) return cancelled('hook_disabled');
   if (hook.paused) return { kind: 'paused' };
@@ -166,9 +166,9 @@ export function ranOf(attempted: Attempted): Ran | undefined {
  * The hook of a job. The job can overtake the notification that its hook was created or activated: only the account as it was when we took the
  * job, or later, proves that nothing is to be delivered.
  */
-async function findHook(accounts: Accounts, job: DeliveryJob, takenAtMs: number): Promise<Hook | undefined> {
+async function findHook(accounts: Accounts, job: DeliveryJob, receivedAtMs: number): Promise<Hook | undefined> {
   const known = await accounts.ofId(job.accountId);
   const isDeliverable = known?.hooks.get(job.hookId)?.deliverable;
-  const account = isDeliverable ? known : await accounts.ofIdSince(job.accountId, takenAtMs);
+  const account = isDeliverable ? known : await accounts.ofIdSince(job.accountId, receivedAtMs);
   return account && accounts.hookOf(account, job.hookId);
 }

@@ -14,9 +14,9 @@ import { type Admit, held, isTooLate, slowed } from '../limit/admit.ts';
 import { type Parking, parkAgain } from '../parked/park.ts';
 import type { WorkCounts } from '../progress.ts';
 import { makeBatches } from '../settling/batch.ts';
+import { makeIntake } from '../settling/intake.ts';
 import { GivenUp } from '../settling/persist.ts';
 import { ack, deadLetter, type Settle, type Verdict, verdictOf } from '../settling/settle.ts';
-import { makeTake } from '../settling/take.ts';
 import { type AttemptParts, makeAttempt, ranOf } from './attempt.ts';
 import { makeRecording } from './recording.ts';
 import { makeTaken, type Taken } from './taken.ts';
@@ -34,8 +34,8 @@ export type InboxParts = AttemptParts & {
 };
 
 export type Inbox = {
-  /** Takes a message of the deliveries queue; it is settled sooner or later. */
-  take(message: Incoming): void;
+  /** A message of the deliveries queue; it is settled sooner or later. */
+  receive(message: Incoming): void;
   /** Deliveries of events this dispatcher routed, made without a RabbitMQ job. */
   taken: Taken;
   /** Messages in hand that have not started. */
@@ -62,7 +62,7 @@ export function makeInbox(parts: InboxParts): Inbox {
     persist('forget a parked delivery', () => unpark(parts.pool, [job.deliveryId]), job);
   /** `routes`: the message belongs to this event, which is marked as routed once the delivery no longer needs it. */
   const deliver = async (message: Incoming, job: DeliveryJob, routes: TakenEvent | undefined): Promise<Verdict> => {
-    const takenAtMs = performance.now();
+    const receivedAtMs = performance.now();
     const check = () => {
       checkNotLost(message);
       if (routes && !taken.isOurs(job))
@@ -77,7 +77,7 @@ export function makeInbox(parts: InboxParts): Inbox {
     if ('parking' in decided) return parking.add({ ...decided.parking, routes });
     const work = async () => {
       check();
-      return makeAttempt(parts, message, decided.job, takenAtMs);
+      return makeAttempt(parts, message, decided.job, receivedAtMs);
     };
     const { hookId, accountId, replayId } = job;
     const entered = await room.run({ hookId, accountId, isLast: replayId !== undefined }, work, ranOf);
@@ -104,7 +104,7 @@ export function makeInbox(parts: InboxParts): Inbox {
       throw error;
     }
   };
-  const taking = makeTake({
+  const intake = makeIntake({
     name: 'handle a delivery job',
     settle: parts.settle,
     log,
@@ -117,10 +117,10 @@ export function makeInbox(parts: InboxParts): Inbox {
     },
   });
   return {
-    take: taking.take,
+    receive: intake.receive,
     taken,
     inHand: () => ({
-      jobs: taking.inHand() + taken.count(),
+      jobs: intake.inHand() + taken.count(),
       parking: !parking.isIdle(),
       recording: !recording.isIdle(),
     }),
@@ -129,7 +129,7 @@ export function makeInbox(parts: InboxParts): Inbox {
     async finish() {
       stop.abort();
       room.close();
-      await taking.idle();
+      await intake.idle();
     },
   };
 }

@@ -18,7 +18,7 @@ import { type EventQueues, openReaders } from './readers.ts';
 
 export type ReadAhead = AsyncDisposable & {
   /** Takes a message that the regular consumer of the events queue received. */
-  take(message: Incoming): void;
+  receive(message: Incoming): void;
   /** Takes no further messages. */
   pause(): Promise<void>;
 };
@@ -62,13 +62,13 @@ export async function openReadAhead(options: {
   let paused = false;
   showHeld(options.registry, heldEvents.count);
 
-  /** Takes an event from any consumer while we read ahead. */
-  const takeAhead = (message: Incoming) => {
+  /** Receives an event from any consumer while we read ahead. */
+  const receiveAhead = (message: Incoming) => {
     const { account, sender, floods: isFlood } = floods.count(message);
     // An account whose flood is over may still have many events waiting here: new ones must not overtake them.
     if (!isFlood && !heldEvents.hasSender(sender)) {
-      if (account !== undefined && route.hasAccount(account)) route.take(message);
-      else if (hasRoom(ahead)) ahead.take(message);
+      if (account !== undefined && route.hasAccount(account)) route.receive(message);
+      else if (hasRoom(ahead)) ahead.receive(message);
       else heldEvents.hold(message);
       return;
     }
@@ -76,10 +76,10 @@ export async function openReadAhead(options: {
     // A redelivered event has most likely been held and given back: it has waited longest, and it is its turn. If it was redelivered for
     // another reason, only the order within the flood changes.
     const isNext = message.redelivered || heldEvents.count() === 0;
-    if (isNext && hasRoom(route)) route.take(message);
+    if (isNext && hasRoom(route)) route.receive(message);
     else heldEvents.add(message);
   };
-  const readers = await openReaders(options.broker, takeAhead);
+  const readers = await openReaders(options.broker, receiveAhead);
 
   const extend = async () => {
     const prefetch = await readers.extend(floods.meanBytes());
@@ -127,15 +127,15 @@ export async function openReadAhead(options: {
   })();
 
   return {
-    take(message) {
-      if (readers.count() > 0) return takeAhead(message);
+    receive(message) {
+      if (readers.count() > 0) return receiveAhead(message);
       const wasOver = floods.isOver();
       const { account, sender, floods: isFlood } = floods.count(message);
       // Lets events ahead that came before the flood was noticed, and later those that had to wait for an earlier event of their account.
       if (wasOver && isFlood) route.letAhead((waiting) => !floods.isOver() && !floods.includes(waiting));
       if (isFlood || floods.isOver() || account === undefined || route.hasAccount(account) || !hasRoom(ahead))
-        route.take(message);
-      else ahead.take(message);
+        route.receive(message);
+      else ahead.receive(message);
       const isBehind = isFlood && route.waiting() >= backlogMin && floods.hasOthers(sender);
       if (isBehind && readers.count() === 0 && !paused) change(extend);
     },
@@ -192,7 +192,7 @@ function makeHeld(senderOf: (message: Incoming) => string) {
         countDown(senderOf(message));
         // A lost one is settled as well: until then, its bytes count as in hand.
         if (message.isLost()) message.giveBack();
-        else route.take(message);
+        else route.receive(message);
       }
       kept.splice(0, count);
     },

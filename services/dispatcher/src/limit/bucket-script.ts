@@ -1,5 +1,5 @@
 /** The script that Redis runs for `throttle.ts`; a string in code, so that the built service needs no file beside it. */
-export const takeScript = `
+export const drawScript = `
 -- A leaky bucket by Redis's clock. Takes as many deliveries as there is room for, now or a moment ahead.
 -- KEYS[1]  hash: level (deliveries), at (time of that level, µs since 1970)
 -- ARGV     rate (1/s), burst, how many to take at most, how far ahead (s), and the level

@@ -9,7 +9,7 @@ import { Counter, Gauge, type Registry } from '@gatepost/runtime/metrics';
 import { connectRedis, makeRedis } from '@gatepost/runtime/redis';
 import type { Redis } from 'ioredis';
 import { type Bucket, type Limit, levelNow, momentsOf, roomFor } from './bucket.ts';
-import { takeScript } from './bucket-script.ts';
+import { drawScript } from './bucket-script.ts';
 
 /** When an admitted delivery may be sent, ms since 1970. */
 export type Grant = {
@@ -46,7 +46,7 @@ const firstWaitMs = 3_000;
 const sharedAgainMs = 5_000;
 
 type Scripted = Redis & {
-  take(
+  draw(
     key: string,
     rate: number,
     burst: number,
@@ -54,7 +54,7 @@ type Scripted = Redis & {
     aheadS: number,
     knownLevel: number,
     knownAtUs: number,
-  ): Promise<[level: string, taken: number, nowUs: string]>;
+  ): Promise<[level: string, drawn: number, nowUs: string]>;
 };
 
 type ThrottleOptions = {
@@ -76,7 +76,7 @@ export async function openThrottle(options: ThrottleOptions): Promise<Throttle> 
     connectTimeout: 2_000,
     retryStrategy: (times) => Math.min(2_000, 50 * 2 ** times),
     log,
-    scripts: { take: { lua: takeScript, numberOfKeys: 1 } },
+    scripts: { draw: { lua: drawScript, numberOfKeys: 1 } },
   }) as Scripted;
   const sharing = watchSharing(redis, log, registry);
   await connectRedis(redis, firstWaitMs).catch((error) =>
@@ -91,25 +91,25 @@ export async function openThrottle(options: ThrottleOptions): Promise<Throttle> 
       this.set(presence.dispatchers());
     },
   });
-  const take = makeTake(redis, presence, sharing, options);
+  const draw = makeDraw(redis, presence, sharing, options);
 
   return {
     async admit(accountId, limit, count) {
-      const asked = await take(accountId, limit, count, 0);
+      const asked = await draw(accountId, limit, count, 0);
       const nowMs = Date.now();
-      return momentsOf(asked.limit, asked.level, asked.taken, arrivalMarginMs).map(({ waitMs, forMs }) => ({
+      return momentsOf(asked.limit, asked.level, asked.drawn, arrivalMarginMs).map(({ waitMs, forMs }) => ({
         ...(waitMs > 0 && { notBeforeMs: Math.ceil(nowMs + waitMs) }),
         ...(forMs !== undefined && { notAfterMs: Math.ceil(nowMs + waitMs) + forMs }),
       }));
     },
     async releasable(accountId, limit) {
-      const asked = await take(accountId, limit, 0, aheadMs);
+      const asked = await draw(accountId, limit, 0, aheadMs);
       return roomFor(asked.limit, asked.level, aheadMs);
     },
     async release(accountId, limit, count) {
-      const asked = await take(accountId, limit, count, aheadMs);
+      const asked = await draw(accountId, limit, count, aheadMs);
       const nowMs = Date.now();
-      return momentsOf(asked.limit, asked.level, asked.taken, arrivalMarginMs).map(({ waitMs, forMs }) => {
+      return momentsOf(asked.limit, asked.level, asked.drawn, arrivalMarginMs).map(({ waitMs, forMs }) => {
         const notBeforeMs = Math.ceil(nowMs + waitMs);
         return {
           notBeforeMs,
@@ -165,10 +165,10 @@ function watchSharing(redis: Redis, log: Log, registry: Registry): Sharing {
   };
 }
 
-type Asked = { limit: Limit; level: number; taken: number };
+type Asked = { limit: Limit; level: number; drawn: number };
 
 /** Asks for `count` deliveries; 0 only looks. While Redis is away, it uses only what this dispatcher knows. */
-function makeTake(
+function makeDraw(
   redis: Scripted,
   presence: { dispatchers(): number },
   sharing: Sharing,
@@ -187,18 +187,18 @@ function makeTake(
     if (known.size >= knownMax) known.clear();
     known.set(accountId, bucket);
   };
-  const takeLocally = (accountId: number, limit: Limit, count: number, ms: number) => {
+  const drawLocally = (accountId: number, limit: Limit, count: number, ms: number) => {
     localAnswers.inc();
     const share = presence.dispatchers();
     const mine = { rate: limit.rate / share, burst: limit.burst / share };
     const before = known.get(accountId);
     const atMs = performance.now();
     const level = levelNow(limit, before, atMs) / share;
-    const taken = Math.min(count, roomFor(mine, level, ms));
+    const drawn = Math.min(count, roomFor(mine, level, ms));
     // Without an answer of Redis, our own clock has to do: with an older time the level would be forgotten once Redis is back.
     const atUs = before ? before.atUs + (atMs - before.atMs) * 1000 : Date.now() * 1000;
-    remember(accountId, { level: (level + taken) * share, atMs, atUs }); // assuming that the others do the same
-    return { limit: mine, level, taken };
+    remember(accountId, { level: (level + drawn) * share, atMs, atUs }); // assuming that the others do the same
+    return { limit: mine, level, drawn };
   };
   return async (accountId, limit, count, ms) => {
     const { level: knownLevel, atUs } = known.get(accountId) ?? { level: 0, atUs: 0 };
@@ -206,14 +206,14 @@ function makeTake(
     try {
       const { rate, burst } = limit;
       const key = keyOf(accountId);
-      const answer = await redis.take(key, rate, Math.max(1, burst), count, ms / 1000, knownLevel, atUs);
-      const [level, taken, nowUs] = answer.map(Number) as [number, number, number];
-      remember(accountId, { level: level + taken, atMs, atUs: nowUs });
-      if (taken > 0) sharing.wrote(); // a Redis that takes no writes still lets us look
-      return { limit, level, taken };
+      const answer = await redis.draw(key, rate, Math.max(1, burst), count, ms / 1000, knownLevel, atUs);
+      const [level, drawn, nowUs] = answer.map(Number) as [number, number, number];
+      remember(accountId, { level: level + drawn, atMs, atUs: nowUs });
+      if (drawn > 0) sharing.wrote(); // a Redis that takes no writes still lets us look
+      return { limit, level, drawn };
     } catch (error) {
       sharing.failed(error);
-      return takeLocally(accountId, limit, count, ms);
+      return drawLocally(accountId, limit, count, ms);
     }
   };
 }

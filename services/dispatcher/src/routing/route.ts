@@ -28,9 +28,9 @@ import type { EventResult, Metrics } from '../metrics.ts';
 import { ensurePartitions, isMissingPartition } from '../partitions.ts';
 import type { WorkCounts } from '../progress.ts';
 import { makeBatches } from '../settling/batch.ts';
+import { type Intake, makeIntake } from '../settling/intake.ts';
 import { GivenUp, type Persist } from '../settling/persist.ts';
 import { ack, deadLetter, type Settle, type Verdict } from '../settling/settle.ts';
-import { makeTake, type Take } from '../settling/take.ts';
 import { classifyMessages } from './classify-messages.ts';
 import type { Enqueue } from './enqueue.ts';
 import { admitAll, type Delivery, handOver } from './hand-over.ts';
@@ -69,8 +69,8 @@ type Decided = Verdict | 'unknown' | TakenDelivery;
 /** The message was taken out of its queue, to be routed ahead of it. */
 const ahead = 'ahead';
 
-/** Takes messages that hold events. */
-export type Route = Pick<Take, 'take'> & {
+/** Receives messages that hold events. */
+export type Route = Pick<Intake, 'receive'> & {
   /** Answers the decision on a message once it is routed. */
   add(message: Incoming): Promise<Decided>;
   /** Whether an event of this account waits here or is being routed. */
@@ -91,7 +91,7 @@ export type Route = Pick<Take, 'take'> & {
 const lookAgainMs = 200;
 
 /**
- * Routes messages in batches, each account's in the order taken. `before` is awaited before each batch; `atOnce` batches, each of different
+ * Routes messages in batches, each account’s in the order received. `before` is awaited before each batch; `atOnce` batches, each of different
  * accounts, are worked on at the same time. `ahead` routes the messages let ahead of this route's; `isAhead`: this is such a route.
  */
 export function makeRoute(
@@ -107,7 +107,7 @@ export function makeRoute(
     const decided = await accountsInHand.during(accountOf(message), () => batches.add(message));
     return decided === ahead ? options.ahead!.add(message) : decided;
   };
-  const taking = makeTake({
+  const intake = makeIntake({
     name: 'route an event',
     settle: parts.settle,
     log: parts.log,
@@ -132,10 +132,10 @@ export function makeRoute(
     },
   });
   return {
-    take(message) {
+    receive(message) {
       bytes += message.body.length;
       holds(message.body.length);
-      taking.take(message);
+      intake.receive(message);
     },
     add,
     hasAccount: accountsInHand.has,
@@ -144,10 +144,10 @@ export function makeRoute(
     },
     waiting: batches.waiting,
     bytes: () => bytes,
-    routing: () => taking.inHand() - delivering,
+    routing: () => intake.inHand() - delivering,
     async finish() {
       stop.abort();
-      await taking.idle();
+      await intake.idle();
     },
   };
 }
@@ -278,11 +278,11 @@ async function routeBy(
     const found = match(event, account);
     const maySend = !hasBacklog && isOnlyOne(found) && event.payload.length <= jobBodyMaxBytes;
     const key = eventKey(event);
-    const takes = maySend && parts.taken.reserve(key, parts.isAhead);
-    return { message, event, key, account, hasBacklog, match: found, takes };
+    const hasPlace = maySend && parts.taken.reserve(key, parts.isAhead);
+    return { message, event, key, account, hasBacklog, match: found, hasPlace };
   });
-  const placed = new Set(routed.filter(({ takes }) => takes).map(({ key }) => key));
-  const taken: StoredEvent[] = [];
+  const placed = new Set(routed.filter(({ hasPlace }) => hasPlace).map(({ key }) => key));
+  const claimed: StoredEvent[] = [];
   try {
     const rows = routed.map((one) => toRow(one, parts.taker.id));
     const stored = await parts.persist('store events', () => store(parts, rows, remembered));
@@ -291,9 +291,9 @@ async function routeBy(
     const unrouted = new Map<string, Unrouted>();
     for (const [index, row] of stored.entries())
       if (!row.isRouted && !unrouted.has(row.key)) {
-        const isTaken = row.isNew && routed[index]!.takes;
-        if (isTaken) taken.push(row);
-        unrouted.set(row.key, { row, deliveries: deliveriesOf(routed[index]!, row), isTaken });
+        const isClaimed = row.isNew && routed[index]!.hasPlace;
+        if (isClaimed) claimed.push(row);
+        unrouted.set(row.key, { row, deliveries: deliveriesOf(routed[index]!, row), isClaimed });
       }
     const { jobs, handed } = await assignDeliveries(parts, placed, [...unrouted.values()]);
     const results = classifyMessages(stored, { handed, taken: jobs }).map((kind, index): Result => {
@@ -306,23 +306,23 @@ async function routeBy(
     for (const key of jobs.keys()) placed.delete(key); // they keep their place until they are made
     return results;
   } catch (error) {
-    await releaseClaims(parts, taken);
+    await releaseClaims(parts, claimed);
     throw error;
   } finally {
     for (const key of placed) parts.taken.free(key);
   }
 }
 
-/** `isTaken`: its row says that we make its only delivery. */
-type Unrouted = { row: StoredEvent; deliveries: Delivery[]; isTaken: boolean };
+/** `isClaimed`: its row says that we make its only delivery. */
+type Unrouted = { row: StoredEvent; deliveries: Delivery[]; isClaimed: boolean };
 
 /**
- * Sorts out the deliveries of events: those taken and allowed by their limit we make ourselves; all others give up their place and are handed
+ * Sorts out the deliveries of events: those claimed and allowed by their limit we make ourselves; all others give up their place and are handed
  * over. Answers our own jobs by event key, and the keys of the events handed over.
  */
 async function assignDeliveries(parts: RouteParts, placed: Set<string>, unrouted: readonly Unrouted[]) {
-  const taken = unrouted.filter(({ isTaken }) => isTaken).flatMap(({ deliveries }) => deliveries);
-  const { now, later } = await parts.persist('ask the limit', () => admitAll(parts.admit, taken));
+  const claimed = unrouted.filter(({ isClaimed }) => isClaimed).flatMap(({ deliveries }) => deliveries);
+  const { now, later } = await parts.persist('ask the limit', () => admitAll(parts.admit, claimed));
   const jobs = new Map(now.map((one) => [one.job.eventKey, one]));
   for (const key of placed)
     if (!jobs.has(key)) {
@@ -330,7 +330,7 @@ async function assignDeliveries(parts: RouteParts, placed: Set<string>, unrouted
       parts.taken.free(key);
     }
   const rest = unrouted.filter(({ row }) => !jobs.has(row.key));
-  const unasked = rest.filter(({ isTaken }) => !isTaken).flatMap(({ deliveries }) => deliveries);
+  const unasked = rest.filter(({ isClaimed }) => !isClaimed).flatMap(({ deliveries }) => deliveries);
   const rows = rest.map(({ row }) => row);
   for (const { job, payload } of unasked) if (payload.length > jobBodyMaxBytes) parts.payloads.keep(job, payload);
   const handed = rest.length > 0 ? await handOver(parts, rows, unasked, later) : new Set<string>();
@@ -338,9 +338,9 @@ async function assignDeliveries(parts: RouteParts, placed: Set<string>, unrouted
 }
 
 /** Gives up the claims of a failed batch, whose rows would otherwise tell other dispatchers until we end that we are making the deliveries. */
-async function releaseClaims({ pool, log }: RouteParts, taken: readonly StoredEvent[]): Promise<void> {
+async function releaseClaims({ pool, log }: RouteParts, claimed: readonly StoredEvent[]): Promise<void> {
   try {
-    for (const event of taken) await releaseTaken(pool, event);
+    for (const event of claimed) await releaseTaken(pool, event);
   } catch (error) {
     log.warn({ error }, 'could not leave events to other dispatchers');
   }

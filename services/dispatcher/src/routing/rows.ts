@@ -15,7 +15,7 @@ export type Routed = {
   hasBacklog: boolean;
   match: Match;
   /** This dispatcher is to make its only delivery. */
-  takes: boolean;
+  hasPlace: boolean;
 };
 
 /** What all deliveries of an event share, except the day it is stored on. */
@@ -56,7 +56,7 @@ export function deliveriesOf(routed: Routed, row: StoredEvent): Delivery[] {
 }
 
 export function toRow(routed: Routed, taker: number): NewEvent {
-  const { message, event, key, account, hasBacklog, match: found, takes } = routed;
+  const { message, event, key, account, hasBacklog, match: found, hasPlace } = routed;
   const guid = eventGuid(event);
   const hookIds = found.kind === 'matched' ? found.hooks.map((hook) => hook.id) : [];
   // Hooks created later may ask for what they missed, and the API's `tests` send a repository's latest push.
@@ -81,7 +81,7 @@ export function toRow(routed: Routed, taker: number): NewEvent {
       account && hasBacklog && hookIds.length > 0
         ? JSON.stringify({ ...jobOf(routed, account, { key, guid }), throttledAt: new Date().toISOString() })
         : null,
-    takenBy: takes ? taker : null,
+    takenBy: hasPlace ? taker : null,
     traceparent: message.traceparent,
   };
 }

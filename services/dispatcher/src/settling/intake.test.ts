@@ -4,9 +4,9 @@ import { NotPublished } from '@gatepost/amqp/publisher';
 import { openLog } from '@gatepost/runtime/log';
 import { troubleOf } from '@gatepost/runtime/store-errors';
 import { expect, test } from '@jest/globals';
+import { makeIntake } from './intake.ts';
 import { GivenUp, makePersist } from './persist.ts';
 import { ack, deadLetter, makeSettle, type Verdict } from './settle.ts';
-import { makeTake } from './take.ts';
 
 /** What becomes of a message of which `decide` says so, with a broker that takes dead letters, or does not. */
 async function settled(
@@ -29,12 +29,12 @@ async function settled(
     giveUp: giveUp.signal,
     pause: (async () => said.push('a pause')) as never,
   });
-  const taking = makeTake({ name: 'a test', settle, log, decide, onSettled: () => done.emit('settled') });
+  const intake = makeIntake({ name: 'a test', settle, log, decide, onSettled: () => done.emit('settled') });
   const message = { body: Buffer.from('{}'), headers: {}, messageId: 'm' } as Incoming;
   const isSettled = once(done, 'settled');
-  taking.take({ ...message, ack: () => said.push('ack'), giveBack: () => said.push('give back') });
+  intake.receive({ ...message, ack: () => said.push('ack'), giveBack: () => said.push('give back') });
   await isSettled;
-  await taking.idle();
+  await intake.idle();
   return said;
 }
 

@@ -1,4 +1,4 @@
-/** Takes messages, and makes sure that each is settled. */
+/** Receives messages, and makes sure that each is settled. */
 import type { Incoming } from '@gatepost/amqp/consumer';
 import { traceparentOf } from '@gatepost/contracts/event';
 import type { Log } from '@gatepost/runtime/log';
@@ -6,12 +6,12 @@ import { type Span, type Tracing, tracing } from '@gatepost/runtime/tracing';
 import { messageFields, spanAttributes } from '../log-fields.ts';
 import { type Settle, type Verdict, verdictOf } from './settle.ts';
 
-export type Take = {
-  /** Takes a message, which is settled sooner or later. */
-  take(message: Incoming): void;
+export type Intake = {
+  /** The message is settled sooner or later. */
+  receive(message: Incoming): void;
   /** How many are not settled. */
   inHand(): number;
-  /** Resolves when everything taken is settled. */
+  /** Resolves when everything received is settled. */
   idle(): Promise<void>;
 };
 
@@ -19,14 +19,14 @@ export type Take = {
  * Makes an intake: the verdict of `decide` settles each message. An error that it throws becomes a verdict too, so that a fault of ours
  * does not bring the message back for ever.
  */
-export function makeTake(options: {
+export function makeIntake(options: {
   settle: Settle;
   log: Log;
   decide: (message: Incoming) => Promise<Verdict>;
   /** The name of the work in traces. */
   name: string;
   onSettled?: (message: Incoming) => void;
-}): Take {
+}): Intake {
   const { settle, log, decide, name, onSettled } = options;
   let idle = Promise.withResolvers<void>();
   let inHand = 0;
@@ -50,7 +50,7 @@ export function makeTake(options: {
     if (inHand === 0) idle.resolve();
   };
   return {
-    take(message) {
+    receive(message) {
       if (inHand === 0) idle = Promise.withResolvers<void>();
       inHand += 1;
       void work(message);
