@@ -13,7 +13,7 @@ export type Taker = AsyncDisposable & {
    * Which of its connections shows others that we are alive. While none does (undefined), nothing may be taken or begun; and whatever was taken
    * under an earlier one may belong to others by now.
    */
-  heldBy(): number | undefined;
+  lockedBy(): number | undefined;
 };
 
 /** The first half of all these locks: an arbitrary number that nothing else uses. */
@@ -49,7 +49,7 @@ export async function openTaker(options: {
 }): Promise<Taker> {
   const { now = () => performance.now() } = options;
   const id = randomInt(1, 2 ** 31);
-  let held: pg.Client | undefined;
+  let current: pg.Client | undefined;
   // When it was asked what it has answered: PostgreSQL may have begun to count at any moment since.
   let heardAt = 0;
   let connections = 0;
@@ -57,8 +57,8 @@ export async function openTaker(options: {
   let timer: NodeJS.Timeout | undefined;
 
   const lose = (client: pg.Client) => {
-    if (held !== client) return;
-    held = undefined;
+    if (current !== client) return;
+    current = undefined;
     client.end().catch(() => {}); // it may be gone
     if (closed) return;
     options.onLost?.();
@@ -69,7 +69,7 @@ export async function openTaker(options: {
       const askedAt = now();
       await client.query('SELECT 1');
       heardAt = askedAt;
-      if (held === client) timer = setTimeout(() => heartbeat(client), heartbeatEveryMs).unref();
+      if (current === client) timer = setTimeout(() => heartbeat(client), heartbeatEveryMs).unref();
     } catch {
       lose(client);
     }
@@ -78,7 +78,7 @@ export async function openTaker(options: {
     const askedAt = now();
     const client = await connectHolding(options, id, lose);
     if (closed) return void (await client.end());
-    held = client;
+    current = client;
     heardAt = askedAt;
     connections += 1;
     timer = setTimeout(() => heartbeat(client), heartbeatEveryMs).unref();
@@ -92,12 +92,12 @@ export async function openTaker(options: {
   await connect();
   return {
     id,
-    heldBy: () => (held === undefined || now() - heardAt > heartbeatMaxMs ? undefined : connections),
+    lockedBy: () => (current === undefined || now() - heardAt > heartbeatMaxMs ? undefined : connections),
     async [Symbol.asyncDispose]() {
       closed = true;
       clearTimeout(timer);
-      const client = held;
-      held = undefined;
+      const client = current;
+      current = undefined;
       await client?.end();
     },
   };

@@ -58,9 +58,9 @@ test('a dispatcher that hears late that it is seen alive counts from when it ask
   const opening = openTaker({ databaseUrl, name: 'test late', now: () => clock });
   clock = 13_000;
   await using late = await opening;
-  expect(late.heldBy()).toBeUndefined();
+  expect(late.lockedBy()).toBeUndefined();
   clock = 11_000;
-  expect(late.heldBy()).toBeDefined();
+  expect(late.lockedBy()).toBeDefined();
 });
 
 test('an event that a dispatcher has taken cannot be claimed by another while it lives, and can be when it is gone', async () => {
@@ -94,12 +94,12 @@ test('a dispatcher whose connection broke gets a new one with the same number', 
   };
   await using me = await openTaker({ databaseUrl, name: 'test broken', onLost });
   const event = await store(me.id);
-  const before = me.heldBy();
+  const before = me.lockedBy();
   await pool.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'test broken'");
-  await until('it knows', () => me.heldBy() !== before);
-  await until('it is back', () => me.heldBy() !== undefined);
+  await until('it knows', () => me.lockedBy() !== before);
+  await until('it is back', () => me.lockedBy() !== undefined);
   expect(lost).toBe(1);
-  expect(me.heldBy()).not.toBe(before); // others may have gone on with what it had taken by then
+  expect(me.lockedBy()).not.toBe(before); // others may have gone on with what it had taken by then
   expect(await claims(event, { id: 1 })).toBe(false);
 });
 
@@ -107,11 +107,11 @@ test('a dispatcher whose connection broke gets a new one with the same number', 
 test('a dispatcher that stood still holds nothing until PostgreSQL has confirmed its connection', async () => {
   let passedMs = 0;
   await using me = await openTaker({ databaseUrl, name: 'test frozen', now: () => performance.now() + passedMs });
-  const before = me.heldBy();
+  const before = me.lockedBy();
   passedMs = 14_000;
-  expect(me.heldBy()).toBeUndefined();
-  await until('it holds it again', () => me.heldBy() !== undefined);
-  expect(me.heldBy()).toBe(before);
+  expect(me.lockedBy()).toBeUndefined();
+  await until('it holds it again', () => me.lockedBy() !== undefined);
+  expect(me.lockedBy()).toBe(before);
 });
 
 test('a batch is stored without waiting for the disk only if all its events are taken, and so have their messages', async () => {

@@ -75,8 +75,8 @@ export type Accounts = AsyncDisposable & {
   ofIdSince(id: number, momentMs: number): Promise<Account | undefined>;
   /** A hook of the account as it is now; undefined when it does not exist or cannot be read. */
   hookOf(account: Account, id: number): Promise<Hook | undefined>;
-  /** Memory held by whole hooks. */
-  heldBytes(): number;
+  /** Memory used by whole hooks. */
+  keptBytes(): number;
   /** Whether we receive change notifications; while we do not, nothing is cached. */
   isHearing(): boolean;
 };
@@ -125,7 +125,7 @@ export async function openAccounts(options: {
     ofId: kept.get,
     ofIdSince: kept.since,
     hookOf: async (account, id) => (account.hooks.has(id) ? whole.find(id, account.version) : undefined),
-    heldBytes: whole.heldBytes,
+    keptBytes: whole.keptBytes,
     isHearing: () => changes?.isConnected() ?? false,
     async ofLogins(logins) {
       const { rows } = await options.pool.query<VersionRow>({

@@ -219,7 +219,7 @@ async function openDelivering(common: Common, stores: Stores, { broker, publishe
     log: logs.delivering,
     userAgent: env.DELIVERY_USER_AGENT,
     concurrency: env.DELIVERY_CONCURRENCY,
-    heldBy: taker.heldBy,
+    lockedBy: taker.lockedBy,
     retryScheduleSeconds: env.RETRY_SCHEDULE_SECONDS,
   });
   return { enqueue, admit, settle, largeEvents, payloads, inbox };
@@ -262,7 +262,7 @@ function openParked(
   const { env, logs, stack, registry, metrics, workCounts } = common;
   const { pool } = stores;
   const { publisher, eventsWaiting, jobsWaiting } = broker;
-  const isBehind = () => inbox.heldUp() > env.DELIVERY_CONCURRENCY / 2;
+  const isBehind = () => inbox.waitingForRoom() > env.DELIVERY_CONCURRENCY / 2;
   const deadLetters = () => publisher.waiting(deadEventsQueue);
   stack.use(watchQueues({ events: eventsWaiting, deliveries: jobsWaiting, dead: deadLetters }, registry));
   const releaseParts = { ...stores, metrics };

@@ -17,33 +17,33 @@ export type WholeHooks = {
   /** Forgets all: a version may soon stand for other hooks, since a standby that takes over may lack the last ones. */
   clear(): void;
   /** A conservative estimate of the memory used. */
-  heldBytes(): number;
+  keptBytes(): number;
 };
 
 /** Rows per statement: a hook may have 64 kB of headers. */
 const partMax = 50;
-const heldMaxBytes = 16 * 1024 * 1024;
+const keptMaxBytes = 16 * 1024 * 1024;
 /** The size of an entry without anything large, or while it is being loaded. */
 const entryBytes = 2_000;
 
-type Held = { version: number; loading: Promise<Hook | undefined>; bytes: number };
+type Kept = { version: number; loading: Promise<Hook | undefined>; bytes: number };
 
 export function makeWholeHooks(options: { pool: Pool; seal: Seal; log: Log }): WholeHooks {
   // Least recently used first.
-  const held = new Map<number, Held>();
-  let heldBytes = 0;
+  const kept = new Map<number, Kept>();
+  let keptBytes = 0;
   const ask = makeAsk(options.pool);
 
-  const forget = (id: number, entry: Held) => {
-    if (held.get(id) !== entry) return;
-    held.delete(id);
-    heldBytes -= entry.bytes;
+  const forget = (id: number, entry: Kept) => {
+    if (kept.get(id) !== entry) return;
+    kept.delete(id);
+    keptBytes -= entry.bytes;
   };
-  const hold = (id: number, entry: Held) => {
-    held.set(id, entry);
-    heldBytes += entry.bytes;
-    for (const [oldest, old] of held) {
-      if (heldBytes <= heldMaxBytes) break;
+  const keep = (id: number, entry: Kept) => {
+    kept.set(id, entry);
+    keptBytes += entry.bytes;
+    for (const [oldest, old] of kept) {
+      if (keptBytes <= keptMaxBytes) break;
       forget(oldest, old);
     }
   };
@@ -53,26 +53,26 @@ export function makeWholeHooks(options: { pool: Pool; seal: Seal; log: Log }): W
     return { hook: read(row, options), bytes: entryBytes + 2 * ((row.headers?.length ?? 0) + row.url.length) };
   };
   return {
-    heldBytes: () => heldBytes,
+    keptBytes: () => keptBytes,
     clear() {
-      held.clear();
-      heldBytes = 0;
+      kept.clear();
+      keptBytes = 0;
     },
     find(id, version) {
-      const known = held.get(id);
+      const known = kept.get(id);
       if (known) forget(id, known);
       if (known && known.version >= version) {
-        hold(id, known);
+        keep(id, known);
         return known.loading;
       }
       const loaded = load(id);
-      const entry: Held = { version, loading: loaded.then(({ hook }) => hook), bytes: entryBytes };
-      hold(id, entry);
+      const entry: Kept = { version, loading: loaded.then(({ hook }) => hook), bytes: entryBytes };
+      keep(id, entry);
       loaded.then(
         ({ bytes }) => {
-          if (held.get(id) !== entry) return;
+          if (kept.get(id) !== entry) return;
           forget(id, entry);
-          hold(id, { ...entry, bytes });
+          keep(id, { ...entry, bytes });
         },
         () => forget(id, entry),
       );

@@ -1,7 +1,7 @@
 import { inTransaction } from '@gatepost/runtime/transaction';
 import { openReceiver, type Receiver } from '@gatepost/testkit/receiver';
 import { until } from '@gatepost/testkit/until';
-import { releaseHeld } from '@gatepost/webhook-db/paused';
+import { resumeDeliveries } from '@gatepost/webhook-db/paused';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Dispatcher, openWorld, type World } from './world.ts';
 
@@ -52,7 +52,7 @@ test('a paused account gets no deliveries while others do; once resumed, it gets
   // In one transaction: else the dispatcher, which looks for what was forgotten, may be quicker.
   const released = await inTransaction(world.pool, async (client) => {
     await client.query('UPDATE accounts SET paused_at = NULL WHERE id = $1', [account]);
-    return releaseHeld(client, account, 100);
+    return resumeDeliveries(client, account, 100);
   });
   expect(released).toBe(20);
   for (let n = 0; n < 10; n += 1) guids.push(await world.publish({ subject: 'resting/r' }));

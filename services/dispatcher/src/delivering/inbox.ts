@@ -10,7 +10,7 @@ import { lookForBacklog } from '@gatepost/webhook-db/backlog';
 import { unpark } from '@gatepost/webhook-db/parked';
 import type { TakenEvent } from '@gatepost/webhook-db/routed-events';
 import { makeRoom } from '../fairness/room.ts';
-import { type Admit, held, isTooLate, slowed } from '../limit/admit.ts';
+import { type Admit, isTooLate, paused, slowed } from '../limit/admit.ts';
 import { type Parking, parkAgain } from '../parked/park.ts';
 import type { WorkCounts } from '../progress.ts';
 import { makeBatches } from '../settling/batch.ts';
@@ -30,7 +30,7 @@ export type InboxParts = AttemptParts & {
   workCounts: WorkCounts;
   concurrency: number;
   /** Tells whether the events this dispatcher has taken are still its own (packages/webhook-db/src/takers.ts). */
-  heldBy: () => number | undefined;
+  lockedBy: () => number | undefined;
 };
 
 export type Inbox = {
@@ -41,7 +41,7 @@ export type Inbox = {
   /** Messages in hand that have not started. */
   waiting(): number;
   /** Those of them that would start if they were allowed to. */
-  heldUp(): number;
+  waitingForRoom(): number;
   /** Messages in hand, and whether any of them is being parked or recorded. */
   inHand(): { jobs: number; parking: boolean; recording: boolean };
   /** Gives back what has not started; resolves when the rest is settled. */
@@ -124,7 +124,7 @@ export function makeInbox(parts: InboxParts): Inbox {
       parking: !parking.isIdle(),
       recording: !recording.isIdle(),
     }),
-    heldUp: room.waiting,
+    waitingForRoom: room.waiting,
     waiting: () => room.waiting() + early,
     async finish() {
       stop.abort();
@@ -141,7 +141,7 @@ function putAside(
   metrics: Parameters<typeof slowed>[1],
 ): Parking {
   if (why.kind === 'busy') return { job: { ...job, wasPutAside: true }, reason: 'busy', dueMs: why.dueMs };
-  return why.kind === 'paused' ? held(job) : slowed(job, metrics);
+  return why.kind === 'paused' ? paused(job) : slowed(job, metrics);
 }
 
 /** The job in a message, or the verdict on a message without one. */
@@ -163,7 +163,7 @@ type Admission = { job: DeliveryJob } | { parking: Parking } | 'withdrawn';
 function makeAwaitAdmission(parts: InboxParts, stopped: AbortSignal) {
   /** Resolves when the job's time has come. */
   const waitUntilDue = async (job: DeliveryJob) => {
-    const waitMs = Math.min(holdMaxMs, (job.notBeforeMs ?? 0) - Date.now());
+    const waitMs = Math.min(earlyMaxMs, (job.notBeforeMs ?? 0) - Date.now());
     if (waitMs > 0)
       await wait(waitMs, undefined, { signal: stopped }).catch(() => {
         throw new GivenUp('stopped before the moment of a job');
@@ -193,7 +193,7 @@ function checkNotLost(message: Incoming): void {
 }
 
 /** Pumped jobs arrive at most this early; a wrong clock must not hold one any longer. */
-const holdMaxMs = 1_000;
+const earlyMaxMs = 1_000;
 
 const parkedAtOnce = 200;
 

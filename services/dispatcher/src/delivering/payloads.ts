@@ -6,7 +6,7 @@ import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import { loadPayload, payloadBytes } from '@gatepost/webhook-db/event-payloads';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { type LargeEvents, largeBytes } from '../routing/large-events.ts';
-import { holds, released } from '../routing/memory.ts';
+import { acquired, released } from '../routing/memory.ts';
 import type { Persist } from '../settling/persist.ts';
 
 type EventOf = Pick<DeliveryJob, 'eventKey' | 'eventOn' | 'accountId'>;
@@ -119,7 +119,7 @@ function makeBudget() {
   };
   const take = (space: Space, wanted: Wanted) => {
     space.add(wanted, wanted.size);
-    holds(wanted.size);
+    acquired(wanted.size);
     return () => {
       space.add(wanted, -wanted.size);
       released(wanted.size);

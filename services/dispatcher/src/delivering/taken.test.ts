@@ -5,16 +5,16 @@ import { makeTaken } from './taken.ts';
 const jobOf = (eventKey: string) => ({ eventKey }) as DeliveryJob;
 
 test('a dispatcher that others cannot see takes no deliveries, and afterwards has lost those it took before', () => {
-  let heldBy: number | undefined = 1;
+  let lockedBy: number | undefined = 1;
   // Nothing is delivered here.
-  const parts = { concurrency: 2, heldBy: () => heldBy } as Parameters<typeof makeTaken>[0];
+  const parts = { concurrency: 2, lockedBy: () => lockedBy } as Parameters<typeof makeTaken>[0];
   const taken = makeTaken(parts);
   expect(taken.reserve('a')).toBe(true);
   expect(taken.isOurs(jobOf('a'))).toBe(true);
-  heldBy = undefined;
+  lockedBy = undefined;
   expect(taken.isOurs(jobOf('a'))).toBe(false);
   expect(taken.reserve('b')).toBe(false);
-  heldBy = 2;
+  lockedBy = 2;
   expect(taken.isOurs(jobOf('a'))).toBe(false);
   expect(taken.reserve('b')).toBe(true);
   expect(taken.isOurs(jobOf('b'))).toBe(true);
@@ -22,7 +22,7 @@ test('a dispatcher that others cannot see takes no deliveries, and afterwards ha
 
 test('a busy dispatcher waits for fewer of its deliveries in hand before it takes more events', async () => {
   let busy = true;
-  const parts = { concurrency: 40, heldBy: () => 1, isBusy: () => busy } as Parameters<typeof makeTaken>[0];
+  const parts = { concurrency: 40, lockedBy: () => 1, isBusy: () => busy } as Parameters<typeof makeTaken>[0];
   const taken = makeTaken(parts);
   const keys = Array.from({ length: 80 }, (_, index) => String(index));
   for (const key of keys) expect(taken.reserve(key)).toBe(true);

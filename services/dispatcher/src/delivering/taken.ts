@@ -51,13 +51,13 @@ export function makeTaken(parts: {
   persist: Persist;
   workCounts: WorkCounts;
   log: Log;
-  heldBy: () => number | undefined;
+  lockedBy: () => number | undefined;
   /** Whether the event loop is too busy for further deliveries to be made sooner. */
   isBusy?: () => boolean;
   deliver: (message: Incoming, job: DeliveryJob, event: TakenEvent) => Promise<Verdict>;
 }): Taken {
   const { pool, persist, log } = parts;
-  const { keys, free, reserve, roomSoon } = makePlaces(parts.concurrency, parts.heldBy, parts.isBusy);
+  const { keys, free, reserve, roomSoon } = makePlaces(parts.concurrency, parts.lockedBy, parts.isBusy);
   const route = (event: TakenEvent, job: DeliveryJob) =>
     persist('mark an event as routed', () => setRouted(pool, [event]), job);
   /** Gives up the claim in the event's row, which would otherwise tell other dispatchers for ever that we are making the delivery. */
@@ -83,7 +83,7 @@ export function makeTaken(parts: {
   return {
     keys,
     count: () => keys.size,
-    isOurs: ({ eventKey }) => keys.get(eventKey) === parts.heldBy(),
+    isOurs: ({ eventKey }) => keys.get(eventKey) === parts.lockedBy(),
     free,
     reserve,
     roomSoon,
@@ -105,11 +105,11 @@ export function makeTaken(parts: {
 }
 
 /** Places for deliveries whose events are not routed before they end. */
-function makePlaces(concurrency: number, heldBy: () => number | undefined, isBusy = makeIsBusy()) {
+function makePlaces(concurrency: number, lockedBy: () => number | undefined, isBusy = makeIsBusy()) {
   // Those in flight, plus as many that wait or are being recorded.
   const most = concurrency * 2;
   const mostAhead = concurrency * 3;
-  // Each key with the holder number valid when it got its place.
+  // Each key with the lock valid when it got its place.
   const keys = new Map<string, number>();
   let ended = 0;
   let roomy: PromiseWithResolvers<void> | undefined;
@@ -126,9 +126,9 @@ function makePlaces(concurrency: number, heldBy: () => number | undefined, isBus
       roomy = undefined;
     },
     reserve(key: string, isAhead = false): boolean {
-      const held = heldBy();
-      if (held === undefined || keys.size >= (isAhead ? mostAhead : most) || keys.has(key)) return false;
-      keys.set(key, held);
+      const lock = lockedBy();
+      if (lock === undefined || keys.size >= (isAhead ? mostAhead : most) || keys.has(key)) return false;
+      keys.set(key, lock);
       return true;
     },
     async roomSoon(): Promise<void> {

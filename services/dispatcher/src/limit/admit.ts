@@ -20,21 +20,21 @@ export function makeAdmit(
 ): Admit {
   return async (account, hasBacklog, jobs) => {
     const isPaused = (job: DeliveryJob) => account.hooks.get(job.hookId)?.paused === true;
-    const [paused, others] = [jobs.filter(isPaused), jobs.filter((job) => !isPaused(job))];
+    const [ofPaused, others] = [jobs.filter(isPaused), jobs.filter((job) => !isPaused(job))];
     const grants =
       hasBacklog || others.length === 0 ? [] : await throttle.admit(account.id, limitOf(account), others.length);
     const now = grants.map((grant, index) => granted(others[index]!, grant));
     const later = others.slice(grants.length).map((job) => slowed(job, metrics));
-    return { now, later: [...later, ...paused.map(held)] };
+    return { now, later: [...later, ...ofPaused.map(paused)] };
   };
 }
 
 /** A job that waits until neither its account nor its hook is paused, and then for the account's limit. */
-export const held = (job: DeliveryJob): Parking => ({
+export const paused = (job: DeliveryJob): Parking => ({
   job: { ...job, wasPutAside: true },
   reason: job.attempt > 1 ? 'retry' : 'throttle',
   dueMs: untilReleased,
-  held: true,
+  isPaused: true,
 });
 
 /** A job that may go, with the time it was granted. */

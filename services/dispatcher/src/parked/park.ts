@@ -7,26 +7,26 @@ import type { PoolClient } from 'pg';
 
 /**
  * `dueMs`: when it may continue; `untilReleased`: when its account's limit lets it go (packages/webhook-db/src/waiting.ts). `routes`: the event
- * that is marked as routed along with it. `held`: it waits until neither its account nor its hook is paused.
+ * that is marked as routed along with it. `isPaused`: it waits until neither its account nor its hook is paused.
  */
 export type Parking = {
   job: DeliveryJob;
   reason: ParkedRow['reason'];
   dueMs: number;
   routes?: TakenEvent | undefined;
-  held?: boolean;
+  isPaused?: boolean;
 };
 export const untilReleased = Number.POSITIVE_INFINITY;
 
 /** A parked row as JSON. The delivery id is only in its column: a retry gets its id from the database. Parked jobs ask their limit anew. */
-export function toParkedRow({ job, reason, dueMs, held }: Parking): ParkedRow {
+export function toParkedRow({ job, reason, dueMs, isPaused }: Parking): ParkedRow {
   const { admitted: _admitted, notBeforeMs: _before, notAfterMs: _after, parked: _parked, ...kept } = job;
   return {
     delivery_id: job.deliveryId,
     account_id: job.accountId,
     reason: job.replayId === undefined ? reason : 'again',
     due_at: dueMs === untilReleased ? 'infinity' : new Date(dueMs),
-    published_at: held ? 'infinity' : null,
+    published_at: isPaused ? 'infinity' : null,
     event_key: job.eventKey,
     event_on: job.eventOn,
     job: JSON.stringify(kept),

@@ -1,7 +1,7 @@
 /**
  * Finds deliveries that RabbitMQ should have but may have lost (a wiped broker): events whose outcome is still missing after a while, and
  * parked rows that were published and never settled. They are parked, due at once and marked `mayRepeat` so that nothing with a recorded
- * outcome is sent twice; the pump does the rest. Also releases deliveries that are held although nothing is paused.
+ * outcome is sent twice; the pump does the rest. Also resumes deliveries that are paused although nothing else is.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { jobFields, jobHeader } from '@gatepost/contracts/delivery-job';
@@ -10,7 +10,7 @@ import type { Log } from '@gatepost/runtime/log';
 import { troubleOf } from '@gatepost/runtime/store-errors';
 import { inTransaction } from '@gatepost/runtime/transaction';
 import { parkUnsettled } from '@gatepost/webhook-db/parked';
-import { findAccountsWithHeld, releaseHeld } from '@gatepost/webhook-db/paused';
+import { findAccountsWithPaused, resumeDeliveries } from '@gatepost/webhook-db/paused';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { ownSource } from '@gatepost/webhook-db/requested';
 import type { PoolClient } from 'pg';
@@ -38,7 +38,7 @@ type Lost = {
 const dayOf = (time: string) => `(${time}::timestamptz AT TIME ZONE 'UTC')::date`;
 
 // A delivery of an event is lost if it has neither an outcome nor a row in `parked`, and its hook is still active. Outcomes are searched from
-// the day before, since another clock sets their day. A day of events may be kept for held deliveries after its outcomes were dropped: such
+// the day before, since another clock sets their day. A day of events may be kept for paused deliveries after its outcomes were dropped: such
 // events tell nothing. Neither do events of the API: what it promised is a row in `parked`, which it deletes when it answers 503 (decision 0004).
 const lostDeliveries = `
   SELECT e.key, e.received_on::text, e.guid, e.type, e.action, e.account_id, e.repository_id, e.occurred_at,
@@ -79,7 +79,7 @@ export function openRescue(options: {
   const timer = setInterval(() => {
     running = running
       .then(() => rescue({ ...options, stop: stop.signal }))
-      .then(() => releaseForgotten({ ...options, stop: stop.signal }))
+      .then(() => resumeForgotten({ ...options, stop: stop.signal }))
       .catch((error) => options.log.warn({ error }, 'could not look for lost deliveries, trying again later'));
   }, options.afterMs / 10);
   timer.unref();
@@ -132,14 +132,14 @@ function rescuePiece({ pool, afterMs, log }: Rescuing): Promise<boolean> {
 }
 
 /**
- * Releases deliveries that were parked just as their account or hook was resumed, or whose account or hook was deleted. An account may have so
- * much held for another hook that PostgreSQL times out: that must not hold up anything else.
+ * Resumes deliveries that were parked just as their account or hook was resumed, or whose account or hook was deleted. An account may have so
+ * many paused ones of another hook that PostgreSQL times out: that must not hold up anything else.
  */
-async function releaseForgotten({ pool, log, stop }: Rescuing): Promise<void> {
-  for (const accountId of await findAccountsWithHeld(pool)) {
+async function resumeForgotten({ pool, log, stop }: Rescuing): Promise<void> {
+  for (const accountId of await findAccountsWithPaused(pool)) {
     const step = () =>
       inTransaction(pool, async (client) =>
-        (await isOnlyRescuer(client)) ? releaseHeld(client, accountId, rowsMax) : 0,
+        (await isOnlyRescuer(client)) ? resumeDeliveries(client, accountId, rowsMax) : 0,
       );
     try {
       for (let count = rowsMax; count === rowsMax && !stop.aborted; ) count = await step();

@@ -11,7 +11,7 @@ import { sqlStateOf, type Trouble, troubleOf } from '@gatepost/runtime/store-err
 import { loadPayload } from '@gatepost/webhook-db/event-payloads';
 import { makeStoreEvents, type NewEvent, type StoredEvent } from '@gatepost/webhook-db/events';
 import { openPool } from '@gatepost/webhook-db/pool';
-import { holds, released } from './memory.ts';
+import { acquired, released } from './memory.ts';
 
 export type Settings = { databaseUrl: string; isPooled: boolean };
 
@@ -93,7 +93,7 @@ parentPort!.on('message', async (asked: (Question & { id: number }) | 'end') => 
   }
   const { id } = asked;
   const bytes = bytesOf(asked);
-  holds(bytes);
+  acquired(bytes);
   const answer: Answer = await work(asked).then(
     (done) => ({ id, kind: 'done', ...done }),
     (error) => ({ id, kind: 'failed', ...failureOf(error) }),

@@ -18,7 +18,7 @@ let inHand = 0;
 let bytes = 0;
 
 /** Notes that a message of this size has arrived or is being read back. */
-export function holds(size: number): void {
+export function acquired(size: number): void {
   if (size >= largeBytes) inHand += 1;
 }
 

@@ -36,7 +36,7 @@ import type { Enqueue } from './enqueue.ts';
 import { admitAll, type Delivery, handOver } from './hand-over.ts';
 import { type LargeEvents, largeBytes } from './large-events.ts';
 import { type Match, match } from './match.ts';
-import { holds, released } from './memory.ts';
+import { acquired, released } from './memory.ts';
 import { deliveriesOf, type Routed, toRow } from './rows.ts';
 
 export type RouteParts = {
@@ -134,7 +134,7 @@ export function makeRoute(
   return {
     receive(message) {
       bytes += message.body.length;
-      holds(message.body.length);
+      acquired(message.body.length);
       intake.receive(message);
     },
     add,

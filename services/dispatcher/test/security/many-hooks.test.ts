@@ -74,7 +74,7 @@ test('the hooks of an account are loaded in parts, without their headers and sec
   // What is held of them has an end, wherever it was asked for.
   for (let start = 0; start < ids.length; start += 500)
     await Promise.all(ids.slice(start, start + 500).map((id) => accounts.hookOf(account, id)));
-  expect(accounts.heldBytes()).toBeLessThanOrEqual(16 * 1024 * 1024);
+  expect(accounts.keptBytes()).toBeLessThanOrEqual(16 * 1024 * 1024);
   expect((await accounts.hookOf(account, ids[0]!))?.headers).toEqual(headers);
 
   // A change is seen, by its account's version.

@@ -4,7 +4,7 @@ import type { DeadReason } from '@gatepost/contracts/dead-reason';
 import { openJob } from '@gatepost/contracts/delivery-job';
 import { deadDetailHeader, deadReasonHeader, deliveriesQueue, eventsExchange } from '@gatepost/contracts/topology';
 import { z } from 'zod';
-import { heldMaxBytes, lookedMax } from '../dead-letters/dead-letters.ts';
+import { keptMaxBytes, lookedMax } from '../dead-letters/dead-letters.ts';
 import { attributeOf, deadLetterSchema, idOf, passingHeaders, wholeLetterSchema } from '../dead-letters/letter.ts';
 import { ApiError, notFound, validationFailed } from '../http/errors.ts';
 import { tokenOperation } from '../http/operation.ts';
@@ -190,7 +190,7 @@ async function publishPart(parts: Parts, wanted: Wanted, most: number) {
       if (!isWanted(message, wanted)) return undefined;
       const outgoing = isNamed(message, wanted) ? outgoingOf(message, parts) : undefined;
       if (!outgoing) left += 1;
-      else if (bytes > heldMaxBytes) isMore = wanted.ids?.length !== 1;
+      else if (bytes > keptMaxBytes) isMore = wanted.ids?.length !== 1;
       else {
         bytes += message.body.length;
         return outgoing;

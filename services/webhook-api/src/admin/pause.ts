@@ -4,7 +4,7 @@
  */
 
 import { inTransaction } from '@gatepost/runtime/transaction';
-import { holdDeliveries, releaseHeld } from '@gatepost/webhook-db/paused';
+import { pauseDeliveries, resumeDeliveries } from '@gatepost/webhook-db/paused';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { z } from 'zod';
 import { loadAccount } from '../accounts/load.ts';
@@ -84,17 +84,17 @@ async function pause(pool: Pool, table: 'accounts' | 'hooks', id: number, paused
     [id],
   );
   if (!rows[0]) throw notFound();
-  const deliveries = await inSteps(0, () => holdDeliveries(pool, paused, most));
+  const deliveries = await inSteps(0, () => pauseDeliveries(pool, paused, most));
   return { status: 200, body: { paused_at: seconds(rows[0].at), deliveries } };
 }
 
-/** Releases the first held deliveries in the same transaction that stops holding new ones, so that no new one overtakes them. */
+/** Resumes the first deliveries in the same transaction that stops pausing new ones, so that no new one overtakes them. */
 async function resume(pool: Pool, table: 'accounts' | 'hooks', id: number, accountId: number) {
   const first = await inTransaction(pool, async (client) => {
     await client.query(`UPDATE ${table} SET paused_at = NULL WHERE id = $1`, [id]);
-    return releaseHeld(client, accountId, most);
+    return resumeDeliveries(client, accountId, most);
   });
-  const deliveries = await inSteps(first, () => releaseHeld(pool, accountId, most));
+  const deliveries = await inSteps(first, () => resumeDeliveries(pool, accountId, most));
   return { status: 200, body: { paused_at: null, deliveries } };
 }
 

@@ -4,7 +4,7 @@ import { findShards } from '@gatepost/amqp/find-shards';
 import { type Shards, topologyOf } from '@gatepost/contracts/shards';
 import { topology } from '@gatepost/contracts/topology';
 import { hasDueTime, waits } from '@gatepost/webhook-db/backlog';
-import { isHeld } from '@gatepost/webhook-db/paused';
+import { isPaused } from '@gatepost/webhook-db/paused';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { z } from 'zod';
 import { tokenOperation } from '../http/operation.ts';
@@ -79,7 +79,7 @@ const countText = `
     SELECT account_id, CASE reason WHEN 'again' THEN 'busy' ELSE reason END, count(*)::integer, min(delivery_id), min(due_at)
       FROM parked WHERE ${hasDueTime} GROUP BY 1, 2
     UNION ALL
-    SELECT account_id, 'paused', count(*)::integer, min(delivery_id), NULL FROM parked WHERE ${isHeld} GROUP BY 1
+    SELECT account_id, 'paused', count(*)::integer, min(delivery_id), NULL FROM parked WHERE ${isPaused} GROUP BY 1
     UNION ALL
     SELECT account_id, 'handed_over', count(*)::integer, min(delivery_id), NULL FROM parked WHERE ${isHandedOver} GROUP BY 1
   )

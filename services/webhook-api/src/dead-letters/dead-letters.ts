@@ -15,7 +15,7 @@ import { makeSharedAnswer } from './shared-answer.ts';
 /** How far a request looks: a longer queue is worked off from its head. */
 export const lookedMax = 2_000;
 /** Beyond this, no further bodies are held; each may have 25 MB. */
-export const heldMaxBytes = 16_000_000;
+export const keptMaxBytes = 16_000_000;
 /** Meanwhile one letter may go and another come without our noticing. */
 const keptMaxMs = 60_000;
 const recentMs = 2_000;
@@ -83,11 +83,11 @@ export function makeDeadLetters(needed: Needed): DeadLetters {
 
 /** Keeps the whole letters until they are many bytes. */
 function makeSee(jobKeys: Needed['jobKeys']): (message: Seen) => SeenLetter {
-  let heldBytes = 0;
+  let keptBytes = 0;
   return (message) => {
     const opened = message.headers.job === undefined ? undefined : openJob(message, ...jobKeys);
-    const isKept = heldBytes + message.body.length <= heldMaxBytes;
-    if (isKept) heldBytes += message.body.length;
+    const isKept = keptBytes + message.body.length <= keptMaxBytes;
+    if (isKept) keptBytes += message.body.length;
     return {
       letter: presentLetter(message),
       guids: guidsOf(message),

@@ -30,7 +30,7 @@ const retryMs = () => 1_000 + Math.floor(Math.random() * 3_000);
 export function makeStream(onEnd: () => void): Stream {
   let response: Response | undefined;
   let held: Buffer[] | undefined = [];
-  let heldBytes = 0;
+  let bufferedBytes = 0;
   let unreadBeats = 0;
   let isOpen = true;
 
@@ -44,7 +44,7 @@ export function makeStream(onEnd: () => void): Stream {
     response?.destroy();
     close();
   };
-  const unread = () => heldBytes + (response?.writableLength ?? 0);
+  const unread = () => bufferedBytes + (response?.writableLength ?? 0);
   const write = (data: Buffer | string) => {
     if (!isOpen || !response) return;
     response.write(data);
@@ -57,7 +57,7 @@ export function makeStream(onEnd: () => void): Stream {
       if (!isOpen) return;
       if (!held) return write(events);
       held.push(events);
-      heldBytes += events.length;
+      bufferedBytes += events.length;
       if (unread() > unreadMaxBytes) cut();
     },
     async begin(to, past) {
@@ -72,7 +72,7 @@ export function makeStream(onEnd: () => void): Stream {
       }
       const late = held ?? [];
       held = undefined;
-      heldBytes = 0;
+      bufferedBytes = 0;
       for (const events of late) write(events);
     },
     beat() {

@@ -1,7 +1,7 @@
 /** How many of an account's deliveries wait, why and since when: from indexes that hold its rows together, however many there are. */
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import { hasDueTime, waits } from '@gatepost/webhook-db/backlog';
-import { isHeld } from '@gatepost/webhook-db/paused';
+import { isPaused } from '@gatepost/webhook-db/paused';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { z } from 'zod';
 import { seconds } from '../objects/time.ts';
@@ -47,7 +47,7 @@ function countText(ofHook: boolean): string {
         ORDER BY account_id, parked.reason DESC, delivery_id ${limitClause})
       UNION ALL (SELECT CASE reason WHEN 'again' THEN 'busy' ELSE reason END, delivery_id, due_at${job} FROM parked WHERE ${ofAccount} AND ${hasDueTime}
                  ORDER BY account_id, delivery_id ${limitClause})
-      UNION ALL (SELECT 'paused', delivery_id, NULL${job} FROM parked WHERE ${ofAccount} AND ${isHeld} ORDER BY account_id, delivery_id ${limitClause})
+      UNION ALL (SELECT 'paused', delivery_id, NULL${job} FROM parked WHERE ${ofAccount} AND ${isPaused} ORDER BY account_id, delivery_id ${limitClause})
       UNION ALL (SELECT 'handed_over', delivery_id, NULL${job} FROM parked WHERE ${ofAccount} AND ${isHandedOver} ${limitClause})) p OFFSET 0) w
    GROUP BY reason HAVING count(*) FILTER (WHERE is_meant) > 0`;
 }

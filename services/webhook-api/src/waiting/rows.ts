@@ -2,14 +2,14 @@
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import { hasDueTime, waits } from '@gatepost/webhook-db/backlog';
 import { isFollowUp } from '@gatepost/webhook-db/parked';
-import { isHeld } from '@gatepost/webhook-db/paused';
+import { isPaused } from '@gatepost/webhook-db/paused';
 import type { Pool } from '@gatepost/webhook-db/pool';
 
 export const reasons = ['limit', 'retry', 'busy', 'paused', 'handed_over'] as const;
 export type Reason = (typeof reasons)[number];
 
 /** SQL, for a row `p`. */
-const reasonOf = `CASE WHEN ${isHeld} THEN 'paused' WHEN published_at IS NOT NULL THEN 'handed_over'
+const reasonOf = `CASE WHEN ${isPaused} THEN 'paused' WHEN published_at IS NOT NULL THEN 'handed_over'
                        WHEN due_at = 'infinity' THEN 'limit' WHEN reason = 'again' THEN 'busy' ELSE reason END`;
 
 export const isHandedOver = "published_at < 'infinity'";
@@ -40,7 +40,7 @@ const firstOf = (condition: string) =>
 const pageText = `
   SELECT ${waitingColumns} FROM parked p WHERE delivery_id IN (
     ${['throttle', 'retry', 'busy', 'again'].map((reason) => firstOf(`${waits} AND reason = '${reason}'`)).join(' UNION ALL ')}
-    UNION ALL ${firstOf(hasDueTime)} UNION ALL ${firstOf(isHeld)}
+    UNION ALL ${firstOf(hasDueTime)} UNION ALL ${firstOf(isPaused)}
     UNION ALL (SELECT delivery_id FROM parked WHERE ${isHandedOver} AND account_id = $1 AND delivery_id >= $2))
    ORDER BY delivery_id LIMIT $3::integer + 1`;
 
