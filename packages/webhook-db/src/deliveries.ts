@@ -2,7 +2,7 @@
 
 import { parkedRecord } from './parked.ts';
 import type { Pool } from './pool.ts';
-import { countOutcomes } from './replays.ts';
+import { countOutcomes } from './replay-outcomes.ts';
 import { lostEvents, markRouted, restoreEvents, type TakenEvent, takenValues } from './routed-events.ts';
 import { countAttempts, countedOfAttempts } from './stats.ts';
 

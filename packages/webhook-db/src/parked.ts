@@ -2,7 +2,7 @@
 import type { PoolClient } from 'pg';
 import { hasDueTime } from './backlog.ts';
 import type { Pool } from './pool.ts';
-import { countOutcomes } from './replays.ts';
+import { countOutcomes } from './replay-outcomes.ts';
 import { lostEvents, markRouted, restoreEvents, type TakenEvent, takenValues } from './routed-events.ts';
 
 type Queryable = Pick<Pool, 'query'>;
