@@ -1,7 +1,7 @@
 /** Counts failed attempts by hook, to show which endpoints fail most: bounded in memory, and not a metric label. */
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
-import type { Hook } from './accounts.ts';
 import type { Outcome } from './delivering/classify.ts';
+import type { Hook } from './hook.ts';
 
 type Failed = Extract<Outcome, { kind: 'failed' }>;
 

@@ -8,8 +8,8 @@ import type { HookColumns } from '@gatepost/webhook-db/hooks';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { isRestricted } from '@gatepost/webhook-db/restricted-apps';
 import { hookCredentialsPurpose, hookHeadersPurpose, hookSecretPurpose } from '@gatepost/webhook-db/secrets';
-import type { Hook } from './accounts.ts';
 import { makeKeys } from './delivering/sign.ts';
+import type { Hook } from './hook.ts';
 
 export type WholeHooks = {
   /** A hook as of that account version or later; undefined when there is none or it cannot be read. */

@@ -6,7 +6,7 @@
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { ownSource } from '@gatepost/webhook-db/requested';
-import type { Hook } from '../accounts.ts';
+import type { Hook } from '../hook.ts';
 
 type Signed = Pick<Hook, 'keys' | 'previousKeys' | 'headers' | 'authorization' | 'changedAtMs'>;
 

@@ -3,7 +3,7 @@ import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import { recordDeliveries } from '@gatepost/webhook-db/deliveries';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { TakenEvent } from '@gatepost/webhook-db/routed-events';
-import type { Hook } from '../accounts.ts';
+import type { Hook } from '../hook.ts';
 import { toParkedRow } from '../parked/park.ts';
 import type { Outcome } from './classify.ts';
 import type { Attempt } from './post.ts';

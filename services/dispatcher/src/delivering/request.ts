@@ -1,7 +1,7 @@
 /** The request of a delivery (docs/reference/delivery.md). */
 import { deliveryHeaders } from '@gatepost/contracts/delivery';
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
-import type { Hook } from '../accounts.ts';
+import type { Hook } from '../hook.ts';
 import { formBody } from './form-body.ts';
 import { type SigningKeys, sign } from './sign.ts';
 

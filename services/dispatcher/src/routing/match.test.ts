@@ -1,6 +1,7 @@
 import type { Event } from '@gatepost/contracts/event';
 import { expect, test } from '@jest/globals';
-import type { Account, Hook } from '../accounts.ts';
+import type { Account } from '../accounts.ts';
+import type { Hook } from '../hook.ts';
 import { match } from './match.ts';
 
 const hook = (id: number, repositoryId: number | null, events: string[], deliverable = true): Hook => ({

@@ -1,6 +1,7 @@
 /** Which hooks an event goes to (docs/reference/events.md). Pure. */
 import type { Event } from '@gatepost/contracts/event';
-import type { Account, Subscription } from '../accounts.ts';
+import type { Account } from '../accounts.ts';
+import type { Subscription } from '../hook.ts';
 
 /** When more tags than this are pushed at once, nothing is triggered. */
 const tagsMax = 3;
