@@ -42,13 +42,14 @@ import { openReplays } from './parked/replay.ts';
 import { openRescue } from './parked/rescue.ts';
 import { watchWaiting } from './parked/watch.ts';
 import { keepPartitions } from './partitions.ts';
-import { makeWorkCounts, type WorkCounts, watchDispatcher } from './progress.ts';
+import { watchDispatcher } from './progress.ts';
 import { lengthOfShards, watchQueues } from './queues.ts';
 import { makeEnqueue } from './routing/enqueue.ts';
 import { openLargeEvents } from './routing/large-events.ts';
 import { makeRoute, type Route } from './routing/route.ts';
 import { makePersist, type Persist } from './settling/persist.ts';
 import { makeSettle } from './settling/settle.ts';
+import { makeWorkCounts, type WorkCounts } from './work-counts.ts';
 
 // Names are resolved on libuv's threads; with the default of four, a few hanging lookups would hold up all others.
 process.env.UV_THREADPOOL_SIZE ??= '32';

@@ -1,6 +1,6 @@
 /** A payload as a form, `payload=…`, in WHATWG form encoding, which Java receivers can reproduce byte for byte with URLEncoder. */
 import { jobBodyMaxBytes } from '@gatepost/contracts/delivery-job';
-import { largeBytes } from '../routing/large-events.ts';
+import { largeBytes } from '../routing/large-bytes.ts';
 import { inSlices, inTurn } from './large-bodies.ts';
 
 /** Encoding this much takes two milliseconds. */

@@ -5,7 +5,8 @@
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import { loadPayload, payloadBytes } from '@gatepost/webhook-db/event-payloads';
 import type { Pool } from '@gatepost/webhook-db/pool';
-import { type LargeEvents, largeBytes } from '../routing/large-events.ts';
+import { largeBytes } from '../routing/large-bytes.ts';
+import type { LargeEvents } from '../routing/large-events.ts';
 import { acquired, released } from '../routing/memory.ts';
 import type { Persist } from '../settling/persist.ts';
 

@@ -3,10 +3,10 @@ import { jobFields } from '@gatepost/contracts/delivery-job';
 import type { Log } from '@gatepost/runtime/log';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { ensurePartitions, isMissingPartition } from '../partitions.ts';
-import type { WorkCounts } from '../progress.ts';
 import { makeBatches } from '../settling/batch.ts';
 import { isGivenUp, type Persist } from '../settling/persist.ts';
 import { ack, type Verdict } from '../settling/settle.ts';
+import type { WorkCounts } from '../work-counts.ts';
 import { type Ended, insertDeliveries } from './record.ts';
 
 export type Recording = {

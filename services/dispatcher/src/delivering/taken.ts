@@ -10,10 +10,10 @@ import type { Log } from '@gatepost/runtime/log';
 import type { NewEvent } from '@gatepost/webhook-db/events';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { releaseTaken, setRouted, type TakenEvent } from '@gatepost/webhook-db/routed-events';
-import type { WorkCounts } from '../progress.ts';
 import type { Outgoing } from '../routing/enqueue.ts';
 import type { Persist } from '../settling/persist.ts';
 import { type Verdict, verdictOf } from '../settling/settle.ts';
+import type { WorkCounts } from '../work-counts.ts';
 import { makeIsBusy } from './event-loop.ts';
 
 /** `event`: as it was stored. */

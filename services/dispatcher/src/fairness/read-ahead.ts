@@ -9,7 +9,7 @@ import type { Incoming } from '@gatepost/amqp/consumer';
 import type { Producers } from '@gatepost/contracts/producers';
 import type { Log } from '@gatepost/runtime/log';
 import { Gauge, type Registry } from '@gatepost/runtime/metrics';
-import { largeBytes } from '../routing/large-events.ts';
+import { largeBytes } from '../routing/large-bytes.ts';
 import type { Route } from '../routing/route.ts';
 import type { Settle, Tag } from '../settling/settle.ts';
 import type { Backpressure } from './backpressure.ts';

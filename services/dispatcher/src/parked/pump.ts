@@ -11,10 +11,10 @@ import type { Pool } from '@gatepost/webhook-db/pool';
 import type { PoolClient } from 'pg';
 import { granted } from '../limit/admit.ts';
 import type { Metrics } from '../metrics.ts';
-import type { WorkCounts } from '../progress.ts';
 import { type Enqueue, type Outgoing, Unconfirmed } from '../routing/enqueue.ts';
 import { publishDeadLetter } from '../settling/dead-letter.ts';
 import { deadReasonOf } from '../settling/trouble.ts';
+import type { WorkCounts } from '../work-counts.ts';
 import type { Release, ReleasedRow } from './release.ts';
 
 const idleMs = 100;

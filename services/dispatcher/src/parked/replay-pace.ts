@@ -1,5 +1,5 @@
 /** How fast replays go: a few deliveries at a time beside fresh events, more without them, and fewer on an overloaded machine. */
-import type { WorkCounts } from '../progress.ts';
+import type { WorkCounts } from '../work-counts.ts';
 
 /** A round hands over `most` deliveries of all replays together; the next round follows after `roundMs`. */
 export type Pace = { most: number; roundMs: number };

@@ -8,10 +8,8 @@ import { Worker } from 'node:worker_threads';
 import type { EventMessage, ParsedEvent } from '@gatepost/contracts/event';
 import type { Trouble } from '@gatepost/runtime/store-errors';
 import type { StoreEvents } from '@gatepost/webhook-db/events';
+import { asBuffer } from './large-bytes.ts';
 import type { Answer, Question, Settings } from './large-thread.ts';
-
-/** Parsing and storing anything larger takes so long that others should not wait for it. */
-export const largeBytes = 1024 * 1024;
 
 export type LargeEvents = AsyncDisposable & {
   /** Parses a message into an event, or says why it cannot be one. */
@@ -131,8 +129,6 @@ function openWorker(settings: Settings): Worker {
     throw new NoThread(error);
   }
 }
-
-const asBuffer = ({ buffer, byteOffset, length }: Uint8Array): Buffer => Buffer.from(buffer, byteOffset, length);
 
 /**
  * The bytes in a form that a thread can read: large bodies come from RabbitMQ that way (packages/amqp/src/read-frames.ts), others are copied.

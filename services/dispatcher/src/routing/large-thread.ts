@@ -11,6 +11,7 @@ import { sqlStateOf, type Trouble, troubleOf } from '@gatepost/runtime/store-err
 import { loadPayload } from '@gatepost/webhook-db/event-payloads';
 import { makeStoreEvents, type NewEvent, type StoredEvent } from '@gatepost/webhook-db/events';
 import { openPool } from '@gatepost/webhook-db/pool';
+import { asBuffer } from './large-bytes.ts';
 import { acquired, released } from './memory.ts';
 
 export type Settings = { databaseUrl: string; isPooled: boolean };
@@ -65,8 +66,6 @@ function parse({ contentType, headers, body }: ToParse): Done {
   const isBody = payload.length === body.length;
   return { parsed: { kind: 'event', event }, payload: isBody ? undefined : share(payload) };
 }
-
-const asBuffer = ({ buffer, byteOffset, length }: Uint8Array): Buffer => Buffer.from(buffer, byteOffset, length);
 
 function share(bytes: Buffer): Bytes {
   const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));

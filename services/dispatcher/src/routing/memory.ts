@@ -4,12 +4,12 @@
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { largeBytes } from './large-bytes.ts';
 
 /** Bytes of large messages handled between collections: one takes some 20 ms, and more while the machine is busy with such messages. */
 const everyBytes = 16 * 1024 * 1024;
 /** The same while other large messages are in hand. */
 const meanwhileBytes = 32 * 1024 * 1024;
-const largeBytes = 1024 * 1024;
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;

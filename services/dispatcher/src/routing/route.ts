@@ -3,71 +3,30 @@
  * is routed, that is, its deliveries are handed over (hand-over.ts), by us or by a dispatcher with another message of the same event.
  */
 import { setTimeout as wait } from 'node:timers/promises';
-import { crc32 } from 'node:zlib';
 import type { Incoming } from '@gatepost/amqp/consumer';
-import { jobBodyMaxBytes } from '@gatepost/contracts/delivery-job';
-import { type Event, eventGuid, eventKey, parseEvent } from '@gatepost/contracts/event';
+import { type Event, eventGuid, parseEvent } from '@gatepost/contracts/event';
 import type { Producers } from '@gatepost/contracts/producers';
-import type { Log } from '@gatepost/runtime/log';
-import type {
-  NewEvent,
-  RememberedAccount,
-  StoredEvent,
-  StoreEvents,
-  StoreRemembered,
-} from '@gatepost/webhook-db/events';
-import type { Pool } from '@gatepost/webhook-db/pool';
-import { releaseTaken } from '@gatepost/webhook-db/routed-events';
-import type { Taker } from '@gatepost/webhook-db/takers';
-import type { Accounts, Found } from '../accounts.ts';
-import type { Payloads } from '../delivering/payloads.ts';
-import type { Taken, TakenDelivery } from '../delivering/taken.ts';
+import type { TakenDelivery } from '../delivering/taken.ts';
 import { accountOf } from '../fairness/noisy-neighbours.ts';
-import type { Admit } from '../limit/admit.ts';
-import type { EventResult, Metrics } from '../metrics.ts';
-import { ensurePartitions, isMissingPartition } from '../partitions.ts';
-import type { WorkCounts } from '../progress.ts';
-import { makeBatches } from '../settling/batch.ts';
 import { type Intake, makeIntake } from '../settling/intake.ts';
-import { GivenUp, type Persist } from '../settling/persist.ts';
+import { GivenUp } from '../settling/persist.ts';
 import { ack, deadLetter, type Settle, type Verdict } from '../settling/settle.ts';
-import { classifyMessages } from './classify-messages.ts';
-import type { Enqueue } from './enqueue.ts';
-import { admitAll, type Delivery, handOver } from './hand-over.ts';
-import { type LargeEvents, largeBytes } from './large-events.ts';
-import { type Match, match } from './match.ts';
+import type { WorkCounts } from '../work-counts.ts';
+import { ahead, makeAccountQueues, makeTally } from './account-queues.ts';
+import { largeBytes } from './large-bytes.ts';
+import type { LargeEvents } from './large-events.ts';
 import { acquired, released } from './memory.ts';
-import { deliveriesOf, type Routed, toRow } from './rows.ts';
+import { type RouteEventsParts, routeEvents } from './route-events.ts';
 
-export type RouteParts = {
-  pool: Pool;
-  accounts: Accounts;
+export type RouteParts = Omit<RouteEventsParts, 'isAhead'> & {
   producers: Producers;
-  storeEvents: StoreEvents & { remembered: StoreRemembered };
-  largeEvents: Pick<LargeEvents, 'parse' | 'store'>;
-  enqueue: Enqueue;
-  admit: Admit;
+  largeEvents: Pick<LargeEvents, 'parse'>;
   settle: Settle;
-  persist: Persist;
   workCounts: WorkCounts;
-  metrics: Metrics;
-  log: Log;
-  /** The deliveries this dispatcher makes itself, and its number among the dispatchers that do so. */
-  taken: Taken;
-  taker: Pick<Taker, 'id'>;
-  payloads: Pick<Payloads, 'keep'>;
 };
-
-/** `isAhead`: routes events that need not wait behind a flood. */
-type BatchParts = RouteParts & { isAhead: boolean };
-
-const batchMaxMessages = 100;
-const batchMaxBytes = 8 * 1024 * 1024;
 
 /** The decision on a message: settle it, wait for another dispatcher that is routing its event, or make the event's only delivery ourselves. */
 type Decided = Verdict | 'unknown' | TakenDelivery;
-/** The message was taken out of its queue, to be routed ahead of it. */
-const ahead = 'ahead';
 
 /** Receives messages that hold events. */
 export type Route = Pick<Intake, 'receive'> & {
@@ -101,10 +60,11 @@ export function makeRoute(
   const stop = new AbortController();
   let delivering = 0;
   let bytes = 0;
-  const batches = makeAllBatches(parts, options);
+  const { isAhead = false } = options;
+  const queues = makeAccountQueues({ ...options, work: (messages) => routeBatch({ ...parts, isAhead }, messages) });
   const accountsInHand = makeTally<string | undefined>();
   const add = async (message: Incoming): Promise<Decided> => {
-    const decided = await accountsInHand.during(accountOf(message), () => batches.add(message));
+    const decided = await accountsInHand.during(accountOf(message), () => queues.add(message));
     return decided === ahead ? options.ahead!.add(message) : decided;
   };
   const intake = makeIntake({
@@ -140,9 +100,9 @@ export function makeRoute(
     add,
     hasAccount: accountsInHand.has,
     letAhead(which) {
-      if (options.ahead) batches.letAhead(which);
+      if (options.ahead) queues.letAhead(which);
     },
-    waiting: batches.waiting,
+    waiting: queues.waiting,
     bytes: () => bytes,
     routing: () => intake.inHand() - delivering,
     async finish() {
@@ -152,78 +112,11 @@ export function makeRoute(
   };
 }
 
-/** `atOnce` batch queues, with each account always in the same one, and one aside for large events. */
-function makeAllBatches(
-  parts: RouteParts,
-  { before, atOnce = 1, isAhead = false }: Parameters<typeof makeRoute>[1] & {},
-) {
-  let goesAhead: ((message: Incoming) => boolean) | undefined;
-  const letAhead = () => {
-    if (!goesAhead) return;
-    for (const batches of all) {
-      // A batch being retried or halved may take long to be stored: later messages of its accounts must not overtake it.
-      const busy = new Set(batches.working().map(accountOf));
-      batches.withdraw((message) => goesAhead!(message) && !busy.has(accountOf(message)), ahead);
-    }
-  };
-  const open = () =>
-    makeBatches<Incoming, Decided | typeof ahead>({
-      maxItems: batchMaxMessages,
-      maxBytes: batchMaxBytes,
-      bytesOf: (message) => message.body.length,
-      async before() {
-        // Covers messages that arrived while an earlier one of their account was in the last batch, and so had to wait for it.
-        letAhead();
-        await before?.();
-      },
-      work: (messages) => routeBatch({ ...parts, isAhead }, messages),
-    });
-  const all = Array.from({ length: atOnce }, open);
-  const batchesOf = (message: Incoming) => all[atOnce === 1 ? 0 : crc32(accountOf(message) ?? '') % atOnce]!;
-  // For large events, and meanwhile for later messages of their accounts: neither must overtake the other.
-  const aside = open();
-  const asideOf = makeTally<string | undefined>();
-  const addAside = async (message: Incoming, account: string | undefined) => {
-    await batchesOf(message).settled((earlier) => accountOf(earlier) === account);
-    return aside.add(message);
-  };
-  return {
-    add(message: Incoming) {
-      const isLarge = message.body.length > largeBytes;
-      if (!isLarge && asideOf.isEmpty()) return batchesOf(message).add(message);
-      const account = accountOf(message);
-      if (!isLarge && !asideOf.has(account)) return batchesOf(message).add(message);
-      return asideOf.during(account, () => addAside(message, account));
-    },
-    letAhead(which: (message: Incoming) => boolean) {
-      goesAhead = which;
-      letAhead();
-    },
-    waiting: () => all.reduce((sum, batches) => sum + batches.waiting(), aside.waiting()),
-  };
-}
-
-/** Counts the work in progress by key. */
-function makeTally<K>() {
-  const counts = new Map<K, number>();
-  return {
-    has: (key: K) => counts.has(key),
-    isEmpty: () => counts.size === 0,
-    async during<T>(key: K, work: () => Promise<T>): Promise<T> {
-      counts.set(key, (counts.get(key) ?? 0) + 1);
-      try {
-        return await work();
-      } finally {
-        const left = counts.get(key)! - 1;
-        if (left > 0) counts.set(key, left);
-        else counts.delete(key);
-      }
-    },
-  };
-}
-
 /** Decides what happens to each message, in order. */
-async function routeBatch(parts: BatchParts, messages: readonly Incoming[]): Promise<readonly Decided[]> {
+async function routeBatch(
+  parts: RouteParts & RouteEventsParts,
+  messages: readonly Incoming[],
+): Promise<readonly Decided[]> {
   const verdicts = new Map<Incoming, Decided>();
   const good: { message: Incoming; event: Event }[] = [];
   const readLarge = (message: Incoming) => parts.persist('read a large event', () => parts.largeEvents.parse(message));
@@ -244,131 +137,4 @@ async function routeBatch(parts: BatchParts, messages: readonly Incoming[]): Pro
   const all = messages.map((message) => verdicts.get(message)!);
   parts.workCounts.events += all.filter((verdict) => verdict !== 'unknown').length; // messages that cannot be stored never get here
   return all;
-}
-
-/** `own`: the event's only delivery, which we make. */
-type Result = { result: EventResult | 'unknown'; own?: TakenDelivery };
-
-async function routeEvents(parts: BatchParts, incoming: { message: Incoming; event: Event }[]): Promise<Result[]> {
-  const logins = new Set(incoming.map(({ event }) => event.account));
-  // Mostly nothing has changed: PostgreSQL is then asked once, not twice.
-  const isLarge = incoming.some(({ event }) => event.payload.length > largeBytes);
-  const remembered = isLarge ? undefined : parts.accounts.remembered(logins);
-  const results = remembered && (await routeBy(parts, incoming, remembered, [...remembered].map(toRemembered)));
-  if (results) return results;
-  const accounts = await parts.persist('look up hooks', () => parts.accounts.ofLogins(logins));
-  return (await routeBy(parts, incoming, accounts, []))!;
-}
-
-const toRemembered = ([login, { account }]: [string, Found]): RememberedAccount => ({
-  login,
-  accountId: account.id,
-  version: account.version,
-});
-
-/** Undefined: one of the remembered accounts has changed, and nothing is stored. */
-async function routeBy(
-  parts: BatchParts,
-  incoming: { message: Incoming; event: Event }[],
-  accounts: ReadonlyMap<string, Found>,
-  remembered: readonly RememberedAccount[],
-): Promise<Result[] | undefined> {
-  const routed = incoming.map(({ message, event }): Routed => {
-    const { account, hasBacklog = false } = accounts.get(event.account) ?? {};
-    const found = match(event, account);
-    const maySend = !hasBacklog && isOnlyOne(found) && event.payload.length <= jobBodyMaxBytes;
-    const key = eventKey(event);
-    const hasPlace = maySend && parts.taken.reserve(key, parts.isAhead);
-    return { message, event, key, account, hasBacklog, match: found, hasPlace };
-  });
-  const placed = new Set(routed.filter(({ hasPlace }) => hasPlace).map(({ key }) => key));
-  const claimed: StoredEvent[] = [];
-  try {
-    const rows = routed.map((one) => toRow(one, parts.taker.id));
-    const stored = await parts.persist('store events', () => store(parts, rows, remembered));
-    if (!stored) return undefined;
-    countWaiting(parts.metrics, routed, stored);
-    const unrouted = new Map<string, Unrouted>();
-    for (const [index, row] of stored.entries())
-      if (!row.isRouted && !unrouted.has(row.key)) {
-        const isClaimed = row.isNew && routed[index]!.hasPlace;
-        if (isClaimed) claimed.push(row);
-        unrouted.set(row.key, { row, deliveries: deliveriesOf(routed[index]!, row), isClaimed });
-      }
-    const { jobs, handed } = await assignDeliveries(parts, placed, [...unrouted.values()]);
-    const results = classifyMessages(stored, { handed, taken: jobs }).map((kind, index): Result => {
-      if (kind !== 'event') return { result: kind };
-      const found = routed[index]!.match;
-      if (found.kind === 'unmatched') parts.metrics.eventUnmatched(found.reason);
-      const own = jobs.get(stored[index]!.key);
-      return { result: found.kind, ...(own && { own: { ...own, event: rows[index]! } }) };
-    });
-    for (const key of jobs.keys()) placed.delete(key); // they keep their place until they are made
-    return results;
-  } catch (error) {
-    await releaseClaims(parts, claimed);
-    throw error;
-  } finally {
-    for (const key of placed) parts.taken.free(key);
-  }
-}
-
-/** `isClaimed`: its row says that we make its only delivery. */
-type Unrouted = { row: StoredEvent; deliveries: Delivery[]; isClaimed: boolean };
-
-/**
- * Sorts out the deliveries of events: those claimed and allowed by their limit we make ourselves; all others give up their place and are handed
- * over. Answers our own jobs by event key, and the keys of the events handed over.
- */
-async function assignDeliveries(parts: RouteParts, placed: Set<string>, unrouted: readonly Unrouted[]) {
-  const claimed = unrouted.filter(({ isClaimed }) => isClaimed).flatMap(({ deliveries }) => deliveries);
-  const { now, later } = await parts.persist('ask the limit', () => admitAll(parts.admit, claimed));
-  const jobs = new Map(now.map((one) => [one.job.eventKey, one]));
-  for (const key of placed)
-    if (!jobs.has(key)) {
-      placed.delete(key);
-      parts.taken.free(key);
-    }
-  const rest = unrouted.filter(({ row }) => !jobs.has(row.key));
-  const unasked = rest.filter(({ isClaimed }) => !isClaimed).flatMap(({ deliveries }) => deliveries);
-  const rows = rest.map(({ row }) => row);
-  for (const { job, payload } of unasked) if (payload.length > jobBodyMaxBytes) parts.payloads.keep(job, payload);
-  const handed = rest.length > 0 ? await handOver(parts, rows, unasked, later) : new Set<string>();
-  return { jobs, handed };
-}
-
-/** Gives up the claims of a failed batch, whose rows would otherwise tell other dispatchers until we end that we are making the deliveries. */
-async function releaseClaims({ pool, log }: RouteParts, claimed: readonly StoredEvent[]): Promise<void> {
-  try {
-    for (const event of claimed) await releaseTaken(pool, event);
-  } catch (error) {
-    log.warn({ error }, 'could not leave events to other dispatchers');
-  }
-}
-
-const isOnlyOne = (found: Match): boolean =>
-  found.kind === 'matched' && found.hooks.length === 1 && !found.hooks[0]!.paused;
-
-async function store(
-  parts: RouteParts,
-  rows: NewEvent[],
-  remembered: readonly RememberedAccount[],
-): Promise<StoredEvent[] | undefined> {
-  const isLarge = rows.some(({ payload }) => payload && payload.length > largeBytes);
-  const insert = () => (isLarge ? parts.largeEvents.store(rows) : parts.storeEvents.remembered(rows, remembered));
-  try {
-    return await insert();
-  } catch (error) {
-    if (!isMissingPartition(error)) throw error;
-    await ensurePartitions(parts.pool);
-    return insert();
-  }
-}
-
-/** Counts deliveries that were parked while being stored. */
-function countWaiting(metrics: Metrics, routed: readonly Routed[], stored: readonly StoredEvent[]): void {
-  const waiting = new Map<string, number>();
-  for (const [index, { key, isNew, isRouted, hookIds }] of stored.entries())
-    if (routed[index]!.hasBacklog && isNew && isRouted) waiting.set(key, hookIds.length);
-  for (const count of waiting.values()) metrics.throttled(count);
 }
