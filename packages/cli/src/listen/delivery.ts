@@ -14,7 +14,7 @@ export type Delivery = {
 };
 
 /** The first value of a header, however it is spelled. */
-export function headerOf({ headers }: Delivery, name: string): string | undefined {
+function headerOf({ headers }: Delivery, name: string): string | undefined {
   const found = Object.entries(headers).find(([each]) => each.toLowerCase() === name);
   return found?.[1][0];
 }

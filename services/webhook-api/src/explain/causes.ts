@@ -52,8 +52,7 @@ function causesOfMatched({ letters }: Known, event: EventRow, hook: HookSettings
   return causes.length > 0 ? causes : undefined;
 }
 
-export const deleted = (): Cause =>
-  cause('hook_deleted', true, 'The hook was deleted before its delivery was made.', null);
+const deleted = (): Cause => cause('hook_deleted', true, 'The hook was deleted before its delivery was made.', null);
 
 /** The event was stored, but not for this hook. */
 function causesOfUnmatched({ now, hook }: Known, event: EventRow): Cause[] {

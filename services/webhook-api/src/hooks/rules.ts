@@ -10,7 +10,7 @@ import type { Config } from './config.ts';
 import { countByEvent, countHooks, type Queryable, twinsInParts } from './rows.ts';
 import { openCredentials, openSecret } from './stored.ts';
 
-export const hooksMax = 250;
+const hooksMax = 250;
 const hooksPerEventMax = 20;
 
 /** The parts of a hook that the rules examine; an existing hook has an id, and in `held` the events it had before. */

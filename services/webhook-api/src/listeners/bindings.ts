@@ -3,8 +3,6 @@ import { openResponder, type Responder } from '@gatepost/amqp/requests';
 import { forwardingTypes } from '@gatepost/contracts/forwarding';
 import { unavailable } from '../http/errors.ts';
 
-export type Bindings = ReturnType<typeof makeBindings>;
-
 /** What RabbitMQ routed here before it heard that nothing more is to come may arrive that much later. */
 const onTheWayMs = 10_000;
 
