@@ -6,7 +6,6 @@ import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { TOTP } from 'otpauth';
 import pg from 'pg';
-import PostalMime from 'postal-mime';
 import { hashPassword } from '../src/accounts/password.ts';
 import { networkOf } from '../src/http/network.ts';
 import { openGate } from './gate.ts';
@@ -80,8 +79,7 @@ const codeIn = async (to: string) =>
 /** What a mail says of a change of that account, to the address that it had. */
 const noticeOf = async (to: string, subject: string) =>
   until(`"${subject}" to ${to}`, async () => {
-    const mails = await Promise.all((await gate.outbox()).map((raw) => PostalMime.parse(raw)));
-    return mails.find((mail) => mail.to?.[0]?.address === to && mail.subject === subject)?.text;
+    return (await gate.mails(to)).find((mail) => mail.subject === subject)?.text;
   });
 
 test('a visitor who is not signed in signs in first, and then reaches the page that they wanted', async () => {

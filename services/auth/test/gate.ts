@@ -11,6 +11,8 @@ import type { LogLines } from '@gatepost/testkit/log-lines';
 import '@gatepost/testkit/statement-names';
 import { freshDatabase, freshPrefix, redisUrl } from '@gatepost/testkit/stores';
 import { freePorts } from '@gatepost/testkit/system';
+import { until } from '@gatepost/testkit/until';
+import PostalMime, { type Email } from 'postal-mime';
 import { variables } from '../src/config.ts';
 import { startGate } from '../src/gate.ts';
 import { checkAnswers } from './conformance.ts';
@@ -29,6 +31,10 @@ export type TestGate = AsyncDisposable & {
   get(path: string, headers?: Record<string, string>): Promise<Answer>;
   /** What was written to the outbox, oldest first. */
   outbox(): Promise<string[]>;
+  /** The mails among it, all or those to an address. */
+  mails(address?: string): Promise<Email[]>;
+  /** The next mail to an address, counted from its `seen`th. */
+  mailTo(address: string, seen?: number): Promise<Email>;
 };
 
 export type Answer = { status: number; headers: Headers; text: string; json: Record<string, unknown> };
@@ -79,6 +85,14 @@ export async function openGate(
     const isJson = response.headers.get('content-type')?.includes('json');
     return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : {} };
   };
+  const outbox = async () => {
+    const files = (await readdir(join(folder, 'outbox')).catch(() => [])).filter((file) => !file.startsWith('.'));
+    return Promise.all(files.sort().map((file) => readFile(join(folder, 'outbox', file), 'utf8')));
+  };
+  const mails = async (address?: string) => {
+    const parsed = await Promise.all((await outbox()).map((raw) => PostalMime.parse(raw)));
+    return parsed.filter(({ to }) => to && (!address || to.some((one) => one.address === address)));
+  };
   const stack = opening.move();
   return {
     issuer,
@@ -88,13 +102,15 @@ export async function openGate(
     env: given,
     post: (path, form, headers = {}) => ask(path, { method: 'POST', body: new URLSearchParams(form), headers }),
     get: (path, headers = {}) => ask(path, { headers }),
-    async outbox() {
-      const files = (await readdir(join(folder, 'outbox')).catch(() => [])).filter((file) => !file.startsWith('.'));
-      return Promise.all(files.sort().map((file) => readFile(join(folder, 'outbox', file), 'utf8')));
-    },
+    outbox,
+    mails,
+    mailTo: (address, seen = 0) => until(`a mail to ${address}`, async () => (await mails(address))[seen]),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
+
+/** The link with a ticket in a mail: to a new password, a login, or the confirmation of an address. */
+export const linkIn = ({ text = '' }: Pick<Email, 'text'>): string => /http\S+\?ticket=[\w-]+/.exec(text)![0];
 
 export async function freePort(): Promise<number> {
   return (await freePorts(1))[0]!;

@@ -4,7 +4,7 @@ import { redisUrl } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { openGate } from './gate.ts';
+import { linkIn, openGate } from './gate.ts';
 import { alice, fullSeed } from './seeds.ts';
 
 const stack = new AsyncDisposableStack();
@@ -37,10 +37,6 @@ async function post(browser: Browser, page: Page, fields: Record<string, string>
 const fieldOf = ({ html }: Page, name: string) =>
   new RegExp(`name="${name}"[^>]*? value="([^"]*)"`).exec(html)?.[1] ?? '';
 const stepOf = ({ url }: Page) => new URL(url).pathname.split('/')[3] ?? '';
-const mailsTo = async (email: string) => (await gate.outbox()).filter((text) => text.includes(email));
-/** The newest link to a new password. Quoted-printable: a long line is folded, and `=` is escaped. */
-const linkIn = (mail: string) =>
-  /http\S+change-password\?ticket=[\w-]+/.exec(mail.replace(/=\r?\n/g, '').replaceAll('=3D', '='))![0];
 
 describe('every form is answered by a redirect', () => {
   test('goes to an address that answers GET, whatever was posted', async () => {
@@ -119,8 +115,8 @@ describe('reloading a login page', () => {
     const again = await browser.submit(code, { action: 'resend' });
     expect(again.html).toContain('We have sent a new code.');
     expect((await browser.get(again.url)).html).not.toContain('We have sent a new code.');
-    await until('both mails', async () => (await mailsTo('reload@example.com')).length >= 2);
-    expect(await mailsTo('reload@example.com')).toHaveLength(2);
+    await until('both mails', async () => (await gate.mails('reload@example.com')).length >= 2);
+    expect(await gate.mails('reload@example.com')).toHaveLength(2);
   });
 });
 
@@ -203,11 +199,11 @@ test('is stored sealed and for one hour, since people type passwords into the wr
 
 describe('a link for a new password', () => {
   const passwordLink = async (email: string, browser: Browser, more: Record<string, string> = {}) => {
-    const before = (await mailsTo(email)).length;
+    const before = (await gate.mails(email)).length;
     const first = await browser.authorize({ ...request, ...more });
     const forgot = await browser.get(`${new URL(first.url).pathname}/forgot-password`);
     const sent = await browser.submit(forgot, { email });
-    return { sent, link: linkIn((await until('the mail', async () => (await mailsTo(email))[before]))!) };
+    return { sent, link: linkIn(await gate.mailTo(email, before)) };
   };
 
   test('that was used, has expired or is wrong says so in the reader’s language, and offers a new one', async () => {
@@ -233,11 +229,11 @@ describe('a link for a new password', () => {
     const reader = new Browser(gate);
     const expired = await reader.get(lost);
     expect([expired.status, expired.html.includes('This link has expired')]).toEqual([400, true]);
-    const before = (await mailsTo('bob@example.com')).length;
+    const before = (await gate.mails('bob@example.com')).length;
     const sent = await reader.submit(expired);
     expect([sent.status, sent.html.includes('same address'), sent.html.includes('bob@')]).toEqual([200, true, false]);
-    const mail = await until('the new mail', async () => (await mailsTo('bob@example.com'))[before]);
-    expect((await reader.get(linkIn(mail!))).html).toContain('Choose a new password');
+    const mail = await gate.mailTo('bob@example.com', before);
+    expect((await reader.get(linkIn(mail))).html).toContain('Choose a new password');
 
     const wrong = await reader.get('change-password?ticket=made-up');
     expect([wrong.status, wrong.html.includes('This link doesn’t work')]).toEqual([400, true]);
@@ -257,8 +253,7 @@ describe('a link for a new password', () => {
     await redis.del(...(await redis.keys(`${gate.redisPrefix}auth:password-ticket:*`)));
     const expired = await reader.get(link);
     const sent = await reader.submit(expired);
-    const mail = await until('the new mail', async () => (await mailsTo(erin.email))[1]);
-    const next = await reader.get(linkIn(mail!));
+    const next = await reader.get(linkIn(await gate.mailTo(erin.email, 1)));
     const done = await reader.submit(next, { password });
     const languages = [form, expired, sent, next, done].map(({ html }) => /<html lang="(\w+)"/.exec(html)?.[1]);
     expect(languages).toEqual(['de', 'de', 'de', 'de', 'de']);
@@ -277,8 +272,8 @@ describe('a link for a new password', () => {
       expect([page.status, page.html.includes('already sent several emails')]).toEqual([429, true]);
       expect((await browser.get(page.url)).status).toBe(200);
     }
-    await until('the mails', async () => (await mailsTo(dave.email)).length >= 6);
-    expect(await mailsTo(dave.email)).toHaveLength(6);
+    await until('the mails', async () => (await gate.mails(dave.email)).length >= 6);
+    expect(await gate.mails(dave.email)).toHaveLength(6);
   });
 
   test('ends the pause after too many wrong passwords, on the network where it was used', async () => {
@@ -290,10 +285,10 @@ describe('a link for a new password', () => {
     const reset = /<a class="gp-button" href="([^"]+)">Choose a new password/.exec(page.html)![1]!;
     const forgot = await browser.get(reset);
     expect(fieldOf(forgot, 'email')).toBe(dave.email);
-    const { length } = await mailsTo(dave.email);
+    const { length } = await gate.mails(dave.email);
     await browser.submit(forgot);
-    const mail = await until('the mail', async () => (await mailsTo(dave.email))[length]);
-    await browser.submit(await browser.get(linkIn(mail!)), { password: 'another set of words' });
+    const mail = await gate.mailTo(dave.email, length);
+    await browser.submit(await browser.get(linkIn(mail)), { password: 'another set of words' });
     const done = await browser.submit(form, { password: 'another set of words' });
     expect(done.location?.host).toBe('app.example');
   });

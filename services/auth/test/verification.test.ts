@@ -2,7 +2,7 @@
 import { Browser } from '@gatepost/testkit/browser';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import PostalMime from 'postal-mime';
+import { linkIn } from './gate.ts';
 import { openManagement, refusal } from './management/target.ts';
 import { spaRequest as request } from './seeds.ts';
 
@@ -11,12 +11,6 @@ afterAll(() => stack.disposeAsync());
 const { gate, auth0, clientOf } = stack.use(await openManagement());
 const connection = 'Username-Password-Authentication';
 const password = 'four unrelated words here';
-const mailsTo = async (email: string) =>
-  (await Promise.all((await gate.outbox()).map((raw) => PostalMime.parse(raw)))).filter(({ to }) =>
-    to?.some(({ address }) => address === email),
-  );
-const mailTo = (email: string, seen = 0) => until(`a mail to ${email}`, async () => (await mailsTo(email))[seen]);
-const linkIn = (text = '') => /http\S+ticket=[\w-]+/.exec(text)![0];
 const userBy = async (email: string) => (await auth0.users.listUsersByEmail({ email }))[0]!;
 let people = 0;
 async function somebody(more: object = {}) {
@@ -37,9 +31,9 @@ describe('verification at sign-up', () => {
     const first = await browser.authorize({ ...request, ui_locales: 'de' });
     const form = await browser.get(`${new URL(first.url).pathname}/signup`);
     await browser.submit(form, { email: 'carla@example.com', password });
-    const { subject, text, html } = await mailTo('carla@example.com');
+    const { subject, text, html } = await gate.mailTo('carla@example.com');
     expect(subject).toBe('Bestätigen Sie Ihre E-Mail-Adresse');
-    const link = linkIn(text);
+    const link = linkIn({ text });
     expect(html).toContain(link);
 
     const reader = new Browser(gate);
@@ -62,11 +56,11 @@ describe('verification at sign-up', () => {
   test('is sent for a sign-up by the API too, but not for a taken address', async () => {
     const form = { client_id: 'spa', connection, email: 'dora@example.com', password };
     expect((await gate.post('dbconnections/signup', form, { 'accept-language': 'fr' })).status).toBe(200);
-    expect((await mailTo('dora@example.com')).subject).toBe('Confirmez votre adresse e-mail');
+    expect((await gate.mailTo('dora@example.com')).subject).toBe('Confirmez votre adresse e-mail');
     expect((await gate.post('dbconnections/signup', form)).status).toBe(400);
     await gate.post('dbconnections/signup', { ...form, email: 'ella@example.com' });
-    await mailTo('ella@example.com');
-    expect(await mailsTo('dora@example.com')).toHaveLength(1);
+    await gate.mailTo('ella@example.com');
+    expect(await gate.mails('dora@example.com')).toHaveLength(1);
   });
 
   test('an expired link says so and sends another one, and a wrong one leads nowhere', async () => {
@@ -81,7 +75,7 @@ describe('verification at sign-up', () => {
     expect(page.html).not.toContain(email);
     const sent = await browser.submit(page);
     expect(sent.html).toContain('we have sent a new link');
-    expect((await confirm(linkIn((await mailTo(email)).text))).html).toContain('Email address confirmed');
+    expect((await confirm(linkIn(await gate.mailTo(email)))).html).toContain('Email address confirmed');
     expect(await browser.get('email-verification?ticket=none')).toMatchObject({ status: 400 });
   });
 });
@@ -96,14 +90,14 @@ describe('a verification template', () => {
     await auth0.emailTemplates.create({ template: 'welcome_email', subject: 'Hello {{ user.email }}' });
     const email = 'fred@example.com';
     await gate.post('dbconnections/signup', { client_id: 'spa', connection, email, password });
-    const { text } = await mailTo(email);
+    const { text } = await gate.mailTo(email);
     expect(text).toContain('within 1 hour');
-    const result = (await confirm(linkIn(text))).location!;
+    const result = (await confirm(linkIn({ text }))).location!;
     expect(result.href).toBe(
       'https://app.example/done?a=b&supportSignUp=true&supportForgotPassword=true&email=fred%40example.com&message=Your%20email%20was%20verified.%20You%20can%20continue%20using%20the%20application.&success=true&code=success#c',
     );
-    expect((await mailTo(email, 1)).subject).toBe(`Hello ${email}`);
-    const used = (await new Browser(gate).get(linkIn(text))).location!;
+    expect((await gate.mailTo(email, 1)).subject).toBe(`Hello ${email}`);
+    const used = (await new Browser(gate).get(linkIn({ text }))).location!;
     expect(Object.fromEntries(used.searchParams)).toMatchObject({
       success: 'false',
       message: 'This URL can be used only once',
@@ -112,7 +106,7 @@ describe('a verification template', () => {
 
     await auth0.emailTemplates.update('verify_email', { enabled: false });
     await gate.post('dbconnections/signup', { client_id: 'spa', connection, email: 'gina@example.com', password });
-    expect((await mailTo('gina@example.com')).subject).toBe('Hello gina@example.com');
+    expect((await gate.mailTo('gina@example.com')).subject).toBe('Hello gina@example.com');
     const { user_id } = await somebody();
     await expect(auth0.jobs.verificationEmail.create({ user_id })).rejects.toEqual(refusal(400, 'template_disabled'));
 
@@ -121,7 +115,7 @@ describe('a verification template', () => {
     const starts = async (application: Parameters<typeof auth0.clients.create>[0], person: string) => {
       const { client_id = '' } = await auth0.clients.create(application);
       await gate.post('dbconnections/signup', { client_id, connection, email: person, password });
-      return (await mailTo(person)).html;
+      return (await gate.mailTo(person)).html;
     };
     const callbacks = ['http://127.0.0.1/callback', 'https://app.example/callback'];
     const near = { name: 'Near', app_type: 'native' as const, callbacks: callbacks.slice(0, 1) };
@@ -145,7 +139,7 @@ describe('verification by the management API', () => {
       status: 'pending',
       created_at: expect.any(String),
     });
-    const { subject, text } = await mailTo(email);
+    const { subject, text } = await gate.mailTo(email);
     expect(subject).toBe('Confirme o seu endereço de e-mail');
     expect(text).toContain('Web App');
     await until('the end of the job', async () => (await auth0.jobs.get(job.id)).status === 'completed');
@@ -154,7 +148,7 @@ describe('verification by the management API', () => {
       refusal(404, 'inexistent_user'),
     );
     const made = await somebody({ verify_email: true });
-    expect(linkIn((await mailTo(made.email)).text)).toContain('/email-verification?ticket=');
+    expect(linkIn(await gate.mailTo(made.email))).toContain('/email-verification?ticket=');
   });
 
   test('creates links that confirm an address, and return where the ticket says', async () => {

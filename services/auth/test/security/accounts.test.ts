@@ -44,10 +44,7 @@ async function somebody(more: object = {}, name = `p${++people}`) {
 /** What the mail to the address that fits brings; the newest one that was not there before `ask`. */
 async function mailed(email: string, link: RegExp, ask: () => Promise<{ status: number }>): Promise<string> {
   const found = async () =>
-    (await gate.outbox())
-      .filter((text) => text.includes(`To: ${email}`))
-      .map((text) => link.exec(text.replace(/=\r?\n/g, '').replaceAll('=3D', '='))?.[0])
-      .filter((each) => each !== undefined);
+    (await gate.mails(email)).map(({ text = '' }) => link.exec(text)?.[0]).filter((each) => each !== undefined);
   const before = (await found()).length;
   expect((await ask()).status).toBe(200);
   return until('the mail', async () => (await found())[before]);
