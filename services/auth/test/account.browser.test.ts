@@ -3,7 +3,6 @@ import { launchOptions, patienceMs } from '@gatepost/testkit/chromium';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import { TOTP } from 'otpauth';
-import pg from 'pg';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { freePort, openGate, type TestGate } from './gate.ts';
 import { alice, seed, settings, web } from './seeds.ts';
@@ -31,8 +30,7 @@ const gate = stack.use(
     { seed: { settings: { ...settings, guardian_factors: ['otp', 'webauthn-roaming'] } } },
   ),
 );
-const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
-stack.defer(() => db.end());
+const { pool: db } = gate;
 await db.query(`UPDATE connections SET options = $1 WHERE strategy = 'auth0'`, [passkeys]);
 const browser = await chromium.launch(launchOptions);
 stack.defer(() => browser.close());

@@ -5,7 +5,6 @@ import { pkce } from '@gatepost/testkit/pkce';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { TOTP } from 'otpauth';
-import pg from 'pg';
 import { hashPassword } from '../src/accounts/password.ts';
 import { networkOf } from '../src/http/network.ts';
 import { openGate } from './gate.ts';
@@ -30,8 +29,7 @@ const gate = stack.use(
     settings: { ...seed.settings, guardian_factors: ['otp', 'email'] },
   }),
 );
-const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
-stack.defer(() => db.end());
+const { pool: db } = gate;
 
 const request = {
   client_id: 'third',

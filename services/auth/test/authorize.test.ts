@@ -344,10 +344,7 @@ test('up to ten ext- parameters with Auth0’s characters reach the page, and su
   const ext = Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`ext-p${index}`, `v${index}`]));
   const template =
     '<!doctype html><html><head>{%- auth0:head -%}</head><body><i>{{ transaction.params["ext-p0"] }}|{{ transaction.params["ext-p1"] }}|{{ transaction.params["ext-p11"] }}|{{ transaction.params["ext-bad!"] }}</i>{%- auth0:widget -%}</body></html>';
-  const { default: pg } = await import('pg');
-  const database = new pg.Client(gate.databaseUrl);
-  await database.connect();
-  await database.query('INSERT INTO auth.page_templates (name, body) VALUES ($1, $2)', ['universal-login', template]);
+  await gate.pool.query('INSERT INTO auth.page_templates (name, body) VALUES ($1, $2)', ['universal-login', template]);
   const browser = new Browser(gate);
   const params = {
     ...base,
@@ -374,8 +371,7 @@ test('up to ten ext- parameters with Auth0’s characters reach the page, and su
     'ext-p0': 'outside',
   });
   expect(fromPar.html).toContain('<i>it* ~@');
-  await database.query('DELETE FROM auth.page_templates');
-  await database.end();
+  await gate.pool.query('DELETE FROM auth.page_templates');
 });
 
 test('POST /authorize means the same as GET', async () => {

@@ -3,7 +3,6 @@ import { Browser } from '@gatepost/testkit/browser';
 import { pkce } from '@gatepost/testkit/pkce';
 import { afterAll, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import pg from 'pg';
 import { openGate } from './gate.ts';
 import { fullSeed, spa, trusted } from './seeds.ts';
 
@@ -126,10 +125,7 @@ test('the scope address is not offered, and a client that requests it gets the r
 });
 
 test('the tenant’s setting applies to clients without a setting of their own', async () => {
-  const client = new pg.Client({ connectionString: gate.databaseUrl });
-  await client.connect();
-  await client.query('UPDATE auth.settings SET oidc_conformant_claims = false');
-  await client.end();
+  await gate.pool.query('UPDATE auth.settings SET oidc_conformant_claims = false');
   // Another process wrote it: heard of at once, or within seconds.
   for (let tries = 0; tries < 50; tries += 1) {
     if ((await signIn('spa')).idToken.email !== undefined) return;

@@ -3,7 +3,6 @@ import { Browser, type Page } from '@gatepost/testkit/browser';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import pg from 'pg';
 import {
   administrator,
   claimsOf,
@@ -42,8 +41,7 @@ const gate = stack.use(
     connections,
   })),
 );
-const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
-stack.defer(() => db.end());
+const { pool: db } = gate;
 
 const stepUp = { ...request, acr_values: multiFactor };
 const errorOf = ({ location }: Page) => new URLSearchParams(location?.hash.slice(1)).get('error');

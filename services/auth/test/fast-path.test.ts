@@ -5,7 +5,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import pg from 'pg';
 import { openGate, type TestGate } from './gate.ts';
 import { api, apis } from './seeds.ts';
 import { askGate, comparable, grants, machines, plain, secret } from './two-ways.ts';
@@ -180,11 +179,8 @@ test('both paths are counted and logged alike', async () => {
   const after = { tokens: tokens + 2, requests: requests + 2 };
   await until('both are counted', async () => isDeepStrictEqual(await counted(), after));
 
-  const db = new pg.Client({ connectionString: gate.databaseUrl });
-  await db.connect();
-  await using _ = { [Symbol.asyncDispose]: () => db.end() };
   const rows = await until('both are in the audit log', async () => {
-    const found = await db.query(
+    const found = await gate.pool.query(
       "SELECT type, client_id, user_id, ip, details FROM auth.logs WHERE client_id = 'counted'",
     );
     return found.rows.length >= 2 && found.rows;

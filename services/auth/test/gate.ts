@@ -12,6 +12,7 @@ import '@gatepost/testkit/statement-names';
 import { freshDatabase, freshPrefix, redisUrl } from '@gatepost/testkit/stores';
 import { freePorts } from '@gatepost/testkit/system';
 import { until } from '@gatepost/testkit/until';
+import pg from 'pg';
 import PostalMime, { type Email } from 'postal-mime';
 import { variables } from '../src/config.ts';
 import { startGate } from '../src/gate.ts';
@@ -23,6 +24,8 @@ checkAnswers();
 export type TestGate = AsyncDisposable & {
   issuer: string;
   databaseUrl: string;
+  /** Of its database, with its schema as the search path. */
+  pool: pg.Pool;
   redisPrefix: string;
   opsUrl: string;
   env: Record<string, string>;
@@ -47,6 +50,8 @@ export async function openGate(
 ): Promise<TestGate> {
   await using opening = new AsyncDisposableStack();
   const databaseUrl = env.DATABASE_URL ?? opening.use(await freshDatabase('migrated')).url;
+  const pool = new pg.Pool({ connectionString: databaseUrl, options: '-c search_path=auth' });
+  opening.defer(() => pool.end());
   const folder = opening.adopt(await mkdtemp(join(tmpdir(), 'gate-')), (path) => rm(path, { recursive: true }));
   const port = await freePort();
   const seedFile = join(folder, 'seed.yaml');
@@ -97,6 +102,7 @@ export async function openGate(
   return {
     issuer,
     databaseUrl,
+    pool,
     redisPrefix: given.REDIS_KEY_PREFIX,
     opsUrl: `http://127.0.0.1:${opsPort}`,
     env: given,

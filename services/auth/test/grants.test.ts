@@ -3,7 +3,6 @@ import { Browser } from '@gatepost/testkit/browser';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import pg from 'pg';
 import { openGate } from './gate.ts';
 import { alice, api, fullSeed } from './seeds.ts';
 
@@ -11,8 +10,7 @@ const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 const carol = { ...alice, user_id: 'auth0|carol', email: 'carol@example.com', phone_number: '+15555550103' };
 const gate = stack.use(await openGate({ ...fullSeed, users: [...fullSeed.users, carol] }));
-const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
-stack.defer(() => db.end());
+const { pool: db } = gate;
 /** What is known of somebody's logins, once there is any. */
 const loginsOf = (userId: string) =>
   until('a login', async () => {

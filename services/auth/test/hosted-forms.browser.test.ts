@@ -3,7 +3,6 @@ import { patienceMs } from '@gatepost/testkit/chromium';
 import { pkce } from '@gatepost/testkit/pkce';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
-import pg from 'pg';
 import type { Page } from 'playwright-core';
 import { logIn, openBrowserOfApplication } from './chromium.ts';
 import { freePort, openGate } from './gate.ts';
@@ -104,12 +103,9 @@ test('a login comes back to a native application at a port of the IPv6 loopback 
 });
 
 test('a login that asks for proof of work continues with JavaScript, and without it says that it is needed', async () => {
-  const db = new pg.Client(gate.databaseUrl);
-  await db.connect();
-  await db.query(
+  await gate.pool.query(
     `UPDATE auth.settings SET attack_protection = '{"bot-detection": {"challenge_password_policy": "always"}}'`,
   );
-  await db.end();
   // The gate hears of it in its own time.
   const isRequired = async () => (await gate.post('usernamepassword/challenge', { client_id: 'spa' })).json.required;
   await until('challenges to be required', async () => (await isRequired()) === true);

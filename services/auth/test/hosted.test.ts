@@ -5,7 +5,6 @@ import { pkce } from '@gatepost/testkit/pkce';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import pg from 'pg';
 import { linkIn, openGate } from './gate.ts';
 import { fullSeed, spa } from './seeds.ts';
 
@@ -248,9 +247,7 @@ test('a blocked account loses its session, its refresh tokens and userinfo at on
     redirect_uri,
     code_verifier,
   });
-  const database = new pg.Client(gate.databaseUrl);
-  await database.connect();
-  await database.query("UPDATE auth.accounts SET blocked = true WHERE user_id = 'auth0|alice'");
+  await gate.pool.query("UPDATE auth.accounts SET blocked = true WHERE user_id = 'auth0|alice'");
   const silent = await browser.authorize({ ...request, prompt: 'none' });
   expect(silent.location!.hash).toContain('login_required');
   expect((await gate.get('userinfo', { authorization: `Bearer ${json.access_token}` })).status).toBe(401);
@@ -260,6 +257,5 @@ test('a blocked account loses its session, its refresh tokens and userinfo at on
     refresh_token: json.refresh_token as string,
   });
   expect(refreshed.json.error).toBe('invalid_grant');
-  await database.query("UPDATE auth.accounts SET blocked = false WHERE user_id = 'auth0|alice'");
-  await database.end();
+  await gate.pool.query("UPDATE auth.accounts SET blocked = false WHERE user_id = 'auth0|alice'");
 });

@@ -9,7 +9,6 @@ import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { TOTP } from 'otpauth';
-import pg from 'pg';
 import { makePendingStore, type Pending } from '../src/factors/pending.ts';
 import { openRedis } from '../src/redis.ts';
 import { administrator, whileOff } from './authenticator.ts';
@@ -48,8 +47,7 @@ const gate = stack.use(
     connections,
   })),
 );
-const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
-stack.defer(() => db.end());
+const { pool: db } = gate;
 const auth0 = new AuthClient({
   domain: 'tenant.example',
   clientId: 'trusted',

@@ -4,7 +4,6 @@ import { patienceMs } from '@gatepost/testkit/chromium';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import pg from 'pg';
 import type { CDPSession, Page } from 'playwright-core';
 import { openBrowserOfApplication } from './chromium.ts';
 import { openGate } from './gate.ts';
@@ -22,8 +21,7 @@ const gate = stack.use(
     connections,
   }),
 );
-const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
-stack.defer(() => db.end());
+const { pool: db } = gate;
 const { browser } = stack.use(await openBrowserOfApplication());
 
 const addressFor = (more: Record<string, string> = {}) =>

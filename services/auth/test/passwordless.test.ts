@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { Browser, type Page } from '@gatepost/testkit/browser';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import pg from 'pg';
 import type { Email } from 'postal-mime';
 import { linkIn, openGate } from './gate.ts';
 import { seed, web } from './seeds.ts';
@@ -29,8 +28,7 @@ const clients = [
   { ...web, grant_types: ['authorization_code', grant_type], is_token_endpoint_ip_header_trusted: true },
 ];
 const gate = stack.use(await openGate({ ...seed, clients }, { ACTIONS_DIR: folder, ACTIONS_TIMEOUT_MS: '20000' }));
-const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
-stack.defer(() => db.end());
+const { pool: db } = gate;
 const redirect_uri = 'https://app.example/cb';
 const authParams = { response_type: 'code', redirect_uri, scope: 'openid email', state: 'the state' };
 

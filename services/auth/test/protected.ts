@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto';
 import { Browser, type Page } from '@gatepost/testkit/browser';
 import type { LogLines } from '@gatepost/testkit/log-lines';
 import { until } from '@gatepost/testkit/until';
-import pg from 'pg';
 import { openGate } from './gate.ts';
 import { alice, bob, connections, fullSeed, spaRequest as request, settings } from './seeds.ts';
 
@@ -50,8 +49,7 @@ export async function openProtected(env: Form = {}, log?: LogLines) {
       log,
     ),
   );
-  const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
-  opening.defer(() => db.end());
+  const { pool: db } = gate;
   const from = (address: string) => ({ 'x-forwarded-for': address });
   const { json } = await gate.post('oauth/token', {
     grant_type: 'client_credentials',

@@ -271,13 +271,9 @@ describe('after a sign-in at another gate', () => {
     expect(identity).toMatchObject({ provider: 'oidc', access_token: expect.any(String) });
     const there = await acme.get('userinfo', { authorization: `Bearer ${identity.access_token}` });
     expect(there.json.sub).toBe('auth0|alice');
-    const pg = await import('pg');
-    const client = new pg.default.Client({ connectionString: gate.databaseUrl });
-    await client.connect();
-    const { rows } = await client.query('SELECT sealed FROM auth.upstream_tokens');
+    const { rows } = await gate.pool.query('SELECT sealed FROM auth.upstream_tokens');
     expect(rows).toHaveLength(1);
     expect(rows[0].sealed.toString('latin1')).not.toContain(identity.access_token);
-    await client.end();
     // Whoever may not does not see them.
     const list = await manage(gate, 'GET', 'users?q=user_id:"oidc|acme|auth0|alice"');
     expect(list.body[0].identities[0]).not.toHaveProperty('access_token');

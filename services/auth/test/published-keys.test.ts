@@ -3,7 +3,6 @@ import { X509Certificate } from 'node:crypto';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import { createLocalJWKSet, importX509, type JWK, jwtVerify } from 'jose';
-import pg from 'pg';
 import { openGate, type TestGate } from './gate.ts';
 import { apis, machine } from './seeds.ts';
 
@@ -27,10 +26,6 @@ const seed = (issuer: string) => ({
   ],
 });
 const gate = stack.use(await openGate(seed));
-const sql = stack.adopt(new pg.Client({ connectionString: gate.databaseUrl, options: '-c search_path=auth' }), (open) =>
-  open.end(),
-);
-await sql.connect();
 
 const jwks = async (at: TestGate = gate) => (await at.get('.well-known/jwks.json')).json.keys as JWK[];
 const algs = async () => (await jwks()).map(({ alg }) => alg);
@@ -93,7 +88,7 @@ test('a certificate is the same in every process and after a restart, and in the
 
 test('keys without a certificate get one at the start, and all processes show it', async () => {
   const [before] = await jwks();
-  await sql.query('UPDATE signing_keys SET certificate = NULL');
+  await gate.pool.query('UPDATE signing_keys SET certificate = NULL');
   await using _other = await openGate(seed, {
     DATABASE_URL: gate.databaseUrl,
     SECRETS_KEY: gate.env.SECRETS_KEY!,
@@ -118,19 +113,19 @@ test('a key of another algorithm is published while an API uses it, and until th
   const token = await tokenOf('machine', identifier);
   expect((await manage('DELETE', `resource-servers/${(json as { id: string }).id}`)).status).toBe(204);
   await jwtVerify(token, createLocalJWKSet({ keys: await jwks() }), { audience: identifier });
-  const { rows } = await sql.query("SELECT until > now() + interval '9 minutes' AS ok FROM former_signing_algs");
+  const { rows } = await gate.pool.query("SELECT until > now() + interval '9 minutes' AS ok FROM former_signing_algs");
   expect(rows).toEqual([{ ok: true }]);
-  await sql.query("UPDATE former_signing_algs SET until = now() - interval '1 second'");
+  await gate.pool.query("UPDATE former_signing_algs SET until = now() - interval '1 second'");
   expect(await algs()).toEqual(['RS256']);
 });
 
 test('a client with another algorithm for ID tokens has its key published, until ten hours after it stops', async () => {
-  await sql.query(
+  await gate.pool.query(
     `INSERT INTO clients (client_id, oidc_metadata) VALUES ('es', '{"id_token_signed_response_alg": "EdDSA"}'), ('fapi', '{"compliance_level": "fapi2_sp_pkj_mtls"}')`,
   );
   expect((await algs()).sort()).toEqual(['EdDSA', 'PS256', 'RS256']);
-  await sql.query("DELETE FROM clients WHERE client_id IN ('es', 'fapi')");
-  const { rows } = await sql.query(
+  await gate.pool.query("DELETE FROM clients WHERE client_id IN ('es', 'fapi')");
+  const { rows } = await gate.pool.query(
     "SELECT alg FROM former_signing_algs WHERE until > now() + interval '10 hours' ORDER BY alg",
   );
   expect(rows.map(({ alg }) => alg)).toEqual(['EdDSA', 'PS256']);

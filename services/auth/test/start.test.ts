@@ -94,8 +94,7 @@ test('a seed gives organizations their members with roles, changes nothing when 
     gate_organizations: [organization],
   };
   const gate = stack.use(await openGate(seed));
-  const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
-  stack.defer(() => db.end());
+  const { pool: db } = gate;
   const stored = async () =>
     (
       await db.query(

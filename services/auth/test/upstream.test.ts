@@ -204,9 +204,5 @@ describe('an identity of a provider', () => {
 });
 
 async function renamed(name: string): Promise<void> {
-  const pg = await import('pg');
-  const client = new pg.default.Client({ connectionString: acme.databaseUrl });
-  await client.connect();
-  await client.query(`UPDATE auth.accounts SET name = $1, updated_at = now() WHERE user_id = 'auth0|bob'`, [name]);
-  await client.end();
+  await acme.pool.query(`UPDATE auth.accounts SET name = $1, updated_at = now() WHERE user_id = 'auth0|bob'`, [name]);
 }

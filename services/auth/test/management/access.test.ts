@@ -4,7 +4,7 @@ import { Browser } from '@gatepost/testkit/browser';
 import { openLogLines } from '@gatepost/testkit/log-lines';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import pg from 'pg';
+import type pg from 'pg';
 import { openAudit } from '../../src/audit.ts';
 import { api } from '../seeds.ts';
 import { all, openManagement, refusal } from './target.ts';
@@ -215,8 +215,7 @@ test('a collector that reads on from a checkpoint misses no entry that another g
     return seen;
   };
   const here = 'POST api/v2/roles';
-  const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
-  const other = await db.connect();
+  const other = await gate.pool.connect();
   try {
     const { rows } = await other.query('SELECT pg_backend_pid() AS pid');
     await other.query('BEGIN');
@@ -226,15 +225,15 @@ test('a collector that reads on from a checkpoint misses no entry that another g
     }
     await ask('POST', 'roles', { name: 'Collected' }, token);
     await until('this gate to write, or to wait', async () => {
-      const { rowCount } = await db.query('SELECT FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))', [
-        rows[0].pid,
-      ]);
+      const { rowCount } = await gate.pool.query(
+        'SELECT FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))',
+        [rows[0].pid],
+      );
       return rowCount || (await collect()).includes(here);
     });
     await other.query('COMMIT');
   } finally {
     other.release(true);
-    await db.end();
   }
   await until('the entry of this gate', async () => (await collect()).includes(here));
   expect(seen.filter((one) => one === 'elsewhere' || one === here)).toEqual(['elsewhere', here]);

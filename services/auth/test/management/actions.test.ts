@@ -1,6 +1,5 @@
 /** Actions through the `auth0` package, unmodified, and in the requests that auth0-deploy-cli makes for them. */
 import { afterAll, describe, expect, test } from '@jest/globals';
-import pg from 'pg';
 import { openManagement, refusal } from './target.ts';
 
 const stack = new AsyncDisposableStack();
@@ -11,10 +10,7 @@ const code = 'exports.onExecutePostLogin = async (event, api) => { api.idToken.s
 
 /** What PostgreSQL holds of it, as text. */
 async function stored(table: string): Promise<string> {
-  const client = new pg.Client({ connectionString: gate.databaseUrl });
-  await client.connect();
-  const { rows } = await client.query(`SELECT *, encode(secrets, 'escape') AS bytes FROM auth.${table}`);
-  await client.end();
+  const { rows } = await gate.pool.query(`SELECT *, encode(secrets, 'escape') AS bytes FROM auth.${table}`);
   return JSON.stringify(rows);
 }
 

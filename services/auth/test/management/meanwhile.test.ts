@@ -1,7 +1,6 @@
 /** Two administrators at once: one deletes what the other changes or adds to, or both change it. */
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import pg from 'pg';
 import { hashSecret } from '../../src/clients/secret.ts';
 import { api } from '../seeds.ts';
 import { openManagement } from './target.ts';
@@ -10,8 +9,7 @@ const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 const { gate, auth0, ask, tokenOf, audience } = stack.use(await openManagement());
 const token = `Bearer ${await tokenOf('manager')}`;
-const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
-stack.defer(() => db.end());
+const { pool: db } = gate;
 
 /** Asks while another transaction has changed or deleted it but not committed, so that a read finds it as it was; then commits that one. */
 async function askBeside(

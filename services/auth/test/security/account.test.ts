@@ -5,7 +5,6 @@ import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { TOTP } from 'otpauth';
-import pg from 'pg';
 import { sessionsEnd } from '../../src/accounts/end-access.ts';
 import { openGate } from '../gate.ts';
 import { lockRow } from '../row-lock.ts';
@@ -26,8 +25,7 @@ const gate = stack.use(
     settings: { ...seed.settings, guardian_factors: ['otp'] },
   }),
 );
-const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
-stack.defer(() => db.end());
+const { pool: db } = gate;
 const redis = new Redis(gate.env.REDIS_URL!);
 stack.defer(() => redis.disconnect());
 

@@ -3,7 +3,6 @@ import { Browser, type Page } from '@gatepost/testkit/browser';
 import { pkce } from '@gatepost/testkit/pkce';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import pg from 'pg';
 import { sessionsEnd } from '../../src/accounts/end-access.ts';
 import { lockRow } from '../row-lock.ts';
 import { api } from '../seeds.ts';
@@ -13,8 +12,7 @@ const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 const target = stack.use(await openTarget());
 const { gate } = target;
-const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
-stack.defer(() => db.end());
+const { pool: db } = gate;
 const connection = 'Username-Password-Authentication';
 const manage = await openManager(target);
 

@@ -3,7 +3,6 @@
 import { Browser } from '@gatepost/testkit/browser';
 import { pkce } from '@gatepost/testkit/pkce';
 import { afterAll, expect, test } from '@jest/globals';
-import pg from 'pg';
 import { api } from '../seeds.ts';
 import { callback, openTarget, type Tokens } from './target.ts';
 
@@ -173,10 +172,7 @@ test('sec-044-entropy: codes and tokens have at least 128 bits and no structure,
     expect(value).toMatch(/^[\w-]{43,}$/);
     expect(Buffer.from(value, 'base64url').toString()).not.toMatch(/alice|spa/);
   }
-  const database = new pg.Client(gate.databaseUrl);
-  await database.connect();
-  const { rows } = await database.query('SELECT * FROM auth.artefacts');
-  await database.end();
+  const { rows } = await gate.pool.query('SELECT * FROM auth.artefacts');
   expect(rows.length).toBeGreaterThan(0);
   const stored = JSON.stringify(rows);
   for (const value of [tokens.refresh_token, tokens.access_token]) expect(stored).not.toContain(value);

@@ -4,7 +4,6 @@ import { Browser, type Page } from '@gatepost/testkit/browser';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { jwtVerify } from 'jose';
-import pg from 'pg';
 import { sessionsEnd } from '../../src/accounts/end-access.ts';
 import type { Lies } from '../false-provider.ts';
 import { linkIn } from '../gate.ts';
@@ -40,8 +39,7 @@ const { honest, gate, leave } = stack.use(
     },
   ]),
 );
-const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
-stack.defer(() => db.end());
+const { pool: db } = gate;
 beforeEach(() => honest.lie({}));
 
 const databaseName = 'Username-Password-Authentication';

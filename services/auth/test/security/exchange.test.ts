@@ -5,7 +5,6 @@ import { pkce } from '@gatepost/testkit/pkce';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import pg from 'pg';
 import { openGate, type TestGate } from '../gate.ts';
 import { api, apiClient, machine, seed, spa, third } from '../seeds.ts';
 
@@ -196,9 +195,7 @@ describe('an exchanged token is revoked along a whole chain', () => {
   test('when the client of the subject token is deleted', async () => {
     const { access_token } = await login('doomed', { audience: api });
     const token = await exchanged('api', access_token, { audience: 'urn:es' });
-    const database = new pg.Client(gate.databaseUrl);
-    await database.connect();
-    await database.query("DELETE FROM auth.clients WHERE client_id = 'doomed'").finally(() => database.end());
+    await gate.pool.query("DELETE FROM auth.clients WHERE client_id = 'doomed'");
     // The gate hears of it in its own time.
     const asApi = { client_id: 'api', client_secret: 'api-secret', token };
     await until('it is dead', async () => (await gate.post('oauth/introspect', asApi)).json.active === false);

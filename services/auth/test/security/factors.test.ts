@@ -2,7 +2,6 @@
 import { Browser, type Page } from '@gatepost/testkit/browser';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
-import pg from 'pg';
 import { claimsOf, codeOf, multiFactor, person, recoveryCodesIn, secretIn } from '../authenticator.ts';
 import { linkIn, openGate } from '../gate.ts';
 import { whileHeld } from '../row-lock.ts';
@@ -19,8 +18,7 @@ const gate = stack.use(
     connections,
   }),
 );
-const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
-stack.defer(() => db.end());
+const { pool: db } = gate;
 
 const isIn = ({ location }: Page) => location?.hash.includes('id_token=') === true;
 const wrongOf = (secret: string) => {

@@ -13,7 +13,6 @@ import {
   jwtVerify,
   SignJWT,
 } from 'jose';
-import pg from 'pg';
 import { hashId } from '../../src/adapter/hashed.ts';
 import { artefactKey } from '../../src/adapter/redis.ts';
 import { api } from '../seeds.ts';
@@ -182,10 +181,7 @@ describe('JWTs', () => {
       expect(key.kid).toBeTruthy();
       for (const part of ['d', 'p', 'q', 'dp', 'dq', 'qi', 'k']) expect(key).not.toHaveProperty(part);
     }
-    const database = new pg.Client(gate.databaseUrl);
-    await database.connect();
-    const { rows } = await database.query('SELECT * FROM auth.signing_keys');
-    await database.end();
+    const { rows } = await gate.pool.query('SELECT * FROM auth.signing_keys');
     expect(rows.length).toBeGreaterThan(0);
     expect(JSON.stringify(rows)).not.toMatch(/"(d|p|q|dp|dq|qi)\\?"\s*:/);
   });

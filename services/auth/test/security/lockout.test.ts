@@ -3,7 +3,6 @@ import { Browser } from '@gatepost/testkit/browser';
 import { openLogLines } from '@gatepost/testkit/log-lines';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
-import pg from 'pg';
 import { type Answer, linkIn } from '../gate.ts';
 import { callback, codeGrant, openTarget, password, passwordGrant } from './target.ts';
 
@@ -13,9 +12,6 @@ const log = openLogLines();
 const erin = { user_id: 'auth0|erin', email: 'erin@example.com', password };
 const target = stack.use(await openTarget({ TRUSTED_PROXIES: '127.0.0.0/8' }, { log, users: [erin] }));
 const { gate } = target;
-const database = new pg.Client(gate.databaseUrl);
-await database.connect();
-stack.defer(() => database.end());
 
 type Form = Record<string, string>;
 const from = (address: string) => ({ 'x-forwarded-for': address });
@@ -193,7 +189,7 @@ test('the log identifies a failed login by the id of a known account, or else by
   await wrong(address, 'hunter2 in the WRONG field ');
   await otp(address, '000000', 'bob@example.com');
   const rows = await until('the rows', async () => {
-    const { rows: found } = await database.query(
+    const { rows: found } = await gate.pool.query(
       'SELECT type, user_id, details FROM auth.logs WHERE ip = $1 ORDER BY id',
       [address],
     );

@@ -4,7 +4,6 @@
  */
 import { Browser, type Page } from '@gatepost/testkit/browser';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import pg from 'pg';
 import { linkIn, openGate } from '../gate.ts';
 import { alice, seed } from '../seeds.ts';
 
@@ -284,9 +283,6 @@ test('a link for another person ends the session of its browser, and a form of t
   expect(await sessionOf(browser)).toBe('auth0|bob');
   expect((await browser.submit(open, { name: 'Mallory' })).status).toBe(403);
   expect((await hers()).status).toBe(303);
-  const db = new pg.Client({ connectionString: gate.databaseUrl });
-  await db.connect();
-  const { rows } = await db.query("SELECT user_id FROM auth.accounts WHERE name = 'Mallory'");
-  await db.end();
+  const { rows } = await gate.pool.query("SELECT user_id FROM auth.accounts WHERE name = 'Mallory'");
   expect(rows).toEqual([]);
 });

@@ -4,7 +4,7 @@
  */
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import pg from 'pg';
+import type pg from 'pg';
 import { api, apiClient } from '../seeds.ts';
 import { recordStatements } from '../statements.ts';
 import { callback, openManager, openTarget, type Tokens } from './target.ts';
@@ -70,16 +70,13 @@ test.each<[what: string, end: (tokens: Tokens) => Promise<unknown>]>([
 });
 
 test('sec-095-remembered: a token is refused also after an unannounced change in the database', async () => {
-  const db = new pg.Client({ connectionString: gate.databaseUrl });
-  await db.connect();
-  await using _ = { [Symbol.asyncDispose]: () => db.end() };
   const { access_token } = await loginOfBob();
   expect(await isGood(access_token)).toBe(true);
-  await db.query('ALTER TABLE auth.artefacts DISABLE TRIGGER USER');
-  await db.query("DELETE FROM auth.artefacts WHERE account_id = 'auth0|bob'");
+  await gate.pool.query('ALTER TABLE auth.artefacts DISABLE TRIGGER USER');
+  await gate.pool.query("DELETE FROM auth.artefacts WHERE account_id = 'auth0|bob'");
   await until('it is over', async () => (await userinfo(access_token)).status === 401);
   expect(await isGood(access_token)).toBe(false);
-  await db.query('ALTER TABLE auth.artefacts ENABLE TRIGGER USER');
+  await gate.pool.query('ALTER TABLE auth.artefacts ENABLE TRIGGER USER');
 });
 
 describe('when the application that a token was issued to is deleted', () => {
@@ -97,11 +94,8 @@ describe('when the application that a token was issued to is deleted', () => {
     expect(made.status).toBe(201);
     return made.json.client_id as string;
   };
-  const inDatabase = async <T extends pg.QueryResultRow>(text: string, values: unknown[] = []) => {
-    const db = new pg.Client({ connectionString: gate.databaseUrl });
-    await db.connect();
-    return (await db.query<T>(text, values).finally(() => db.end())).rows;
-  };
+  const inDatabase = async <T extends pg.QueryResultRow>(text: string, values: unknown[] = []) =>
+    (await gate.pool.query<T>(text, values)).rows;
   /** The machine's token for the API. */
   async function tokenOfMachine(client_id: string): Promise<string> {
     await inDatabase('INSERT INTO auth.client_grants (id, client_id, audience, scope) VALUES ($1, $1, $2, $3)', [

@@ -2,7 +2,6 @@
 import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { exportJWK, generateKeyPair } from 'jose';
-import pg from 'pg';
 import { openGate, type TestGate } from '../gate.ts';
 import { api, machine, seed } from '../seeds.ts';
 
@@ -229,15 +228,9 @@ describe('a management token in use', () => {
 
   test('stops working within 5 s, even if no change of the grant is announced', async () => {
     const { grant, token } = await holder();
-    const database = new pg.Client(gate.databaseUrl);
-    await database.connect();
-    try {
-      await database.query('ALTER TABLE auth.client_grants DISABLE TRIGGER changed');
-      await database.query('DELETE FROM auth.client_grants WHERE id = $1', [grant]);
-      await database.query('ALTER TABLE auth.client_grants ENABLE TRIGGER changed');
-    } finally {
-      await database.end();
-    }
+    await gate.pool.query('ALTER TABLE auth.client_grants DISABLE TRIGGER changed');
+    await gate.pool.query('DELETE FROM auth.client_grants WHERE id = $1', [grant]);
+    await gate.pool.query('ALTER TABLE auth.client_grants ENABLE TRIGGER changed');
     await closed(token);
   });
 });

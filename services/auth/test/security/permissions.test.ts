@@ -4,7 +4,6 @@ import { pkce } from '@gatepost/testkit/pkce';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import pg from 'pg';
 import { openGate } from '../gate.ts';
 import { apiClient, bob, fullSeed, third, web } from '../seeds.ts';
 
@@ -325,14 +324,11 @@ describe('the management API', () => {
     const change = (host: string, more: object = {}) =>
       ask('PATCH', `connections/${made.id}`, { options: { ...options(host), ...more } });
     expect((await change('corp2.example')).status).toBe(200);
-    const database = new pg.Client({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
-    await database.connect();
-    await database.query(`INSERT INTO accounts (user_id, connection) VALUES ('oidc|corp|chief', 'corp')`);
-    await database.query(
+    await gate.pool.query(`INSERT INTO accounts (user_id, connection) VALUES ('oidc|corp|chief', 'corp')`);
+    await gate.pool.query(
       `INSERT INTO user_permissions (user_id, audience, permission) VALUES ('oidc|corp|chief', $1, 'update:client_keys')`,
       [management],
     );
-    await database.end();
     expect(await change('mine.example')).toMatchObject({ status: 403, body: { errorCode: 'insufficient_scope' } });
     // What was read goes back, and applications are opened and closed as ever.
     expect((await change('corp2.example')).status).toBe(200);

@@ -9,7 +9,6 @@ import { pkce } from '@gatepost/testkit/pkce';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import { SignJWT } from 'jose';
-import pg from 'pg';
 import { freePort, openGate } from '../gate.ts';
 import { api, fullSeed } from '../seeds.ts';
 import { callback, clientKey, openTarget, password, type Tokens } from './target.ts';
@@ -90,10 +89,7 @@ test('sec-102-canary: no output of a process contains a code, token, secret, pas
     const metrics = await (await fetch(`http://127.0.0.1:${opsPort}/metrics`)).text();
     gateProcess.kill('SIGTERM');
     await ended;
-    const database = new pg.Client(gate.databaseUrl);
-    await database.connect();
-    const { rows } = await database.query('SELECT to_jsonb(l) AS row FROM auth.logs l');
-    await database.end();
+    const { rows } = await gate.pool.query('SELECT to_jsonb(l) AS row FROM auth.logs l');
     const mail = (await gate.outbox()).find((text) => text.includes('canary@example.com'));
     const secrets: Record<string, string> = {
       ...tokens,

@@ -4,7 +4,6 @@ import { Browser, type Page } from '@gatepost/testkit/browser';
 import { openLogLines } from '@gatepost/testkit/log-lines';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import pg from 'pg';
 import { api } from '../seeds.ts';
 import { answerOf, callback, openTarget, request } from './target.ts';
 
@@ -13,9 +12,6 @@ afterAll(() => stack.disposeAsync());
 const log = openLogLines();
 const target = stack.use(await openTarget({}, { log }));
 const { gate, issuer } = target;
-const database = new pg.Client(gate.databaseUrl);
-await database.connect();
-stack.defer(() => database.end());
 // Logged in once, for all tests that leave the session as it is.
 const alice = await target.loggedIn();
 type Params = Record<string, string>;
@@ -37,7 +33,7 @@ test('a refused redirect URI is in both logs with its client and the registered 
   expect(page.html).toContain('https://app.example/cb/?…. Register it among the callbacks of spa');
   expect(page.html).toContain('api/v2/clients/spa');
   const entry = await until('the entry', async () => {
-    const { rows } = await database.query("SELECT type, client_id, details FROM auth.logs WHERE type = 'f'");
+    const { rows } = await gate.pool.query("SELECT type, client_id, details FROM auth.logs WHERE type = 'f'");
     return rows.find(({ details: found }) => found.redirect_uri === details.redirect_uri);
   });
   expect(entry).toMatchObject({ type: 'f', client_id: 'spa', details });

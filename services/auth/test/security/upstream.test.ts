@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto';
 import { Browser } from '@gatepost/testkit/browser';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
-import pg from 'pg';
 import type { Lies } from '../false-provider.ts';
 import { lockRow } from '../row-lock.ts';
 import { claimsFor, type Form, manage, request } from '../upstream.ts';
@@ -24,8 +23,7 @@ const { evil, honest, gate, leave } = stack.use(
     })),
   ]),
 );
-const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
-stack.defer(() => db.end());
+const { pool: db } = gate;
 beforeEach(() => {
   evil.lie({});
   honest.lie({});

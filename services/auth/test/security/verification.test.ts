@@ -3,7 +3,6 @@ import { Browser } from '@gatepost/testkit/browser';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import pg from 'pg';
 import { openManager, openTarget, password } from './target.ts';
 
 const stack = new AsyncDisposableStack();
@@ -12,9 +11,6 @@ const target = stack.use(await openTarget({ TRUSTED_PROXIES: '127.0.0.0/8' }));
 const { gate } = target;
 const connection = 'Username-Password-Authentication';
 const manage = await openManager(target);
-const database = new pg.Client(gate.databaseUrl);
-await database.connect();
-stack.defer(() => database.end());
 let people = 0;
 async function somebody() {
   const name = `v${++people}`;
@@ -62,7 +58,7 @@ test('twenty concurrent forms of one verification link confirm once, and Redis s
   expect(await person.isVerified()).toBe(true);
   const entries = async () => {
     const of = [`auth0|${person.name}`];
-    return (await database.query("SELECT FROM auth.logs WHERE type = 'sv' AND user_id = $1", of)).rows;
+    return (await gate.pool.query("SELECT FROM auth.logs WHERE type = 'sv' AND user_id = $1", of)).rows;
   };
   await until('the entry in the log', async () => (await entries()).length > 0);
   expect(await entries()).toHaveLength(1);

@@ -1,6 +1,5 @@
 /** Somebody's secrets, planted where an answer might let them out. None of them is ever sent by the requests that look for them. */
 import { Browser } from '@gatepost/testkit/browser';
-import pg from 'pg';
 import { managementApi } from '../../../src/resources/management-api.ts';
 import { linkIn } from '../../gate.ts';
 import { alice, spa, web } from '../../seeds.ts';
@@ -48,14 +47,11 @@ export async function plantSecrets({ gate, issuer, codeFor, redeem }: Target): P
   const { code } = await codeFor('canary-app', {}, browser);
   await gate.post('dbconnections/change_password', { client_id: 'web', email: 'canary@example.com' });
   const ticket = new URL(linkIn(await gate.mailTo('canary@example.com'))).searchParams.get('ticket')!;
-  const database = new pg.Client(gate.databaseUrl);
-  await database.connect();
-  const value = async (sql: string) => String(Object.values((await database.query(sql)).rows[0])[0]);
+  const value = async (sql: string) => String(Object.values((await gate.pool.query(sql)).rows[0])[0]);
   const stored = {
     'the hash of a client secret': await value(`SELECT secret_hashes[1] FROM auth.clients WHERE client_id = 'canary'`),
     'the hash of a password': await value(`SELECT password_hash FROM auth.accounts WHERE user_id = 'auth0|canary'`),
   };
-  await database.end();
   const session = [...browser.cookies].find(([name]) => name.startsWith('_session '))![1].value;
   const secrets: Record<string, string> = {
     'a client secret': 'canary-client-secret-in-the-clear',
