@@ -6,6 +6,7 @@ import { expect } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import type { Dependency } from '../src/actions/packages.ts';
 import { openGate } from './gate.ts';
+import { managerSeed, managerToken } from './manager.ts';
 import { api, fullSeed, web } from './seeds.ts';
 
 type Form = Record<string, string>;
@@ -22,7 +23,7 @@ export const password = 'correct horse battery staple';
 
 export async function openActionsGate(env: Record<string, string> = {}, log?: LogLines, more: object = {}) {
   const gate = await openGate(
-    (issuer: string) => ({
+    {
       ...fullSeed,
       ...more,
       clients: [
@@ -34,40 +35,23 @@ export async function openActionsGate(env: Record<string, string> = {}, log?: Lo
           client_secret: 'stepping-secret',
           grant_types: [...web.grant_types, 'http://auth0.com/oauth/grant-type/mfa-otp'],
         },
-        {
-          client_id: 'manager',
-          client_secret: 'manager-secret',
-          grant_types: ['client_credentials'],
-          client_grants: [
-            {
-              audience: `${issuer}api/v2/`,
-              scope: [
-                ...['read', 'create', 'update', 'delete'].map((verb) => `${verb}:actions`),
-                'read:users',
-                'update:users',
-                'read:logs',
-                'update:guardian_factors',
-                'create:authentication_methods',
-                'delete:authentication_methods',
-              ],
-            },
-          ],
-        },
+        managerSeed([
+          ...['read', 'create', 'update', 'delete'].map((verb) => `${verb}:actions`),
+          'read:users',
+          'update:users',
+          'read:logs',
+          'update:guardian_factors',
+          'create:authentication_methods',
+          'delete:authentication_methods',
+        ]),
       ],
-    }),
+    },
     env,
     log,
   );
   let token: string | undefined;
   const manage = async (method: string, path: string, body?: unknown) => {
-    token ??= (
-      await gate.post('oauth/token', {
-        grant_type: 'client_credentials',
-        client_id: 'manager',
-        client_secret: 'manager-secret',
-        audience: `${gate.issuer}api/v2/`,
-      })
-    ).json.access_token as string;
+    token ??= await managerToken(gate);
     const response = await fetch(`${gate.issuer}api/v2/${path}`, {
       method,
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },

@@ -6,6 +6,7 @@ import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeEach, expect, test } from '@jest/globals';
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
 import { freePort, openGate } from './gate.ts';
+import { managerSeed, managerToken } from './manager.ts';
 import { fullSeed, spa } from './seeds.ts';
 
 const stack = new AsyncDisposableStack();
@@ -28,7 +29,7 @@ stack.defer(async () => {
 const address = `http://127.0.0.1:${(application.address() as AddressInfo).port}`;
 const gate = stack.use(
   await openGate(
-    (issuer: string) => ({
+    {
       ...fullSeed,
       clients: [
         ...fullSeed.clients,
@@ -41,32 +42,21 @@ const gate = stack.use(
             backchannel_logout_initiators: { mode: 'custom', selected_initiators: ['password-changed'] },
           },
         },
-        {
-          client_id: 'manager',
-          client_secret: 'manager-secret',
-          grant_types: ['client_credentials'],
-          client_grants: [{ audience: `${issuer}api/v2/`, scope: ['update:clients'] }],
-        },
+        managerSeed(['update:clients']),
       ],
-    }),
+    },
     { OUTBOUND_ALLOWED_NETWORKS: '127.0.0.1/32' },
   ),
 );
 
 async function listenAt(clientId: string, path: string, initiators?: object): Promise<void> {
-  const { json } = await gate.post('oauth/token', {
-    grant_type: 'client_credentials',
-    client_id: 'manager',
-    client_secret: 'manager-secret',
-    audience: `${gate.issuer}api/v2/`,
-  });
   const oidc_logout = {
     backchannel_logout_urls: [`${address}${path}`],
     ...(initiators && { backchannel_logout_initiators: initiators }),
   };
   const response = await fetch(`${gate.issuer}api/v2/clients/${clientId}`, {
     method: 'PATCH',
-    headers: { authorization: `Bearer ${json.access_token}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${await managerToken(gate)}`, 'content-type': 'application/json' },
     body: JSON.stringify({ oidc_logout }),
   });
   const body = (await response.json()) as Record<string, unknown>;

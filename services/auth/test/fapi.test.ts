@@ -14,6 +14,7 @@ import {
 } from 'jose';
 import * as client from 'openid-client';
 import { openGate } from './gate.ts';
+import { managerSeed, openManager } from './manager.ts';
 import { api, fullSeed } from './seeds.ts';
 
 const stack = new AsyncDisposableStack();
@@ -34,25 +35,19 @@ const bank = {
   client_grants: [{ audience: api, scope: ['read:x'] }],
 };
 const gate = stack.use(
-  await openGate((issuer: string) => ({
+  await openGate({
     ...fullSeed,
     settings: undefined,
     clients: [
       ...fullSeed.clients,
       bank,
       { ...bank, client_id: 'plain', compliance_level: 'none' },
-      {
-        client_id: 'manager',
-        client_secret: 'manager-secret',
-        grant_types: ['client_credentials'],
-        client_grants: [
-          { audience: `${issuer}api/v2/`, scope: ['create:clients', 'update:clients', 'update:client_keys'] },
-        ],
-      },
+      managerSeed(['create:clients', 'update:clients', 'update:client_keys']),
     ],
-  })),
+  }),
 );
 const { issuer } = gate;
+const manage = await openManager(gate);
 
 type Claims = Record<string, unknown>;
 type Form = Record<string, string>;
@@ -276,17 +271,6 @@ describe('tokens of a FAPI client', () => {
 });
 
 describe('a client that cannot have the FAPI profile', () => {
-  const manage = async (method: string, path: string, body: object) => {
-    const { json } = await gate.post('oauth/token', {
-      grant_type: 'client_credentials',
-      client_id: 'manager',
-      client_secret: 'manager-secret',
-      audience: `${issuer}api/v2/`,
-    });
-    const headers = { authorization: `Bearer ${json.access_token}`, 'content-type': 'application/json' };
-    const response = await fetch(`${issuer}api/v2/${path}`, { method, headers, body: JSON.stringify(body) });
-    return { status: response.status, json: (await response.json()) as Record<string, unknown> };
-  };
   const good = {
     name: 'Bank',
     compliance_level: 'fapi2_sp_pkj_dpop',

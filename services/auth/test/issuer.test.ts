@@ -4,19 +4,14 @@ import { afterAll, expect, test } from '@jest/globals';
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
 import * as client from 'openid-client';
 import { freePort, openGate } from './gate.ts';
+import { managerSeed } from './manager.ts';
 import { api, fullSeed, web } from './seeds.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 const port = await freePort();
 const issuer = `http://localhost:${port}`;
-const manager = {
-  client_id: 'manager',
-  client_secret: 'manager-secret',
-  grant_types: ['client_credentials'],
-  client_grants: [{ audience: `${issuer}/api/v2/`, scope: ['read:clients'] }],
-};
-const seed = { ...fullSeed, clients: [...fullSeed.clients, manager] };
+const seed = { ...fullSeed, clients: [...fullSeed.clients, managerSeed(['read:clients'])] };
 const gate = stack.use(await openGate(seed, { ISSUER: issuer, AUTH_PORT: String(port) }));
 
 const { json: metadata } = await gate.get('.well-known/openid-configuration');

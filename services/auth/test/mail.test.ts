@@ -8,6 +8,7 @@ import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { managementApi } from '../src/resources/management-api.ts';
 import { openGate } from './gate.ts';
+import { managerSeed, openManager } from './manager.ts';
 import { fullSeed, spaRequest as request } from './seeds.ts';
 import { openSmtpReceiver } from './smtp-receiver.ts';
 
@@ -40,18 +41,10 @@ texts.port = (provider.address() as AddressInfo).port;
 const logo_uri = 'https://app.example/logo.png';
 const gate = stack.use(
   await openGate(
-    (issuer: string) => ({
+    {
       ...fullSeed,
-      clients: [
-        ...fullSeed.clients,
-        {
-          client_id: 'manager',
-          client_secret: 'manager-secret',
-          grant_types: ['client_credentials'],
-          client_grants: [{ audience: `${issuer}api/v2/`, scope: allScopes }],
-        },
-      ],
-    }),
+      clients: [...fullSeed.clients, managerSeed(allScopes)],
+    },
     {
       MAIL_URL: `smtp://127.0.0.1:${(doorkeeper.address() as AddressInfo).port}`,
       MAIL_FROM: 'Acme <no-reply@acme.example>',
@@ -62,22 +55,7 @@ const gate = stack.use(
     log,
   ),
 );
-const { json: token } = await gate.post('oauth/token', {
-  grant_type: 'client_credentials',
-  client_id: 'manager',
-  client_secret: 'manager-secret',
-  audience: `${gate.issuer}api/v2/`,
-});
-async function manage(method: string, path: string, body?: object) {
-  const headers = { authorization: `Bearer ${token.access_token}`, 'content-type': 'application/json' };
-  const answer = await fetch(`${gate.issuer}api/v2/${path}`, {
-    method,
-    headers,
-    ...(body && { body: JSON.stringify(body) }),
-  });
-  const text = await answer.text();
-  return { status: answer.status, json: text === '' ? undefined : JSON.parse(text) };
-}
+const manage = await openManager(gate);
 beforeAll(async () => {
   await manage('PATCH', 'tenants/settings', { friendly_name: 'Acme' });
   await manage('PATCH', 'clients/spa', { name: 'Shop <b>& Co</b>', logo_uri });

@@ -10,33 +10,24 @@ import { openDatabase } from '../src/database.ts';
 import { startPurge } from '../src/purge.ts';
 import { openRedis } from '../src/redis.ts';
 import { openGate } from './gate.ts';
+import { managerSeed, openManager } from './manager.ts';
 import { api, fullSeed } from './seeds.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 const silent = openLog('test', 'silent');
-const seed = (issuer: string) => ({
+const seed = {
   ...fullSeed,
   clients: [
-    {
-      client_id: 'manager',
-      client_secret: 'manager-secret',
-      grant_types: ['client_credentials'],
-      client_grants: [
-        {
-          audience: `${issuer}api/v2/`,
-          scope: [
-            'create:client_grants',
-            'create:registration_tokens',
-            'read:clients',
-            'update:clients',
-            'update:tenant_settings',
-          ],
-        },
-      ],
-    },
+    managerSeed([
+      'create:client_grants',
+      'create:registration_tokens',
+      'read:clients',
+      'update:clients',
+      'update:tenant_settings',
+    ]),
   ],
-});
+};
 const gate = stack.use(await openGate(seed, { TRUSTED_PROXIES: '127.0.0.0/8' }));
 const redis = stack.adopt(await openRedis(redisUrl(), 30_000, silent), (opened) => opened.disconnect());
 const { db, pool } = stack.use(openDatabase({ url: gate.databaseUrl, isPooled: false }, 30_000, silent));
@@ -51,14 +42,7 @@ async function send(method: string, path: string, body?: object, headers: Record
   });
   return { status: response.status, json: (await response.json()) as Json };
 }
-const manager = await gate.post('oauth/token', {
-  grant_type: 'client_credentials',
-  client_id: 'manager',
-  client_secret: 'manager-secret',
-  audience: `${gate.issuer}api/v2/`,
-});
-const manage = (method: string, path: string, body?: object) =>
-  send(method, `api/v2/${path}`, body, { authorization: `Bearer ${manager.json.access_token}` });
+const manage = await openManager(gate);
 const open = (isOpen: boolean) =>
   manage('PATCH', 'tenants/settings', { flags: { enable_dynamic_client_registration: isOpen } });
 

@@ -12,6 +12,7 @@ import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import { openGate } from './gate.ts';
+import { managerSeed, managerToken } from './manager.ts';
 import { alice, apis, bob, connections } from './seeds.ts';
 
 const stack = new AsyncDisposableStack();
@@ -29,7 +30,7 @@ const further = [
 ];
 const gate = stack.use(
   await openGate(
-    (issuer: string) => ({
+    {
       apis: [
         ...apis,
         { identifier: 'urn:post', scopes: ['admin:org'] },
@@ -41,27 +42,15 @@ const gate = stack.use(
         { name: 'Owner', permissions: [{ audience: 'urn:post' }] },
         { name: 'Shopkeeper', permissions: [{ audience: 'urn:shop' }] },
       ],
-      clients: [
-        {
-          client_id: 'manager',
-          client_secret: 'manager-secret',
-          grant_types: ['client_credentials'],
-          client_grants: [{ audience: `${issuer}api/v2/`, scope: [...scopes, ...further] }],
-        },
-      ],
-    }),
+      clients: [managerSeed([...scopes, ...further])],
+    },
     { ORGANIZATION_ACCOUNTS: 'on', AMQP_URL: vhost.url, WEBHOOK_API_AUDIENCE: 'urn:post' },
   ),
 );
-const { json } = await gate.post('oauth/token', {
-  grant_type: 'client_credentials',
-  client_id: 'manager',
-  client_secret: 'manager-secret',
-  audience: `${gate.issuer}api/v2/`,
-});
+const token = await managerToken(gate);
 
 async function ask(method: string, path: string, body?: object) {
-  const headers = { authorization: `Bearer ${json.access_token}`, 'content-type': 'application/json' };
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
   const answer = await fetch(`${gate.issuer}api/v2/${path}`, {
     method,
     headers,

@@ -4,6 +4,7 @@ import { pkce } from '@gatepost/testkit/pkce';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { openGate } from './gate.ts';
+import { managerSeed, openManager } from './manager.ts';
 import { apiClient, fullSeed, api as open } from './seeds.ts';
 import { recordStatements } from './statements.ts';
 
@@ -32,9 +33,7 @@ const gate = stack.use(
     clients: [
       ...fullSeed.clients,
       {
-        client_id: 'manager',
-        client_secret: 'manager-secret',
-        grant_types: ['client_credentials'],
+        ...managerSeed([]),
         client_grants: [
           { audience: `${issuer}api/v2/`, scope: ['update:users', 'read:clients', 'update:resource_servers'] },
           { audience: api, scope: ['admin:x'] },
@@ -79,16 +78,9 @@ const read = (json: Form) => ({ ...json, claims: decodeJwt(json.access_token!) }
 const refresh = async ({ refresh_token }: Tokens) =>
   read((await gate.post('oauth/token', { grant_type: 'refresh_token', client_id: 'spa', refresh_token })).json as Form);
 
+const ask = await openManager(gate);
 async function manage(method: string, path: string, body?: object) {
-  const { json } = await gate.post('oauth/token', {
-    grant_type: 'client_credentials',
-    client_id: 'manager',
-    client_secret: 'manager-secret',
-    audience: `${gate.issuer}api/v2/`,
-  });
-  const headers = { authorization: `Bearer ${json.access_token}`, 'content-type': 'application/json' };
-  const answer = await fetch(`${gate.issuer}api/v2/${path}`, { method, headers, body: JSON.stringify(body) });
-  expect(answer.status).toBeLessThan(300);
+  expect((await ask(method, path, body)).status).toBeLessThan(300);
 }
 
 test('a token has those requested scopes that the person may have, and its permissions list all of them', async () => {

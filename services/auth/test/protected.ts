@@ -4,6 +4,7 @@ import { Browser, type Page } from '@gatepost/testkit/browser';
 import type { LogLines } from '@gatepost/testkit/log-lines';
 import { until } from '@gatepost/testkit/until';
 import { openGate } from './gate.ts';
+import { managerSeed, managerToken } from './manager.ts';
 import { alice, bob, connections, fullSeed, spaRequest as request, settings } from './seeds.ts';
 
 type Form = Record<string, string>;
@@ -13,7 +14,7 @@ export async function openProtected(env: Form = {}, log?: LogLines) {
   const carol = { ...alice, user_id: 'auth0|carol', email: 'carol@example.com', phone_number: '+15555550103' };
   const gate = opening.use(
     await openGate(
-      (issuer: string) => ({
+      {
         ...fullSeed,
         settings,
         connections,
@@ -26,41 +27,26 @@ export async function openProtected(env: Form = {}, log?: LogLines) {
             token_endpoint_auth_method: 'none',
             is_first_party: true,
           },
-          {
-            client_id: 'manager',
-            client_secret: 'manager-secret',
-            grant_types: ['client_credentials'],
-            client_grants: [
-              {
-                audience: `${issuer}api/v2/`,
-                scope: [
-                  'read:attack_protection',
-                  'update:attack_protection',
-                  'read:users',
-                  'update:users',
-                  'read:logs',
-                ],
-              },
-            ],
-          },
+          managerSeed([
+            'read:attack_protection',
+            'update:attack_protection',
+            'read:users',
+            'update:users',
+            'read:logs',
+          ]),
         ],
-      }),
+      },
       { TRUSTED_PROXIES: '127.0.0.0/8', ...env },
       log,
     ),
   );
   const { pool: db } = gate;
   const from = (address: string) => ({ 'x-forwarded-for': address });
-  const { json } = await gate.post('oauth/token', {
-    grant_type: 'client_credentials',
-    client_id: 'manager',
-    client_secret: 'manager-secret',
-    audience: `${gate.issuer}api/v2/`,
-  });
+  const token = await managerToken(gate);
   const ask = async (method: string, path: string, body?: object) => {
     const response = await fetch(`${gate.issuer}api/v2/${path}`, {
       method,
-      headers: { authorization: `Bearer ${json.access_token}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       ...(body && { body: JSON.stringify(body) }),
     });
     return { status: response.status, body: await response.json() };

@@ -4,27 +4,18 @@ import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import { createLocalJWKSet, importX509, type JWK, jwtVerify } from 'jose';
 import { openGate, type TestGate } from './gate.ts';
+import { managerSeed, openManager } from './manager.ts';
 import { apis, machine } from './seeds.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
-const seed = (issuer: string) => ({
+const seed = {
   apis: apis.slice(0, 1),
   clients: [
     machine,
-    {
-      client_id: 'manager',
-      client_secret: 'manager-secret',
-      grant_types: ['client_credentials'],
-      client_grants: [
-        {
-          audience: `${issuer}api/v2/`,
-          scope: ['create:resource_servers', 'delete:resource_servers', 'create:client_grants', 'read:signing_keys'],
-        },
-      ],
-    },
+    managerSeed(['create:resource_servers', 'delete:resource_servers', 'create:client_grants', 'read:signing_keys']),
   ],
-});
+};
 const gate = stack.use(await openGate(seed));
 
 const jwks = async (at: TestGate = gate) => (await at.get('.well-known/jwks.json')).json.keys as JWK[];
@@ -33,13 +24,7 @@ async function tokenOf(client_id: string, audience: string): Promise<string> {
   const form = { grant_type: 'client_credentials', client_id, client_secret: `${client_id}-secret`, audience };
   return (await gate.post('oauth/token', form)).json.access_token as string;
 }
-async function manage(method: string, path: string, body?: object) {
-  const token = await tokenOf('manager', `${gate.issuer}api/v2/`);
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-  const init = { method, headers, ...(body && { body: JSON.stringify(body) }) };
-  const response = await fetch(`${gate.issuer}api/v2/${path}`, init);
-  return { status: response.status, json: response.status === 204 ? undefined : await response.json() };
-}
+const manage = await openManager(gate);
 
 // omniauth-auth0 and auth0-PHP read the key from `x5c` alone; auth0-python takes every key for an RSA key.
 test('with RS256 everywhere the JWKS holds only RS256 keys, with certificates that verify our tokens', async () => {

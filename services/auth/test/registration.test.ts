@@ -8,22 +8,16 @@ import { afterAll, expect, test } from '@jest/globals';
 import { decodeProtectedHeader, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
 import * as client from 'openid-client';
 import { openGate, type TestGate } from './gate.ts';
+import { managerSeed, managerToken } from './manager.ts';
 import { api, fullSeed } from './seeds.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
-const seed = (issuer: string) => ({
+const seed = {
   ...fullSeed,
   settings: undefined,
-  clients: [
-    {
-      client_id: 'manager',
-      client_secret: 'manager-secret',
-      grant_types: ['client_credentials'],
-      client_grants: [{ audience: `${issuer}api/v2/`, scope: ['create:registration_tokens'] }],
-    },
-  ],
-});
+  clients: [managerSeed(['create:registration_tokens'])],
+};
 const gate = stack.use(await openGate(seed, { OUTBOUND_ALLOWED_NETWORKS: '127.0.0.1/32' }));
 
 /** Where the application publishes its keys. */
@@ -42,18 +36,12 @@ const jwks_uri = `http://127.0.0.1:${(application.address() as AddressInfo).port
 const redirect_uri = 'https://registered.example/cb';
 
 async function register(metadata: object, at: TestGate = gate) {
-  const token = await at.post('oauth/token', {
-    grant_type: 'client_credentials',
-    client_id: 'manager',
-    client_secret: 'manager-secret',
-    audience: `${at.issuer}api/v2/`,
-  });
   const post = async (path: string, body: object, bearer: unknown) => {
     const headers = { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' };
     const response = await fetch(`${at.issuer}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
     return { status: response.status, json: (await response.json()) as Record<string, string> };
   };
-  const initial = await post('api/v2/registration-tokens', { ttl_sec: 60 }, token.json.access_token);
+  const initial = await post('api/v2/registration-tokens', { ttl_sec: 60 }, await managerToken(at));
   return post('oidc/register', { redirect_uris: [redirect_uri], ...metadata }, initial.json.token);
 }
 

@@ -6,44 +6,26 @@ import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { openGate, type TestGate } from './gate.ts';
+import { managerSeed, openManager } from './manager.ts';
 import { apis, fullSeed } from './seeds.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 
-const seed = (issuer: string) => ({
+const seed = {
   apis: apis.slice(0, 1),
   clients: [
-    {
-      client_id: 'manager',
-      client_secret: 'manager-secret',
-      grant_types: ['client_credentials'],
-      client_grants: [
-        {
-          audience: `${issuer}api/v2/`,
-          scope: [
-            'update:encryption_keys',
-            'create:resource_servers',
-            'read:resource_servers',
-            'update:resource_servers',
-          ],
-        },
-      ],
-    },
+    managerSeed([
+      'update:encryption_keys',
+      'create:resource_servers',
+      'read:resource_servers',
+      'update:resource_servers',
+    ]),
   ],
-});
+};
 
-async function manage({ issuer, post }: TestGate, method: string, path: string, body?: object) {
-  const machine = { client_id: 'manager', client_secret: 'manager-secret', audience: `${issuer}api/v2/` };
-  const { json } = await post('oauth/token', { grant_type: 'client_credentials', ...machine });
-  const headers = { authorization: `Bearer ${json.access_token}`, 'content-type': 'application/json' };
-  const response = await fetch(`${issuer}api/v2/${path}`, {
-    method,
-    headers,
-    ...(body && { body: JSON.stringify(body) }),
-  });
-  return { status: response.status, json: response.status === 204 ? undefined : await response.json() };
-}
+const manage = async (gate: TestGate, ...asked: [method: string, path: string, body?: object]) =>
+  (await openManager(gate))(...asked);
 
 test('a secret sealed under the old key stays readable, until `keys/encryption/rekey` seals it under the new one', async () => {
   const [before, after] = [randomBytes(32), randomBytes(32)];
@@ -93,10 +75,10 @@ test('a secret sealed under the old key stays readable, until `keys/encryption/r
 });
 
 test('a session goes on under the new key if its browser returned while both were valid; otherwise its person signs in again', async () => {
-  const withPeople = (issuer: string) => ({
+  const withPeople = {
     ...fullSeed,
-    clients: [...fullSeed.clients, ...seed(issuer).clients],
-  });
+    clients: [...fullSeed.clients, ...seed.clients],
+  };
   const [before, after] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')];
   const first = stack.use(await openGate(withPeople, { SECRETS_KEY: before }));
   const stores = { DATABASE_URL: first.databaseUrl, REDIS_KEY_PREFIX: first.redisPrefix };

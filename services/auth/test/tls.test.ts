@@ -11,20 +11,14 @@ import { decodeJwt } from 'jose';
 import { openDatabase } from '../src/database.ts';
 import { rotateSigningKeys } from '../src/keys/rotate.ts';
 import { openGate } from './gate.ts';
+import { managerSeed } from './manager.ts';
 import { api, fullSeed } from './seeds.ts';
 import { openTlsGate } from './tls-gate.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
-const manager = (issuer: string) => ({
-  client_id: 'manager',
-  client_secret: 'manager-secret',
-  grant_types: ['client_credentials'],
-  client_grants: [{ audience: `${issuer}api/v2/`, scope: ['read:clients', 'read:client_grants'] }],
-});
-const gate = stack.use(
-  await openTlsGate((issuer: string) => ({ ...fullSeed, clients: [...fullSeed.clients, manager(issuer)] })),
-);
+const manager = managerSeed(['read:clients', 'read:client_grants']);
+const gate = stack.use(await openTlsGate({ ...fullSeed, clients: [...fullSeed.clients, manager] }));
 const { domain, issuer, tlsIssuer } = gate;
 
 async function tokenAt(base: string, form: Record<string, string>): Promise<string> {

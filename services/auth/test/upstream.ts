@@ -2,6 +2,7 @@
 import { Browser, type Page } from '@gatepost/testkit/browser';
 import { pkce } from '@gatepost/testkit/pkce';
 import { freePort, openGate, type TestGate } from './gate.ts';
+import { managerSeed, managerToken } from './manager.ts';
 import { seed, web } from './seeds.ts';
 
 const appCallback = 'https://app.example/cb';
@@ -21,15 +22,7 @@ export async function openOurs(
   const gate = await openGate(
     {
       ...seed,
-      clients: [
-        ...seed.clients,
-        {
-          client_id: 'manager',
-          client_secret: 'manager-secret',
-          grant_types: ['client_credentials'],
-          client_grants: [{ audience: 'api/v2/', scope: managerScopes }],
-        },
-      ],
+      clients: [...seed.clients, managerSeed(managerScopes)],
       connections: [...seed.connections, ...given],
       ...more.seed,
     },
@@ -114,15 +107,9 @@ export async function claimsFor(gate: TestGate, asked: Form, done: Page): Promis
 
 /** Asks the management API as the client `manager`. */
 export async function manage(gate: TestGate, method: string, path: string, body?: object) {
-  const { json } = await gate.post('oauth/token', {
-    grant_type: 'client_credentials',
-    client_id: 'manager',
-    client_secret: 'manager-secret',
-    audience: `${gate.issuer}api/v2/`,
-  });
   const response = await fetch(`${gate.issuer}api/v2/${path}`, {
     method,
-    headers: { authorization: `Bearer ${String(json.access_token)}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${await managerToken(gate)}`, 'content-type': 'application/json' },
     ...(body && { body: JSON.stringify(body) }),
   });
   const text = await response.text();

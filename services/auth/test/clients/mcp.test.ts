@@ -9,6 +9,7 @@ import { createInterface } from 'node:readline';
 import { Browser } from '@gatepost/testkit/browser';
 import { afterAll, expect, test } from '@jest/globals';
 import { freePort, openGate } from '../gate.ts';
+import { managerSeed, openManager } from '../manager.ts';
 import { fullSeed } from '../seeds.ts';
 
 const stack = new AsyncDisposableStack();
@@ -17,30 +18,14 @@ afterAll(() => stack.disposeAsync());
 /** The server's address is the identifier of its API. */
 const resource = `http://localhost:${await freePort()}/mcp`;
 const gate = stack.use(
-  await openGate((issuer: string) => ({
+  await openGate({
     ...fullSeed,
     apis: [{ identifier: resource, name: 'Tools', allow_offline_access: true, scopes: ['mcp:tools'] }],
-    clients: [
-      {
-        client_id: 'manager',
-        client_secret: 'manager-secret',
-        grant_types: ['client_credentials'],
-        client_grants: [{ audience: `${issuer}api/v2/`, scope: ['update:tenant_settings'] }],
-      },
-    ],
-  })),
+    clients: [managerSeed(['update:tenant_settings'])],
+  }),
 );
-const manager = await gate.post('oauth/token', {
-  grant_type: 'client_credentials',
-  client_id: 'manager',
-  client_secret: 'manager-secret',
-  audience: `${gate.issuer}api/v2/`,
-});
-await fetch(`${gate.issuer}api/v2/tenants/settings`, {
-  method: 'PATCH',
-  headers: { authorization: `Bearer ${manager.json.access_token}`, 'content-type': 'application/json' },
-  body: JSON.stringify({ flags: { enable_dynamic_client_registration: true } }),
-});
+const manage = await openManager(gate);
+await manage('PATCH', 'tenants/settings', { flags: { enable_dynamic_client_registration: true } });
 
 test('an MCP client that knows only a server’s address registers itself, signs somebody in, calls a tool and refreshes', async () => {
   const program = spawn(process.execPath, [join(import.meta.dirname, 'mcp.mjs'), gate.issuer, resource], {

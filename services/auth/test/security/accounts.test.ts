@@ -4,9 +4,10 @@ import { pkce } from '@gatepost/testkit/pkce';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { sessionsEnd } from '../../src/accounts/end-access.ts';
+import { openManager } from '../manager.ts';
 import { lockRow } from '../row-lock.ts';
 import { api } from '../seeds.ts';
-import { callback, openManager, openTarget, password, passwordGrant, type Tokens } from './target.ts';
+import { callback, openTarget, password, passwordGrant, type Tokens } from './target.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
@@ -14,7 +15,7 @@ const target = stack.use(await openTarget());
 const { gate } = target;
 const { pool: db } = gate;
 const connection = 'Username-Password-Authentication';
-const manage = await openManager(target);
+const manage = await openManager(gate);
 
 /** The password is right; where that leads to is kept for later. */
 async function holdLogin(browser: Browser, page: Page): Promise<() => Promise<Page>> {

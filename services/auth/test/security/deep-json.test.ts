@@ -1,5 +1,6 @@
 /** JSON nested deeper than anything of ours: refused before anybody walks it, where walking it exhausted the stack. */
 import { afterAll, expect, test } from '@jest/globals';
+import { managerToken } from '../manager.ts';
 import { callback, openTarget } from './target.ts';
 
 const stack = new AsyncDisposableStack();
@@ -9,12 +10,7 @@ const { gate, issuer } = target;
 
 const lists = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
 const objects = (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
-const manager = await target.machineToken({
-  client_id: 'manager',
-  client_secret: 'manager-secret',
-  audience: `${issuer}api/v2/`,
-});
-const bearer = { authorization: `Bearer ${manager.json.access_token}` };
+const bearer = { authorization: `Bearer ${await managerToken(gate)}` };
 const registration = await fetch(`${issuer}api/v2/registration-tokens`, {
   method: 'POST',
   headers: { ...bearer, 'content-type': 'application/json' },

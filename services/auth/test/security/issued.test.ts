@@ -15,6 +15,7 @@ import {
 } from 'jose';
 import { hashId } from '../../src/adapter/hashed.ts';
 import { artefactKey } from '../../src/adapter/redis.ts';
+import { openManager } from '../manager.ts';
 import { api } from '../seeds.ts';
 import { callback, openTarget, type Tokens } from './target.ts';
 
@@ -194,17 +195,8 @@ test('sec-095-revoked-at-once: a blocked person’s tokens are refused everywher
       client_secret: 'web-secret',
     })
   ).json as Tokens;
-  const management = await machineToken({
-    client_id: 'manager',
-    client_secret: 'manager-secret',
-    audience: `${issuer}api/v2/`,
-  });
-  const block = (blocked: boolean) =>
-    fetch(`${issuer}api/v2/users/${encodeURIComponent('auth0|bob')}`, {
-      method: 'PATCH',
-      headers: { authorization: `Bearer ${management.json.access_token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ blocked }),
-    });
+  const manage = await openManager(gate);
+  const block = (blocked: boolean) => manage('PATCH', 'users/auth0%7Cbob', { blocked });
   expect((await block(true)).status).toBe(200);
   expect((await userinfo(tokens.access_token)).status).toBe(401);
   expect(await refresh('web', tokens.refresh_token, { client_secret: 'web-secret' })).toMatchObject(refused);

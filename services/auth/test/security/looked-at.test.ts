@@ -5,9 +5,10 @@
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import type pg from 'pg';
+import { openManager } from '../manager.ts';
 import { api, apiClient } from '../seeds.ts';
 import { recordStatements } from '../statements.ts';
-import { callback, openManager, openTarget, type Tokens } from './target.ts';
+import { callback, openTarget, type Tokens } from './target.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
@@ -17,7 +18,7 @@ const { DATABASE_URL, SECRETS_KEY, REDIS_KEY_PREFIX } = gate.env as Record<strin
 const shared = { DATABASE_URL, SECRETS_KEY, REDIS_KEY_PREFIX, ISSUER: target.issuer } as Record<string, string>;
 const second = stack.use(await openTarget(shared));
 const elsewhere = `http://localhost:${second.gate.env.AUTH_PORT}/`;
-const manage = await openManager(target);
+const manage = await openManager(gate);
 const bob = 'users/auth0%7Cbob';
 const asApi = { client_id: apiClient.client_id, client_secret: apiClient.client_secret };
 

@@ -5,6 +5,7 @@ import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { openGate } from '../gate.ts';
+import { managerToken } from '../manager.ts';
 import { apiClient, bob, fullSeed, third, web } from '../seeds.ts';
 
 const api = 'https://one.example/';
@@ -76,14 +77,7 @@ const management = `${gate.issuer}api/v2/`;
 
 type Form = Record<string, string>;
 
-const manager = (
-  await gate.post('oauth/token', {
-    grant_type: 'client_credentials',
-    client_id: 'manager',
-    client_secret: 'manager-secret',
-    audience: management,
-  })
-).json.access_token as string;
+const manager = await managerToken(gate);
 
 async function ask(method: string, path: string, body?: object, token = manager) {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };

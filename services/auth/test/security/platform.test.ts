@@ -10,6 +10,7 @@ import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import { SignJWT } from 'jose';
 import { freePort, openGate } from '../gate.ts';
+import { managerToken } from '../manager.ts';
 import { api, fullSeed } from '../seeds.ts';
 import { callback, clientKey, openTarget, password, type Tokens } from './target.ts';
 
@@ -181,16 +182,11 @@ test('sec-104-cors: allows only a client’s own origins, never credentials, and
 test('sec-105-management: refuses a missing token, another audience, a person’s token and a missing scope', async () => {
   const { json } = await machineToken();
   const { access_token } = await target.login('spa', { audience: api, scope: 'openid read:x' });
-  const manager = await machineToken({
-    client_id: 'manager',
-    client_secret: 'manager-secret',
-    audience: `${issuer}api/v2/`,
-  });
   for (const token of ['', 'x', 'a.b.c', json.access_token, access_token]) {
     const response = await gate.get('api/v2/clients', { authorization: `Bearer ${token}` });
     expect(response.status).toBe(401);
   }
-  const authorization = `Bearer ${manager.json.access_token}`;
+  const authorization = `Bearer ${await managerToken(gate)}`;
   expect((await gate.get('api/v2/clients?per_page=1', { authorization })).status).toBe(200);
   expect((await gate.get('api/v2/logs', { authorization })).status).toBe(403);
   for (const per_page of ['101', '1000000', '-1', 'x'])

@@ -4,6 +4,7 @@ import { Browser, type Page } from '@gatepost/testkit/browser';
 import { openLogLines } from '@gatepost/testkit/log-lines';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { managerToken } from '../manager.ts';
 import { api } from '../seeds.ts';
 import { answerOf, callback, openTarget, request } from './target.ts';
 
@@ -132,21 +133,14 @@ describe('redirect URIs are compared as strings', () => {
 });
 
 test('sec-007, sec-009, sec-013: unsafe redirect URIs cannot be registered', async () => {
-  const { json } = await gate.post('oauth/token', {
-    grant_type: 'client_credentials',
-    client_id: 'manager',
-    client_secret: 'manager-secret',
-    audience: `${issuer}api/v2/`,
-  });
+  const manager = await managerToken(gate);
   const send = (path: string, body: object, token: unknown) =>
     fetch(`${issuer}${path}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
-  const initial = (await (
-    await send('api/v2/registration-tokens', { ttl_sec: 60 }, json.access_token)
-  ).json()) as Params;
+  const initial = (await (await send('api/v2/registration-tokens', { ttl_sec: 60 }, manager)).json()) as Params;
   for (const uri of [
     'https://app.example/cb#x',
     'javascript:alert(1)',
@@ -155,11 +149,7 @@ test('sec-007, sec-009, sec-013: unsafe redirect URIs cannot be registered', asy
     'file:///x',
     'cb',
   ]) {
-    const byApi = await send(
-      'api/v2/clients',
-      { name: 'x', app_type: 'regular_web', callbacks: [uri] },
-      json.access_token,
-    );
+    const byApi = await send('api/v2/clients', { name: 'x', app_type: 'regular_web', callbacks: [uri] }, manager);
     expect([uri, byApi.status]).toEqual([uri, 400]);
     const byItself = await send('oidc/register', { redirect_uris: [uri] }, initial.token);
     expect([uri, byItself.status]).toEqual([uri, 400]);
@@ -168,7 +158,7 @@ test('sec-007, sec-009, sec-013: unsafe redirect URIs cannot be registered', asy
     const logout = await send(
       'api/v2/clients',
       { name: 'x', app_type: 'regular_web', allowed_logout_urls: [uri] },
-      json.access_token,
+      manager,
     );
     expect([uri, logout.status]).toEqual([uri, 400]);
   }

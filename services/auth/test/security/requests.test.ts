@@ -6,12 +6,13 @@ import { pkce } from '@gatepost/testkit/pkce';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, exportSPKI, generateKeyPair, SignJWT } from 'jose';
 import { hashSecret } from '../../src/clients/secret.ts';
+import { openManager } from '../manager.ts';
 import { callback, clientKey, openTarget } from './target.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 const target = stack.use(await openTarget());
-const { gate, issuer, machineToken } = target;
+const { gate, issuer } = target;
 const alice = await target.loggedIn();
 const request = { client_id: 'keyed', response_type: 'code', redirect_uri: callback, scope: 'openid', state: 'inside' };
 const { code_verifier: _, ...challenge } = pkce();
@@ -210,17 +211,8 @@ describe('registration', () => {
   const redirect_uris = ['https://new.example/cb'];
 
   beforeAll(async () => {
-    const { json } = await machineToken({
-      client_id: 'manager',
-      client_secret: 'manager-secret',
-      audience: `${issuer}api/v2/`,
-    });
-    const response = await fetch(`${issuer}api/v2/registration-tokens`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${json.access_token}`, 'content-type': 'application/json' },
-      body: '{"ttl_sec":300}',
-    });
-    initial = ((await response.json()) as { token: string }).token;
+    const manage = await openManager(gate);
+    initial = (await manage('POST', 'registration-tokens', { ttl_sec: 300 })).json.token;
   });
 
   test('sec-100-initial-token: needs an initial access token', async () => {

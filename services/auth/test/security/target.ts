@@ -5,6 +5,7 @@ import type { LogLines } from '@gatepost/testkit/log-lines';
 import { pkce } from '@gatepost/testkit/pkce';
 import { exportJWK, generateKeyPair } from 'jose';
 import { type Answer, openGate, type TestGate } from '../gate.ts';
+import { managerSeed } from '../manager.ts';
 import { api, fullSeed, spa, trusted, web } from '../seeds.ts';
 
 export const callback = 'https://app.example/cb';
@@ -123,24 +124,6 @@ export type Target = {
   machineToken(form?: Form, headers?: Form): Promise<Answer>;
 };
 
-/** Asks the management API of a target as the client `manager`, whose token is asked for once. */
-export async function openManager({ issuer, machineToken }: Target) {
-  const { json: token } = await machineToken({
-    client_id: 'manager',
-    client_secret: 'manager-secret',
-    audience: `${issuer}api/v2/`,
-  });
-  return async (method: string, path: string, body?: object) => {
-    const response = await fetch(`${issuer}api/v2/${path}`, {
-      method,
-      headers: { authorization: `Bearer ${token.access_token}`, 'content-type': 'application/json' },
-      ...(body ? { body: JSON.stringify(body) } : {}),
-    });
-    const text = await response.text();
-    return { status: response.status, json: (text ? JSON.parse(text) : {}) as Record<string, unknown> };
-  };
-}
-
 /** @param env further environment of the gate; @param more further entries of the seed */
 export async function openTarget(
   env: Form = {},
@@ -159,12 +142,7 @@ export async function openTarget(
         keyed,
         unbelieved,
         backend,
-        {
-          client_id: 'manager',
-          client_secret: 'manager-secret',
-          grant_types: ['client_credentials'],
-          client_grants: [{ audience: `${issuer}api/v2/`, scope: [...managerScopes, ...linkScopes] }],
-        },
+        managerSeed([...managerScopes, ...linkScopes]),
       ],
     }),
     env,

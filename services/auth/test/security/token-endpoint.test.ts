@@ -1,6 +1,7 @@
 /** sec-045 to sec-060: the token endpoint and client authentication. */
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+import { openManager } from '../manager.ts';
 import { api } from '../seeds.ts';
 import { clientKey, openTarget, type Tokens } from './target.ts';
 
@@ -184,28 +185,12 @@ describe('assertions of private_key_jwt', () => {
 });
 
 test('sec-054-two-secrets: both secrets work during a rotation, and a deleted client has none', async () => {
-  const { json } = await gate.post('oauth/token', {
-    grant_type: 'client_credentials',
-    client_id: 'manager',
-    client_secret: 'manager-secret',
-    audience: `${issuer}api/v2/`,
+  const manage = await openManager(gate);
+  const { json: made } = await manage('POST', 'clients', {
+    name: 'short lived',
+    app_type: 'non_interactive',
+    grant_types: ['client_credentials'],
   });
-  const api2 = (method: string, path: string, body?: object) =>
-    fetch(`${issuer}api/v2/${path}`, {
-      method,
-      headers: { authorization: `Bearer ${json.access_token}`, 'content-type': 'application/json' },
-      ...(body ? { body: JSON.stringify(body) } : {}),
-    });
-  const made = (await (
-    await api2('POST', 'clients', {
-      name: 'short lived',
-      app_type: 'non_interactive',
-      grant_types: ['client_credentials'],
-    })
-  ).json()) as {
-    client_id: string;
-    client_secret: string;
-  };
   const token = () =>
     gate.post('oauth/token', {
       grant_type: 'client_credentials',
@@ -214,7 +199,7 @@ test('sec-054-two-secrets: both secrets work during a rotation, and a deleted cl
       audience: `${issuer}userinfo`,
     });
   expect((await token()).status).toBe(200);
-  expect((await api2('DELETE', `clients/${made.client_id}`)).status).toBe(204);
+  expect((await manage('DELETE', `clients/${made.client_id}`)).status).toBe(204);
   expect(await token()).toMatchObject({ status: 401, json: { error: 'invalid_client' } });
 });
 

@@ -3,6 +3,7 @@ import { Browser } from '@gatepost/testkit/browser';
 import { pkce } from '@gatepost/testkit/pkce';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { SignJWT } from 'jose';
+import { managerToken } from '../manager.ts';
 import { callback, clientKey, openTarget, password } from './target.ts';
 
 const stack = new AsyncDisposableStack();
@@ -10,9 +11,8 @@ afterAll(() => stack.disposeAsync());
 const target = stack.use(await openTarget());
 const { gate, issuer } = target;
 const texts = ['nul\0', 'high \ud800', '\udc00 low'];
-const audience = `${issuer}api/v2/`;
-const manager = await target.machineToken({ client_id: 'manager', client_secret: 'manager-secret', audience });
-const initial = await ask('api/v2/registration-tokens', { ttl_sec: 60 }, manager.json.access_token);
+const manager = await managerToken(gate);
+const initial = await ask('api/v2/registration-tokens', { ttl_sec: 60 }, manager);
 const registration = (initial.json as { token: string }).token;
 
 async function ask(path: string, body: unknown, token?: unknown) {
@@ -55,7 +55,7 @@ const bodies: [string, string, (text: string) => object, string?][] = [
 
 describe.each(texts)('the text %j, which cannot be stored,', (text) => {
   test.each(bodies)('gets a 400 as %s of %s', async (...[_what, path, body, whose]) => {
-    const bearer = whose && { manager: manager.json.access_token, registration }[whose];
+    const bearer = whose && { manager, registration }[whose];
     expect((await ask(path, body(text), bearer)).status).toBe(400);
   });
 
@@ -146,8 +146,7 @@ test('texts that cannot be stored have created nothing', async () => {
   const browser = new Browser(gate);
   const page = await browser.authorize({ client_id: 'spa', redirect_uri: callback, response_type: 'code', ...pkce() });
   expect(page.status).toBe(200);
-  expect(
-    (await gate.get('api/v2/users?q=email:new@example.com', { authorization: `Bearer ${manager.json.access_token}` }))
-      .json,
-  ).toEqual([]);
+  expect((await gate.get('api/v2/users?q=email:new@example.com', { authorization: `Bearer ${manager}` })).json).toEqual(
+    [],
+  );
 });

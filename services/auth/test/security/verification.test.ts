@@ -3,14 +3,15 @@ import { Browser } from '@gatepost/testkit/browser';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { openManager, openTarget, password } from './target.ts';
+import { openManager } from '../manager.ts';
+import { openTarget, password } from './target.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 const target = stack.use(await openTarget({ TRUSTED_PROXIES: '127.0.0.0/8' }));
 const { gate } = target;
 const connection = 'Username-Password-Authentication';
-const manage = await openManager(target);
+const manage = await openManager(gate);
 let people = 0;
 async function somebody() {
   const name = `v${++people}`;
