@@ -6,7 +6,8 @@ import { createRoot, type Root } from 'react-dom/client';
 import { ApiProblem, openApi } from './api/client.ts';
 import { makeRouter } from './pages/router.tsx';
 import { ConsoleContext } from './session/context.ts';
-import { type Session, SignedOut } from './session/session.ts';
+import { SignedOut } from './session/errors.ts';
+import type { Session } from './session/session.ts';
 import { Problem } from './ui/states.tsx';
 
 let root: Root | undefined;

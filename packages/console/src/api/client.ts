@@ -1,5 +1,6 @@
 /** The public webhook API that served this page. Anything the console can do, any program can do. */
-import { type Session, SignedOut } from '../session/session.ts';
+import { SignedOut, Unreachable } from '../session/errors.ts';
+import type { Session } from '../session/session.ts';
 
 /** An unsuccessful answer, in the API's words. */
 export class ApiProblem extends Error {
@@ -18,9 +19,6 @@ export class ApiProblem extends Error {
     this.fields = fields;
   }
 }
-
-/** No answer at all: the API is away, or we are. */
-export class Unreachable extends Error {}
 
 export type Page<T> = { rows: T[]; next: string | null };
 

@@ -1,6 +1,7 @@
 /** The gate's management API (`api/v2`), used as the signed-in person: at the issuer, which may be another origin. */
-import { type Session, SignedOut } from '../session/session.ts';
-import { ApiProblem, Unreachable } from './client.ts';
+import { SignedOut, Unreachable } from '../session/errors.ts';
+import type { Session } from '../session/session.ts';
+import { ApiProblem } from './client.ts';
 
 export type Management = {
   /** With its trailing slash. */

@@ -2,7 +2,8 @@
  * A hook's deliveries as they are recorded, by server-sent events (docs/reference/webhooks-api.md, "Watching deliveries"). Read with `fetch`,
  * because an `EventSource` sends no `Authorization`.
  */
-import { type Session, SignedOut } from '../session/session.ts';
+import { SignedOut } from '../session/errors.ts';
+import type { Session } from '../session/session.ts';
 import { ApiProblem, problemOf } from './client.ts';
 import type { Delivery } from './types.ts';
 

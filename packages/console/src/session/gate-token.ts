@@ -1,7 +1,6 @@
 /** The second audience: the refresh token of the single sign-in also gives a token for the gate's management API (RFC 8707). */
 import type { UserManager } from 'oidc-client-ts';
-import { Unreachable } from '../api/client.ts';
-import { endOf, SignedOut } from './session.ts';
+import { endOf, SignedOut, Unreachable } from './errors.ts';
 
 export type GateToken = { token: string; scopes: ReadonlySet<string> };
 

@@ -9,8 +9,8 @@ import {
   type UserManagerSettings,
   WebStorageStateStore,
 } from 'oidc-client-ts';
-import { Unreachable } from '../api/client.ts';
 import type { Config } from './config.ts';
+import { endOf, SignedOut } from './errors.ts';
 import { type GateToken, openGateTokens } from './gate-token.ts';
 import { openRenewal, type Renewal } from './renewal.ts';
 
@@ -37,10 +37,6 @@ export type Session = {
   signIn(): Promise<never>;
   signOut(): Promise<void>;
 };
-
-export class SignedOut extends Error {
-  override message = 'You are no longer signed in.';
-}
 
 /** Scopes that a person may use; the API also checks the person's memberships (docs/reference/webhooks-api.md). */
 const scope = 'openid profile email offline_access repo admin:repo_hook admin:org_hook admin:org read:org site_admin';
@@ -154,15 +150,3 @@ async function renew(manager: UserManager): Promise<string> {
   if (!renewed) throw new SignedOut();
   return renewed.access_token;
 }
-
-const endings = new Set<unknown>([
-  'invalid_grant',
-  'invalid_client',
-  'unauthorized_client',
-  'access_denied',
-  'login_required',
-]);
-
-/** What a failed use of the refresh token means: only these refusals end the session; anything else may be over in a moment. */
-export const endOf = (error: unknown): Error =>
-  endings.has(error) ? new SignedOut() : new Unreachable('The gate is not responding.');

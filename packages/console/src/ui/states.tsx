@@ -1,7 +1,8 @@
 /** Placeholders: loading, empty, failed. */
 import { type ReactNode, useEffect, useState } from 'react';
 import { Button } from 'react-aria-components';
-import { ApiProblem, Unreachable } from '../api/client.ts';
+import { ApiProblem } from '../api/client.ts';
+import { Unreachable } from '../session/errors.ts';
 import { isMissingPart } from './missing-part.ts';
 
 /** Shown only after a moment, so that fast answers do not flicker. */

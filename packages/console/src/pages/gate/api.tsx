@@ -10,13 +10,14 @@ import { Refusals } from '../../ui/refusals.tsx';
 import { Empty, isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { useTitle } from '../../ui/title.ts';
 import { changesOf } from '../changes.ts';
-import { apisKey, grantsKey, nameOfApi } from './application-apis.tsx';
+import { nameOfApi } from './application-apis.tsx';
 import { DeletePanel } from './delete-panel.tsx';
 import { NumberField } from './fields.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
 import { Grant } from './grant.tsx';
 import { Head, Id } from './head.tsx';
 import { algorithms } from './kinds.ts';
+import { apisKey, grantsKey } from './query-keys.ts';
 import { SettingsForm } from './settings-form.tsx';
 
 const apisList = { to: '/gate/apis', key: apisKey } as const;

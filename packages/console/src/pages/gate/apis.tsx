@@ -8,8 +8,9 @@ import { TextField } from '../../ui/fields.tsx';
 import { Refusals } from '../../ui/refusals.tsx';
 import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { counted } from '../numbers.ts';
-import { apisKey, nameOfApi } from './application-apis.tsx';
+import { nameOfApi } from './application-apis.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
+import { apisKey } from './query-keys.ts';
 
 export const Apis = gatePage('APIs', 'read:resource_servers', () => {
   const { api, may } = useGate();

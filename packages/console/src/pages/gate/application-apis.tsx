@@ -4,9 +4,8 @@ import type { Application, ClientGrant, ResourceServer } from '../../api/managem
 import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { useGate } from './gate-page.tsx';
 import { Grant } from './grant.tsx';
+import { apisKey, grantsKey } from './query-keys.ts';
 
-export const grantsKey = ['gate', 'grants'];
-export const apisKey = ['gate', 'apis'];
 /** The built-in API has Auth0's name, which tools know. */
 export const nameOfApi = ({ is_system: isSystem, name }: Pick<ResourceServer, 'is_system' | 'name'>): string =>
   isSystem ? 'Management API' : name;

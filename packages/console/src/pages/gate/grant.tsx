@@ -6,9 +6,9 @@ import type { ClientGrant, ResourceServer } from '../../api/management-types.ts'
 import { Confirm } from '../../ui/confirm.tsx';
 import { TextField } from '../../ui/fields.tsx';
 import { Problem } from '../../ui/states.tsx';
-import { grantsKey } from './application-apis.tsx';
 import { Catalogue, CheckboxList } from './fields.tsx';
 import { useGate } from './gate-page.tsx';
+import { grantsKey } from './query-keys.ts';
 
 export function Grant({
   title,

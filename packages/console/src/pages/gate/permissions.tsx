@@ -5,9 +5,10 @@ import { Button } from 'react-aria-components';
 import type { HeldPermission, ResourceServer } from '../../api/management-types.ts';
 import { Select, TextField } from '../../ui/fields.tsx';
 import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
-import { apisKey, nameOfApi } from './application-apis.tsx';
+import { nameOfApi } from './application-apis.tsx';
 import { Catalogue, CheckboxList } from './fields.tsx';
 import { useGate } from './gate-page.tsx';
+import { apisKey } from './query-keys.ts';
 
 type Server = Pick<ResourceServer, 'identifier' | 'name' | 'is_system' | 'scopes' | 'enforce_policies'>;
 

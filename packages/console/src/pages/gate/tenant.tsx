@@ -5,11 +5,11 @@ import type { ResourceServer, TenantSettings } from '../../api/management-types.
 import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
 import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { changesOf } from '../changes.ts';
-import { apisKey } from './application-apis.tsx';
 import { CheckboxList } from './fields.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
 import { algorithms } from './kinds.ts';
 import { languages } from './languages.ts';
+import { apisKey } from './query-keys.ts';
 import { SettingsForm } from './settings-form.tsx';
 
 const settingsKey = ['gate', 'settings'];

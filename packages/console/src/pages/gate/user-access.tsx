@@ -6,7 +6,7 @@ import { Time } from '../../ui/time.tsx';
 import { useApplications } from './applications.tsx';
 import { useGate } from './gate-page.tsx';
 import { List, Row } from './list.tsx';
-import { userKey } from './user.tsx';
+import { userKey } from './query-keys.ts';
 
 function useRevoke(userId: string, path: (id: string) => string): UseMutationResult<unknown, Error, string> {
   const { api } = useGate();

@@ -6,7 +6,7 @@ import { Confirm } from '../../ui/confirm.tsx';
 import { Time } from '../../ui/time.tsx';
 import { useGate } from './gate-page.tsx';
 import { List, Row } from './list.tsx';
-import { userKey } from './user.tsx';
+import { userKey } from './query-keys.ts';
 
 const kinds: Record<string, string> = {
   totp: 'Authenticator app',

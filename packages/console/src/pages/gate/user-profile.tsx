@@ -5,9 +5,9 @@ import type { User } from '../../api/management-types.ts';
 import { Checkbox, TextField } from '../../ui/fields.tsx';
 import { Area } from './fields.tsx';
 import { useGate } from './gate-page.tsx';
+import { userKey } from './query-keys.ts';
 import { readObject } from './read-object.ts';
 import { SettingsForm } from './settings-form.tsx';
-import { userKey } from './user.tsx';
 
 type Part = { user: User; path: string };
 

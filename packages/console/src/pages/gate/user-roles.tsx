@@ -8,8 +8,8 @@ import { Confirm } from '../../ui/confirm.tsx';
 import { Select } from '../../ui/fields.tsx';
 import { useGate } from './gate-page.tsx';
 import { List, Row } from './list.tsx';
+import { userKey } from './query-keys.ts';
 import { useRoles } from './roles.tsx';
-import { userKey } from './user.tsx';
 
 export function UserRoles({ user, path }: { user: User; path: string }) {
   const { api, may } = useGate();

@@ -15,12 +15,12 @@ import { gatePage, useGate } from './gate-page.tsx';
 import { Head } from './head.tsx';
 import { Entries } from './log-entries.tsx';
 import { Permissions } from './permissions.tsx';
+import { userKey } from './query-keys.ts';
 import { Devices, Grants, Sessions } from './user-access.tsx';
 import { UserFactors } from './user-factors.tsx';
 import { UserProfile } from './user-profile.tsx';
 import { UserOrganizations, UserRoles } from './user-roles.tsx';
 
-export const userKey = (userId: string) => ['gate', 'user', userId];
 const usersList = { to: '/gate/users', key: ['gate', 'users'] } as const;
 
 export const UserPage = gatePage('User', 'read:users', ({ userId }: { userId: string }) => {
