@@ -43,16 +43,40 @@ const canaryValues: string[] = [
   `SECRETS_KEY=${canary}`,
 ];
 
-/** The values of the variable `name` for which `said` reveals the secret; none, if all is well. */
-export function toldOf(name: string, said: (env: Record<string, string>) => string): string[] {
-  return canaryValues.filter((value) => {
-    const text = said({ ...canaryEnv, [name]: value });
-    return text.includes(canary) || text.includes(canaryKey);
-  });
+type Env = Record<string, string>;
+
+/**
+ * The values of the variable `name` for which a service reveals the secret; none, if all is well.
+ * @param describe what the service says of an environment that it accepts; throws `Misconfigured` otherwise
+ * @param isSecret whether the whole value is. A secret that stands there alone can't be known for one where any text is right, but nowhere else.
+ */
+export function toldOf(name: string, describe: (env: Env) => string, isSecret: boolean): string[] {
+  const said = (value: string): { accepted: boolean; text: string } => {
+    try {
+      return { accepted: true, text: describe({ ...canaryEnv, [name]: value }) };
+    } catch (error) {
+      if (!(error instanceof Error && error.name === 'Misconfigured')) throw error;
+      return { accepted: false, text: error.message };
+    }
+  };
+  const told = canaryValues.filter((value) => reveals(said(value).text));
+  const { accepted, text } = said(canary);
+  return (!accepted || isSecret) && text.includes(canary) ? [...told, canary] : told;
+}
+
+export const reveals = (text: string): boolean => text.includes(canary) || text.includes(canaryKey);
+
+/** What a service writes when it refuses these variables, and when it starts and finds no store. */
+export async function outputsOf(main: string, names: string[], more: Env = {}) {
+  const bad = Object.fromEntries(names.map((name) => [name, `postgres://gate:${canary}@[/`]));
+  return {
+    refused: await outputOf(main, bad, /$^/),
+    started: await outputOf(main, { ...canaryEnv, LOG_LEVEL: 'debug', ...more }, /ECONNREFUSED/),
+  };
 }
 
 /** A program's whole output until it ends or has written `enough`. It is then killed. */
-export async function outputOf(main: string, env: Record<string, string>, enough: RegExp): Promise<string> {
+export async function outputOf(main: string, env: Env, enough: RegExp): Promise<string> {
   const child = spawn(process.execPath, ['--conditions=source', main], {
     env: { ...inherited, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
