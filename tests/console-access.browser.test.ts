@@ -1,6 +1,6 @@
 /// <reference lib="dom" />
 /** Permissions in the console: roles, organizations and second factors, and how it looks to somebody with read access only. */
-import { faultsInAllLooks, fillInLogin, openConsole, signIn } from '@gatepost/testkit/console';
+import { faultsInAllLooks, fillInLogin, openConsole, partsOf, signIn } from '@gatepost/testkit/console';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
@@ -28,15 +28,12 @@ const complaints: string[] = [];
 admin.on('pageerror', (error) => complaints.push(error.message));
 await signIn(admin, `${console}gate/applications/demo-web`, 'admin@example.com');
 
-const go = (name: string, page = admin) =>
-  page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name, exact: true }).click();
+const { go, heading, panel } = partsOf(admin);
 const tab = (name: string, page = admin) =>
   page
     .getByRole('navigation', { name: /^(Application|Organization)$/ })
     .getByRole('link', { name, exact: true })
     .click();
-const heading = (name: string | RegExp, page = admin) => page.getByRole('heading', { level: 1, name }).waitFor();
-const panel = (name: string, page = admin) => page.getByRole('region', { name, exact: true });
 const confirm = (name: string) => admin.getByRole('alertdialog').getByRole('button', { name, exact: true }).click();
 const look = async (page: Page): Promise<void> => expect(await faultsInAllLooks(page)).toEqual([]);
 
@@ -608,6 +605,7 @@ test('a person with read access is offered nothing that the API would refuse', a
       refused.push(`${response.request().method()} ${response.url()} ${response.status()}`);
   });
   alice.on('pageerror', (error) => complaints.push(error.message));
+  const hers = partsOf(alice);
   await signIn(alice, console);
   const main = alice.getByRole('navigation', { name: 'Main' });
   await main.getByRole('link', { name: 'Applications', exact: true }).waitFor();
@@ -629,8 +627,8 @@ test('a person with read access is offered nothing that the API would refuse', a
     if (deeds.length > 0) seen[name] = deeds;
   };
   for (const name of names) {
-    await go(name, alice);
-    await heading(name, alice);
+    await hers.go(name);
+    await hers.heading(name);
     await check(name);
   }
   const details: [string, RegExp, string[]][] = [
@@ -643,9 +641,9 @@ test('a person with read access is offered nothing that the API would refuse', a
     ['Organizations', /Orchard Inc/, ['Members', 'Invitations', 'Connections']],
   ];
   for (const [list, row, tabs] of details) {
-    await go(list, alice);
+    await hers.go(list);
     await alice.locator('.rows').getByRole('link', { name: row }).first().click();
-    await heading(row, alice);
+    await hers.heading(row);
     await check(`${list} ${row.source}`);
     await look(alice);
     for (const name of tabs) {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { faultsInAllLooks, fillInLogin, openConsole, signIn } from '@gatepost/testkit/console';
+import { faultsInAllLooks, fillInLogin, openConsole, partsOf, signIn } from '@gatepost/testkit/console';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
@@ -22,17 +22,7 @@ const complaints: string[] = [];
 admin.on('pageerror', (error) => complaints.push(error.message));
 await signIn(admin, console, 'admin@example.com');
 
-const go = (name: string, page = admin) =>
-  page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name, exact: true }).click();
-const heading = (name: string | RegExp, page = admin) =>
-  page
-    .getByRole('heading', { level: 1, name })
-    .waitFor()
-    .catch(async ({ message }) => {
-      throw new Error(`${message}\n${page.url()}:\n${await page.locator('#content').textContent()}`);
-    });
-const panel = (name: string, page = admin) => page.getByRole('region', { name, exact: true });
-
+const { go, heading, panel } = partsOf(admin);
 const look = async (page: Page): Promise<void> => expect(await faultsInAllLooks(page)).toEqual([]);
 
 test('an administrator makes an application, sees code for it, and signs in with it', async () => {

@@ -59,6 +59,22 @@ export async function fillInLogin(page: Page, email: string, password = 'correct
   await page.click('.gp-main');
 }
 
+/** What every page has: its place in the navigation, its heading, its panels. */
+export function partsOf(page: Page) {
+  return {
+    go: (name: string) =>
+      page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name, exact: true }).click(),
+    heading: (name: string | RegExp) =>
+      page
+        .getByRole('heading', { level: 1, name })
+        .waitFor()
+        .catch(async ({ message }) => {
+          throw new Error(`${message}\n${page.url()}:\n${await page.locator('#content').textContent()}`);
+        }),
+    panel: (name: string) => page.getByRole('region', { name, exact: true }),
+  };
+}
+
 /** Checks that the page's looks shut nobody out, including on a dark phone. Leaves it wide and light. */
 export async function faultsInAllLooks(page: Page): Promise<string[]> {
   const wide = await faultsOf(page);
