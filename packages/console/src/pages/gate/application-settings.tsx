@@ -1,6 +1,5 @@
 /** An application's settings, in Auth0's words. Only changed ones are sent. */
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useQueryClient } from '@tanstack/react-query';
 import type { Application, AppType } from '../../api/management-types.ts';
 import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
 import { Time } from '../../ui/time.tsx';
@@ -10,7 +9,7 @@ import { DeletePanel } from './delete-panel.tsx';
 import { Area, CheckboxList, linesOf, NumberField } from './fields.tsx';
 import { useGate } from './gate-page.tsx';
 import { algorithms, grantTypes, kinds } from './kinds.ts';
-import { SettingsForm } from './settings-form.tsx';
+import { SettingsForm, useSettings } from './settings-form.tsx';
 
 const usages = [
   ['deny', 'Individuals: users do not sign in to an organization'],
@@ -33,23 +32,16 @@ const claims = [
 export function ApplicationSettings({ application }: { application: Application }) {
   const { api, may } = useGate();
   const queries = useQueryClient();
-  // Keeps concurrent changes by others.
-  const [before, setBefore] = useState(application);
-  const [form, setForm] = useState(() => formOf(application));
   const id = application.client_id;
-  const save = useMutation({
-    mutationFn: () => api.send<Application>('PATCH', `/clients/${encodeURIComponent(id)}`, changes(before, form)),
-    onSuccess: async (changed) => {
-      setBefore(changed);
-      setForm(formOf(changed));
+  const { form, save, change } = useSettings(
+    application,
+    formOf,
+    (saved, now) => api.send<Application>('PATCH', `/clients/${encodeURIComponent(id)}`, changes(saved, now)),
+    (changed) => {
       queries.setQueryData(applicationKey(id), changed);
-      await queries.invalidateQueries({ queryKey: applicationsKey });
+      return queries.invalidateQueries({ queryKey: applicationsKey });
     },
-  });
-  const change = (part: Partial<Values>) => {
-    save.reset();
-    setForm({ ...form, ...part });
-  };
+  );
   const isMachine = form.app_type === 'non_interactive';
   const mayChange = may('update:clients');
   return (

@@ -1,6 +1,5 @@
 /** The gate's measures against guessed passwords and floods of sign-ups, in Auth0's words (docs/reference/protection.md). */
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Checkbox, Select } from '../../ui/fields.tsx';
 import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { changesOf } from '../changes.ts';
@@ -8,7 +7,7 @@ import { CheckboxList } from './fields.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
 import { type BotDetection, type BreachedPasswords, botsForm, breachedForm } from './protection-checks.tsx';
 import { Allowlist, Amount, type Fields } from './protection-fields.tsx';
-import { SettingsForm } from './settings-form.tsx';
+import { SettingsForm, useSettings } from './settings-form.tsx';
 
 export const AttackProtection = gatePage('Attack protection', 'read:attack_protection', () => (
   <>
@@ -67,7 +66,7 @@ function Section<T extends object>({
       ) : !data ? (
         <Loading what={title.toLowerCase()} />
       ) : (
-        <Settings name={name} title={title} saved={data} form={form} />
+        <Settings name={name} title={title} read={data} form={form} />
       )}
     </section>
   );
@@ -78,26 +77,26 @@ const protectionKey = (name: string) => ['gate', 'protection', name];
 function Settings<T extends object>({
   name,
   title,
-  saved,
+  read,
   form,
 }: {
   name: string;
   title: string;
-  saved: T;
+  read: T;
   form: Fields<T>;
 }) {
   const { api, may } = useGate();
   const queries = useQueryClient();
-  const [before, setBefore] = useState(saved);
-  const [value, setValue] = useState(saved);
-  const save = useMutation({
-    mutationFn: () => api.send<T>('PATCH', `/attack-protection/${name}`, changesOf(before, value)),
-    onSuccess: (changed) => {
-      setBefore(changed);
-      setValue(changed);
-      queries.setQueryData(protectionKey(name), changed);
-    },
-  });
+  const {
+    form: values,
+    save,
+    change,
+  } = useSettings(
+    read,
+    (saved) => saved,
+    (saved, now) => api.send<T>('PATCH', `/attack-protection/${name}`, changesOf(saved, now)),
+    (changed) => queries.setQueryData(protectionKey(name), changed),
+  );
   const mayChange = may('update:attack_protection');
   return (
     <SettingsForm
@@ -107,10 +106,7 @@ function Settings<T extends object>({
       onSave={() => save.mutate()}
       mayChange={mayChange}
     >
-      {form(value, (part) => {
-        save.reset();
-        setValue({ ...value, ...part });
-      })}
+      {form(values, change)}
     </SettingsForm>
   );
 }

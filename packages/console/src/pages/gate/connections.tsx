@@ -13,7 +13,7 @@ import { changesOf } from '../changes.ts';
 import { useApplications } from './applications.tsx';
 import { Area, Catalogue, CheckboxList, NumberField } from './fields.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
-import { SettingsForm } from './settings-form.tsx';
+import { SettingsForm, useSettings } from './settings-form.tsx';
 import { strategies } from './strategies.ts';
 
 const connectionsKey = ['gate', 'connections'];
@@ -116,29 +116,20 @@ function Toggle({ text, isOpen, onChange }: { text: string; isOpen: boolean; onC
 function Usernames({ connection }: { connection: Connection }) {
   const { api } = useGate();
   const queries = useQueryClient();
-  const [before, setBefore] = useState(() => lengthsOf(connection));
-  const [form, setForm] = useState(before);
-  const save = useMutation({
-    mutationFn: async () => {
-      const path = `/connections/${encodeURIComponent(connection.id)}`;
-      // The API replaces all options at once.
-      const { options = {} } = await api.get<Connection>(path);
-      const lengths = Object.entries(changesOf(before, form)).map(([name, text]) => [name, text ? Number(text) : null]);
-      const username = { ...options.validation?.username, ...Object.fromEntries(lengths) };
-      return api.send<Connection>('PATCH', path, {
-        options: { ...options, validation: { ...options.validation, username } },
-      });
-    },
-    onSuccess: async (changed) => {
-      setBefore(lengthsOf(changed));
-      setForm(lengthsOf(changed));
-      await queries.invalidateQueries({ queryKey: connectionsKey });
-    },
-  });
-  const change = (part: Partial<typeof form>) => {
-    save.reset();
-    setForm({ ...form, ...part });
+  const send = async (saved: Connection, now: Lengths) => {
+    const path = `/connections/${encodeURIComponent(connection.id)}`;
+    // The API replaces all options at once.
+    const { options = {} } = await api.get<Connection>(path);
+    const changes = Object.entries(changesOf(lengthsOf(saved), now));
+    const lengths = changes.map(([name, text]) => [name, text ? Number(text) : null]);
+    const username = { ...options.validation?.username, ...Object.fromEntries(lengths) };
+    return api.send<Connection>('PATCH', path, {
+      options: { ...options, validation: { ...options.validation, username } },
+    });
   };
+  const { form, save, change } = useSettings(connection, lengthsOf, send, () =>
+    queries.invalidateQueries({ queryKey: connectionsKey }),
+  );
   return (
     <SettingsForm className="form" label={`Settings of ${connection.name}`} save={save} onSave={() => save.mutate()}>
       <div className="pair">
@@ -162,6 +153,7 @@ function Usernames({ connection }: { connection: Connection }) {
   );
 }
 
+type Lengths = ReturnType<typeof lengthsOf>;
 function lengthsOf({ options }: Connection) {
   const { min, max } = options?.validation?.username ?? {};
   return { min: String(min ?? ''), max: String(max ?? '') };
@@ -171,27 +163,17 @@ function lengthsOf({ options }: Connection) {
 function Provider({ connection }: { connection: Connection }) {
   const { api } = useGate();
   const queries = useQueryClient();
-  const [before, setBefore] = useState(() => formOf(connection));
-  const [form, setForm] = useState(before);
-  const save = useMutation({
-    mutationFn: async () => {
-      const path = `/connections/${encodeURIComponent(connection.id)}`;
-      const { options, ...changes } = changesOf(bodyOf(before), bodyOf(form));
-      if (!options) return api.send<Connection>('PATCH', path, changes);
-      // The API replaces all options at once.
-      const now = await api.get<Connection>(path);
-      return api.send<Connection>('PATCH', path, { ...changes, options: { ...now.options, ...options } });
-    },
-    onSuccess: async (changed) => {
-      setBefore(formOf(changed));
-      setForm(formOf(changed));
-      await queries.invalidateQueries({ queryKey: connectionsKey });
-    },
-  });
-  const change = (part: Partial<typeof form>) => {
-    save.reset();
-    setForm({ ...form, ...part });
+  const send = async (saved: Connection, wanted: Values) => {
+    const path = `/connections/${encodeURIComponent(connection.id)}`;
+    const { options, ...changes } = changesOf(bodyOf(formOf(saved)), bodyOf(wanted));
+    if (!options) return api.send<Connection>('PATCH', path, changes);
+    // The API replaces all options at once.
+    const now = await api.get<Connection>(path);
+    return api.send<Connection>('PATCH', path, { ...changes, options: { ...now.options, ...options } });
   };
+  const { form, save, change } = useSettings(connection, formOf, send, () =>
+    queries.invalidateQueries({ queryKey: connectionsKey }),
+  );
   return (
     <SettingsForm className="form" label={`Settings of ${connection.name}`} save={save} onSave={() => save.mutate()}>
       <OptionFields strategy={connection.strategy} options={form.options} onChange={(options) => change({ options })} />
@@ -203,6 +185,7 @@ function Provider({ connection }: { connection: Connection }) {
   );
 }
 
+type Values = ReturnType<typeof formOf>;
 const formOf = (connection: Connection) => ({
   strategy: connection.strategy,
   options: textsOf(connection),
@@ -210,7 +193,7 @@ const formOf = (connection: Connection) => ({
   isButton: connection.show_as_button !== false,
 });
 
-const bodyOf = ({ strategy, options, label, isButton }: ReturnType<typeof formOf>) => ({
+const bodyOf = ({ strategy, options, label, isButton }: Values) => ({
   options: given(strategy, options),
   display_name: label === '' ? null : label,
   show_as_button: isButton,

@@ -1,7 +1,7 @@
 /** One organization: its name and look, its members, invitations and connections. */
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { lazy, Suspense, useState } from 'react';
+import { lazy, Suspense } from 'react';
 import type { Organization } from '../../api/management-types.ts';
 import { TextField } from '../../ui/fields.tsx';
 import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
@@ -12,7 +12,7 @@ import { gatePage, useGate } from './gate-page.tsx';
 import { Head, Id } from './head.tsx';
 import { organizationsKey } from './organizations.tsx';
 import { type OrganizationSearch, type OrganizationTab, organizationTabs } from './search.ts';
-import { SettingsForm } from './settings-form.tsx';
+import { SettingsForm, useSettings } from './settings-form.tsx';
 
 const Members = lazy(async () => ({ default: (await import('./organization-members.tsx')).Members }));
 const Invitations = lazy(async () => ({ default: (await import('./organization-invitations.tsx')).Invitations }));
@@ -74,31 +74,21 @@ export const OrganizationPage = gatePage(
 function Settings({ organization, path }: { organization: Organization; path: string }) {
   const { api, may } = useGate();
   const queries = useQueryClient();
-  const [before, setBefore] = useState(() => formOf(organization));
-  const [form, setForm] = useState(before);
-  const save = useMutation({
-    mutationFn: async () => {
-      const { name, display_name, ...look } = changesOf(before, form);
-      // The API replaces the whole branding.
-      const branding =
-        Object.keys(look).length > 0 && brandingOf({ ...formOf(await api.get<Organization>(path)), ...look });
-      return api.send<Organization>('PATCH', path, {
-        ...(name !== undefined && { name }),
-        ...(display_name !== undefined && { display_name }),
-        ...(branding && { branding }),
-      });
-    },
-    onSuccess: async (changed) => {
-      setBefore(formOf(changed));
-      setForm(formOf(changed));
-      queries.setQueryData(organizationKey(organization.id), changed);
-      await queries.invalidateQueries({ queryKey: organizationsKey });
-    },
-  });
-  const change = (part: Partial<typeof form>) => {
-    save.reset();
-    setForm({ ...form, ...part });
+  const send = async (saved: Organization, now: ReturnType<typeof formOf>) => {
+    const { name, display_name, ...look } = changesOf(formOf(saved), now);
+    // The API replaces the whole branding.
+    const branding =
+      Object.keys(look).length > 0 && brandingOf({ ...formOf(await api.get<Organization>(path)), ...look });
+    return api.send<Organization>('PATCH', path, {
+      ...(name !== undefined && { name }),
+      ...(display_name !== undefined && { display_name }),
+      ...(branding && { branding }),
+    });
   };
+  const { form, save, change } = useSettings(organization, formOf, send, (changed) => {
+    queries.setQueryData(organizationKey(organization.id), changed);
+    return queries.invalidateQueries({ queryKey: organizationsKey });
+  });
   return (
     <>
       <SettingsForm label="Settings" save={save} onSave={() => save.mutate()} mayChange={may('update:organizations')}>

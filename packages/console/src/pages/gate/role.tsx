@@ -1,7 +1,6 @@
 /** One role: its name, its permissions, and the people who have it. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
 import type { Member, Role } from '../../api/management-types.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Checkbox, TextField } from '../../ui/fields.tsx';
@@ -15,7 +14,7 @@ import { Head, Id } from './head.tsx';
 import { List, Row } from './list.tsx';
 import { Permissions } from './permissions.tsx';
 import { rolesKey } from './roles.tsx';
-import { SettingsForm } from './settings-form.tsx';
+import { SettingsForm, useSettings } from './settings-form.tsx';
 
 const roleKey = (roleId: string) => ['gate', 'role', roleId];
 const rolesList = { to: '/gate/roles', key: rolesKey } as const;
@@ -61,21 +60,15 @@ export const RolePage = gatePage('Role', 'read:roles', ({ roleId }: { roleId: st
 function Settings({ role, path }: { role: Role; path: string }) {
   const { api } = useGate();
   const queries = useQueryClient();
-  const [before, setBefore] = useState(() => formOf(role));
-  const [form, setForm] = useState(before);
-  const save = useMutation({
-    mutationFn: () => api.send<Role>('PATCH', path, changesOf(before, form)),
-    onSuccess: async (changed) => {
-      setBefore(formOf(changed));
-      setForm(formOf(changed));
+  const { form, save, change } = useSettings(
+    role,
+    formOf,
+    (saved, now) => api.send<Role>('PATCH', path, changesOf(formOf(saved), now)),
+    (changed) => {
       queries.setQueryData(roleKey(role.id), changed);
-      await queries.invalidateQueries({ queryKey: rolesKey });
+      return queries.invalidateQueries({ queryKey: rolesKey });
     },
-  });
-  const change = (part: Partial<typeof form>) => {
-    save.reset();
-    setForm({ ...form, ...part });
-  };
+  );
   return (
     <SettingsForm label="Settings" save={save} onSave={() => save.mutate()}>
       <h2>Settings</h2>

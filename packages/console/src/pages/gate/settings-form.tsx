@@ -1,5 +1,6 @@
 /** A form for existing settings: saves all together, and confirms it. Read-only for people who may not change them. */
-import type { ReactNode } from 'react';
+import { useMutation } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
 import { Button, Form } from 'react-aria-components';
 import { Refusals } from '../../ui/refusals.tsx';
 
@@ -58,4 +59,31 @@ export function SettingsForm({
       )}
     </Form>
   );
+}
+
+/**
+ * What such a form shows of something, and its saving: `send` gets what was last read or saved, so that it sends only the changes and keeps
+ * those by others meanwhile.
+ */
+export function useSettings<Saved, Fields>(
+  initial: Saved,
+  formOf: (saved: Saved) => Fields,
+  send: (saved: Saved, form: Fields) => Promise<Saved>,
+  onSaved: (changed: Saved) => unknown,
+) {
+  const [saved, setSaved] = useState(initial);
+  const [form, setForm] = useState(() => formOf(initial));
+  const save = useMutation({
+    mutationFn: () => send(saved, form),
+    onSuccess: (changed) => {
+      setSaved(changed);
+      setForm(formOf(changed));
+      return onSaved(changed);
+    },
+  });
+  const change = (part: Partial<Fields>) => {
+    save.reset();
+    setForm({ ...form, ...part });
+  };
+  return { form, save, change };
 }

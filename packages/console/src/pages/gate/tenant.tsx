@@ -1,6 +1,5 @@
 /** Settings of the whole gate. */
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ResourceServer, TenantSettings } from '../../api/management-types.ts';
 import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
 import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
@@ -10,7 +9,7 @@ import { gatePage, useGate } from './gate-page.tsx';
 import { algorithms } from './kinds.ts';
 import { languages } from './languages.ts';
 import { apisKey } from './query-keys.ts';
-import { SettingsForm } from './settings-form.tsx';
+import { SettingsForm, useSettings } from './settings-form.tsx';
 
 const settingsKey = ['gate', 'settings'];
 
@@ -27,28 +26,20 @@ export const Tenant = gatePage('Tenant settings', 'read:tenant_settings', () => 
       <div className="title">
         <h1>Tenant settings</h1>
       </div>
-      <Settings before={data} />
+      <Settings read={data} />
     </>
   );
 });
 
-function Settings({ before: read }: { before: TenantSettings }) {
+function Settings({ read }: { read: TenantSettings }) {
   const { api, may } = useGate();
   const queries = useQueryClient();
-  const [before, setBefore] = useState(read);
-  const [form, setForm] = useState(read);
-  const save = useMutation({
-    mutationFn: () => api.send<TenantSettings>('PATCH', '/tenants/settings', changesOf(before, form)),
-    onSuccess: (changed) => {
-      setBefore(changed);
-      setForm(changed);
-      queries.setQueryData(settingsKey, changed);
-    },
-  });
-  const change = (part: Partial<TenantSettings>) => {
-    save.reset();
-    setForm({ ...form, ...part });
-  };
+  const { form, save, change } = useSettings(
+    read,
+    (saved) => saved,
+    (saved, now) => api.send<TenantSettings>('PATCH', '/tenants/settings', changesOf(saved, now)),
+    (changed) => queries.setQueryData(settingsKey, changed),
+  );
   return (
     <SettingsForm
       isPage
