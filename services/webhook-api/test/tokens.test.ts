@@ -73,7 +73,7 @@ describe('a token', () => {
     expect(await call(api, undefined, 'POST', hooks, body, page)).toMatchObject({ status: 401 });
   });
 
-  test('is required', async () => {
+  test('is required: without one the answer is 401', async () => {
     expect(await call(api, undefined, 'GET', hooks)).toMatchObject({
       status: 401,
       body: { message: 'Requires authentication', status: '401' },

@@ -131,7 +131,7 @@ describe('openid-client', () => {
     );
   });
 
-  test('token exchange and logout', async () => {
+  test('an API exchanges the token that it was shown for one of the next API, and a logout leads back to the application', async () => {
     const config = await discover('web', 'web-secret');
     const { access_token, id_token } = await signIn(config, { audience: api, scope: 'openid read:x' });
     const exchanged = await client.genericGrantRequest(

@@ -132,7 +132,7 @@ describe('an answer of a provider', () => {
     expect((await answer()).location?.searchParams.get('code')).toEqual(expect.any(String));
   });
 
-  test('works once', async () => {
+  test('signs in once: the second time it is refused, and the provider is not asked again', async () => {
     const { answer } = await leave('honest', honest);
     expect((await answer()).location?.searchParams.get('code')).toEqual(expect.any(String));
     const again = await answer();
