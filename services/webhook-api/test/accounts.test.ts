@@ -2,20 +2,14 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { type Api, call, openApi } from './support/api.ts';
+import { call, openApi } from './support/api.ts';
 
-let api: Api;
-let root: string;
-let alice: string;
-let bob: string;
-
-beforeAll(async () => {
-  api = await openApi({ THROTTLE_RATE: '7', THROTTLE_BURST: '70' });
-  root = await api.tokens.machine('root', 'site_admin');
-  alice = await api.tokens.user('auth0|alice', 'admin:org repo');
-  bob = await api.tokens.user('auth0|bob', 'admin:org repo');
-});
-afterAll(async () => await api?.[Symbol.asyncDispose]());
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const api = stack.use(await openApi({ THROTTLE_RATE: '7', THROTTLE_BURST: '70' }));
+const root = await api.tokens.machine('root', 'site_admin');
+const alice = await api.tokens.user('auth0|alice', 'admin:org repo');
+const bob = await api.tokens.user('auth0|bob', 'admin:org repo');
 
 describe('an organization', () => {
   test('is created once by the site’s admin, with an admin of its own', async () => {

@@ -1,18 +1,14 @@
 import { makeSeal } from '@gatepost/runtime/seal';
 import { until } from '@gatepost/testkit/until';
 import { hookHeadersPurpose, hookSecretPurpose } from '@gatepost/webhook-db/secrets';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { type Api, type Called, call, openApi } from './support/api.ts';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { type Called, call, openApi } from './support/api.ts';
 
-let api: Api;
-let alice: string;
 const hooks = '/repos/acme/widgets/hooks';
-
-beforeAll(async () => {
-  api = await openApi({ DELIVERY_ALLOWED_NETWORKS: '127.0.0.0/8,::1/128' });
-  alice = await api.tokens.user('auth0|alice', 'admin:repo_hook');
-});
-afterAll(async () => await api?.[Symbol.asyncDispose]());
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const api = stack.use(await openApi({ DELIVERY_ALLOWED_NETWORKS: '127.0.0.0/8,::1/128' }));
+const alice = await api.tokens.user('auth0|alice', 'admin:repo_hook');
 beforeEach(async () => {
   await api.sql.query('DELETE FROM hooks');
 });

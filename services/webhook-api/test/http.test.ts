@@ -1,18 +1,14 @@
 import { once } from 'node:events';
 import { get } from 'node:http';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Api, call, openApi } from './support/api.ts';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { call, openApi } from './support/api.ts';
 
-let api: Api;
-let alice: string;
 const hooks = '/repos/acme/widgets/hooks';
-
-beforeAll(async () => {
-  api = await openApi({ DELIVERY_EGRESS_CIDRS: '192.0.2.0/24,2001:db8::/32' });
-  alice = await api.tokens.user('auth0|alice', 'repo');
-});
-afterAll(async () => await api?.[Symbol.asyncDispose]());
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const api = stack.use(await openApi({ DELIVERY_EGRESS_CIDRS: '192.0.2.0/24,2001:db8::/32' }));
+const alice = await api.tokens.user('auth0|alice', 'repo');
 
 describe('paths', () => {
   test('with a trailing slash are not found', async () => {

@@ -1,26 +1,19 @@
 import { openLog } from '@gatepost/runtime/log';
 import { until } from '@gatepost/testkit/until';
 import { listenForChanges } from '@gatepost/webhook-db/changes';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { type Api, call, openApi } from './support/api.ts';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { call, openApi } from './support/api.ts';
 
-let api: Api;
-let alice: string;
-let machine: string;
-let app: string;
-let otherApp: string;
 const hooks = '/orgs/acme/hooks';
 const policy = '/orgs/acme/oauth-app-policy';
 const approvals = '/orgs/acme/oauth-app-approvals';
-
-beforeAll(async () => {
-  api = await openApi();
-  alice = await api.tokens.user('auth0|alice', 'admin:org_hook admin:org repo');
-  machine = await api.tokens.machine('m2m', 'admin:org_hook');
-  app = await api.tokens.app('auth0|alice', 'admin:org_hook admin:org repo', 'app-one');
-  otherApp = await api.tokens.app('auth0|alice', 'admin:org_hook', 'app-two');
-});
-afterAll(async () => await api?.[Symbol.asyncDispose]());
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const api = stack.use(await openApi());
+const alice = await api.tokens.user('auth0|alice', 'admin:org_hook admin:org repo');
+const machine = await api.tokens.machine('m2m', 'admin:org_hook');
+const app = await api.tokens.app('auth0|alice', 'admin:org_hook admin:org repo', 'app-one');
+const otherApp = await api.tokens.app('auth0|alice', 'admin:org_hook', 'app-two');
 beforeEach(async () => {
   await api.sql.query(
     'DELETE FROM hooks; DELETE FROM oauth_app_approvals; UPDATE accounts SET oauth_app_restrictions = false',

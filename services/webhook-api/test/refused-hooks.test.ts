@@ -1,16 +1,12 @@
 /** What may not be a hook, and the words in which it is refused. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { type Api, type Called, call, openApi } from './support/api.ts';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { type Called, call, openApi } from './support/api.ts';
 
-let api: Api;
-let alice: string;
 const hooks = '/repos/acme/widgets/hooks';
-
-beforeAll(async () => {
-  api = await openApi({ DELIVERY_ALLOWED_NETWORKS: '127.0.0.0/8,::1/128' });
-  alice = await api.tokens.user('auth0|alice', 'admin:repo_hook');
-});
-afterAll(async () => await api?.[Symbol.asyncDispose]());
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const api = stack.use(await openApi({ DELIVERY_ALLOWED_NETWORKS: '127.0.0.0/8,::1/128' }));
+const alice = await api.tokens.user('auth0|alice', 'admin:repo_hook');
 beforeEach(async () => {
   await api.sql.query('DELETE FROM hooks');
 });

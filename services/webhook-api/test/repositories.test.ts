@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Api, call, openApi } from './support/api.ts';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { call, openApi } from './support/api.ts';
 import { recordDelivery } from './support/jobs.ts';
 
-let api: Api;
-let alice: string;
 const repo = '/repos/acme/widgets';
-
-beforeAll(async () => {
-  api = await openApi();
-  alice = await api.tokens.user('auth0|alice', 'repo delete_repo');
-});
-afterAll(async () => await api?.[Symbol.asyncDispose]());
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const api = stack.use(await openApi());
+const alice = await api.tokens.user('auth0|alice', 'repo delete_repo');
 
 const create = (body: Record<string, unknown>) => call(api, alice, 'POST', '/orgs/acme/repos', body);
 const addHook = (path: string, token = alice) =>

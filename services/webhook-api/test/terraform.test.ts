@@ -3,16 +3,13 @@
  * v5.45.0, `TestAccGithubRepositoryWebhook`, `TestAccGithubOrganizationWebhook`), and what version 6 has added since: it asks for the owner
  * as a user, and switches vulnerability alerts off in each repository that it makes.
  */
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type Api, type Called, call, openApi } from './support/api.ts';
+import { afterAll, expect, test } from '@jest/globals';
+import { type Called, call, openApi } from './support/api.ts';
 
-let api: Api;
-let token: string;
-beforeAll(async () => {
-  api = await openApi();
-  token = await api.tokens.user('auth0|alice', 'repo delete_repo admin:org_hook');
-});
-afterAll(async () => await api?.[Symbol.asyncDispose]());
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const api = stack.use(await openApi());
+const token = await api.tokens.user('auth0|alice', 'repo delete_repo admin:org_hook');
 
 function send(method: string, path: string, body?: unknown, etag?: string): Promise<Called> {
   return call(api, token, method, `/api/v3${path}`, body, {

@@ -1,23 +1,16 @@
 /** What clients ask before anything else: is the token good, whose is it, where are things, who belongs where. */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { Octokit } from '@octokit/rest';
-import { type Api, call, openApi } from './support/api.ts';
+import { call, openApi } from './support/api.ts';
 import { checkedFetch } from './support/conformance.ts';
 
-let api: Api;
-let alice: string;
-let bob: string;
-let olga: string;
-let app: string;
-
-beforeAll(async () => {
-  api = await openApi();
-  alice = await api.tokens.user('auth0|alice', 'repo admin:org');
-  bob = await api.tokens.user('auth0|bob', 'read:org');
-  olga = await api.tokens.user('auth0|olga', 'repo read:org');
-  app = await api.tokens.app('auth0|alice', 'repo read:org', 'some-app');
-});
-afterAll(async () => await api?.[Symbol.asyncDispose]());
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const api = stack.use(await openApi());
+const alice = await api.tokens.user('auth0|alice', 'repo admin:org');
+const bob = await api.tokens.user('auth0|bob', 'read:org');
+const olga = await api.tokens.user('auth0|olga', 'repo read:org');
+const app = await api.tokens.app('auth0|alice', 'repo read:org', 'some-app');
 
 const restrict = (on: boolean) =>
   api.sql.query("UPDATE accounts SET oauth_app_restrictions = $1 WHERE login = 'acme'", [on]);
@@ -73,7 +66,7 @@ test.each(['/zen', '/octocat', '/api/v3/zen'])('a sentence for people is at %s, 
 });
 
 describe('the caller', () => {
-  test('is a person or a machine', async () => {
+  test('is shown as a user if it is a person, and as a bot if it is a machine', async () => {
     expect(await call(api, alice, 'GET', '/user')).toMatchObject({
       status: 200,
       body: { login: 'auth0|alice', type: 'User', url: `${api.base}/users/auth0%7Calice` },

@@ -1,18 +1,14 @@
 /** How much one place may hold: hooks that no event limit counts, and configs that fill memory. */
 import { makeSeal } from '@gatepost/runtime/seal';
 import { hookHeadersPurpose } from '@gatepost/webhook-db/secrets';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { type Api, type Called, call, openApi } from '../support/api.ts';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { type Called, call, openApi } from '../support/api.ts';
 
-let api: Api;
-let alice: string;
 const places = ['/repos/acme/widgets/hooks', '/orgs/acme/hooks'] as const;
-
-beforeAll(async () => {
-  api = await openApi({ RATE_LIMIT_PER_HOUR: '0' });
-  alice = await api.tokens.user('auth0|alice', 'repo admin:org_hook');
-});
-afterAll(async () => await api?.[Symbol.asyncDispose]());
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const api = stack.use(await openApi({ RATE_LIMIT_PER_HOUR: '0' }));
+const alice = await api.tokens.user('auth0|alice', 'repo admin:org_hook');
 beforeEach(async () => {
   await api.sql.query('DELETE FROM hooks');
 });

@@ -1,14 +1,11 @@
 /** Repositories cost memory in each dispatcher, and each may have 250 hooks: so there are limits, in all and by the hour. */
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type Api, call, openApi } from '../support/api.ts';
+import { afterAll, expect, test } from '@jest/globals';
+import { call, openApi } from '../support/api.ts';
 
-let api: Api;
-let alice: string;
-beforeAll(async () => {
-  api = await openApi();
-  alice = await api.tokens.user('auth0|alice', 'repo');
-});
-afterAll(async () => await api?.[Symbol.asyncDispose]());
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const api = stack.use(await openApi());
+const alice = await api.tokens.user('auth0|alice', 'repo');
 
 test('an organization takes 10,000 repositories and no more, also under parallel creations', async () => {
   await api.sql.query(

@@ -1,23 +1,18 @@
 /** A hook's custom request headers are secrets of one receiver: whoever may change hooks must not have them sent to another. */
 import { makeSeal } from '@gatepost/runtime/seal';
 import { hookHeadersPurpose, hookSecretPurpose } from '@gatepost/webhook-db/secrets';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Api, type Called, call, openApi } from '../support/api.ts';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { type Called, call, openApi } from '../support/api.ts';
 import { openJobs } from '../support/jobs.ts';
 
-let api: Api;
-let owner: string;
-let writer: string;
 const home = 'https://receiver.example/hook';
 const headers = { Authorization: 'Bearer of-the-receiver', 'X-Api-Key': 'k3y' };
 const masked = { Authorization: '********', 'X-Api-Key': '********' };
-
-beforeAll(async () => {
-  api = await openApi();
-  owner = await api.tokens.user('auth0|alice', 'admin:repo_hook admin:org_hook');
-  writer = await api.tokens.user('auth0|alice', 'write:repo_hook admin:org_hook');
-});
-afterAll(async () => await api?.[Symbol.asyncDispose]());
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const api = stack.use(await openApi());
+const owner = await api.tokens.user('auth0|alice', 'admin:repo_hook admin:org_hook');
+const writer = await api.tokens.user('auth0|alice', 'write:repo_hook admin:org_hook');
 
 const places = ['/repos/acme/widgets/hooks', '/orgs/acme/hooks'];
 let made = 0;

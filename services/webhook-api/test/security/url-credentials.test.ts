@@ -1,19 +1,15 @@
 /** User name and password in a hook's URL are secrets of one receiver: they go there as basic authentication, and nowhere else. */
 import { makeSeal } from '@gatepost/runtime/seal';
 import { hookCredentialsPurpose } from '@gatepost/webhook-db/secrets';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type Api, call, openApi } from '../support/api.ts';
+import { afterAll, expect, test } from '@jest/globals';
+import { call, openApi } from '../support/api.ts';
 
-let api: Api;
-let alice: string;
 const hooks = '/repos/acme/widgets/hooks';
 const masked = 'https://********:********@receiver.example/hook';
-
-beforeAll(async () => {
-  api = await openApi();
-  alice = await api.tokens.user('auth0|alice', 'repo');
-});
-afterAll(async () => await api?.[Symbol.asyncDispose]());
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const api = stack.use(await openApi());
+const alice = await api.tokens.user('auth0|alice', 'repo');
 
 const post = (url: string, more: object = {}) =>
   call(api, alice, 'POST', hooks, { config: { url, content_type: 'json' }, ...more });
