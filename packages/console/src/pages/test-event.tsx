@@ -1,10 +1,10 @@
 /** A made-up event for this hook alone: one of the command line's samples, freely editable. */
+import { type SampleEvent, sampleEvents } from '@gatepost/cli/samples/events';
+import { type Where, whereOf } from '@gatepost/cli/samples/place';
+import { makeSample } from '@gatepost/cli/samples/samples';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button, Form } from 'react-aria-components';
-import { type SampleEvent, sampleEvents } from '../../../cli/src/samples/events.ts';
-import { type Where, whereOf } from '../../../cli/src/samples/place.ts';
-import { makeSample } from '../../../cli/src/samples/samples.ts';
 import { ApiProblem } from '../api/client.ts';
 import { type Place, placePath } from '../api/place.ts';
 import type { Hook, Repository } from '../api/types.ts';
