@@ -31,7 +31,7 @@ function openRouter() {
       message.ack();
     },
     add: async () => 'unknown',
-    hasAccount: () => false,
+    hasEarlier: () => false,
     letAhead: () => {},
     waiting: () => (ids.length < most ? 0 : 1_000),
     bytes: () => 0,

@@ -1,6 +1,6 @@
 import { expect, jest, test } from '@jest/globals';
 import { makeBackpressure } from './backpressure.ts';
-import { accountOf, makeNoisyNeighbours } from './noisy-neighbours.ts';
+import { accountOf, isAccountUnknown, makeNoisyNeighbours } from './noisy-neighbours.ts';
 
 function open() {
   let nowMs = 0;
@@ -80,14 +80,35 @@ test('the account of a structured event is read from its body, as the parser wou
     'acme',
   );
   expect(ofBody(`{"subject":"acme","data":"${'x'.repeat(100_000)}`)).toBe('acme');
+  expect(ofBody(`{"data":"${'x'.repeat(100_000)}","subject":"acme"}`)).toBe('acme');
+  // Cut off by the end of what is searched.
+  expect(ofBody(`{"data":"${'x'.repeat(65_505)}","subject":"acme-and-more/r"}`)).toBe('acme-and-more');
+  // As PHP writes it, and with names twice.
+  expect(ofBody('{"subject":"acme\\/r","data":{}}')).toBe('acme');
+  expect(ofBody('{"sub\\u006aect":"acm\\u0065/r"}')).toBe('acme');
+  expect(ofBody('{"subject":"other/r","subject":"acme/r"}')).toBe('acme');
+  expect(ofBody(`{"subject":"other","data":"${'x'.repeat(100_000)}","subject":"acme"}`)).toBe('acme');
+  expect(ofBody('{"subject":"acme","data":{"subject":"other"}}')).toBe('acme');
   for (const text of [
     '{"subject":7,"id":"acme"}',
     '{"subject":["acme"],"id":"x"}',
     '{"data":{"subject":"acme"}}',
     '["subject","acme"]',
     '{"id":"\\"subject\\":\\"acme\\"',
-    `{"data":"${'x'.repeat(100_000)}","subject":"acme"}`,
+    `{"data":"${'x'.repeat(2_000_000)}","subject":"acme"}`,
+    '{"subject":"ac\\x"}',
     '',
   ])
     expect(ofBody(text)).toBeUndefined();
+});
+
+test('the account of a large structured event is unknown unless its subject comes soon; that of any other event never is', () => {
+  const isUnknown = (body: string, contentType = 'application/cloudevents+json') =>
+    isAccountUnknown({ contentType, headers: {}, body: Buffer.from(body) });
+  const large = 'x'.repeat(2_000_000);
+  expect(isUnknown(`{"data":"${large}","subject":"acme"}`)).toBe(true);
+  expect(isUnknown(`{"subject":"acme","data":"${large}","subject":"other"}`)).toBe(true);
+  expect(isUnknown(`{"subject":"acme","data":"${large}"}`)).toBe(false);
+  expect(isUnknown('{"data":{}}')).toBe(false);
+  expect(isUnknown(`{"data":"${large}"}`, 'application/json')).toBe(false);
 });

@@ -1,6 +1,8 @@
 /** Detects noisy neighbours, accounts that now send far more than others: counts events by who sends them, without parsing them whole. */
 import type { Incoming } from '@gatepost/amqp/consumer';
 import { subjectInHeaders } from '@gatepost/contracts/event';
+import { membersOf } from '@gatepost/contracts/json-members';
+import { largeBytes } from '../routing/large-events.ts';
 
 export type NoisyNeighbours = {
   /** Counts an event of this account and says whether the account floods. */
@@ -46,7 +48,7 @@ export function makeNoisyNeighbours(now = () => performance.now()): NoisyNeighbo
   };
 }
 
-/** The account from the subject, in any form, unchecked. Undefined if there is none, or if it comes late in a large structured event. */
+/** The account from the subject, in any form, unchecked. Undefined if there is none, or if it is unknown. */
 export function accountOf(message: Pick<Incoming, 'contentType' | 'headers' | 'body' | 'account'>): string | undefined {
   if (message.account === undefined) {
     const subject = subjectInHeaders(message) ?? (isStructured(message) ? subjectInBody(message.body) : undefined);
@@ -55,21 +57,39 @@ export function accountOf(message: Pick<Incoming, 'contentType' | 'headers' | 'b
   return message.account ?? undefined;
 }
 
+/** Whether the account can only be told by parsing: a large structured event that does not begin with its attributes. */
+export const isAccountUnknown = (message: Parameters<typeof accountOf>[0]): boolean =>
+  message.body.length > largeBytes && isStructured(message) && accountOf(message) === undefined;
+
 const isStructured = ({ contentType = '' }: Pick<Incoming, 'contentType'>) =>
   /^\s*application\/cloudevents\+json\s*(;|$)/i.test(contentType);
 
-/** How much of a structured event is searched: it may be megabytes, and its attributes mostly come first. */
+/** How much of a structured event is searched at first: it may be megabytes, and its attributes mostly come first. */
 const searchedBytes = 64 * 1024;
+const wanted = new Set(['subject']);
 
-/** The text of the member `subject` of a JSON object. Accounts are ASCII, so the encoding does not matter. */
-function subjectInBody(body: Buffer): string | undefined {
+/** The member `subject` of a JSON object, as the parser would have it. Undefined if there is none, or if a large one had to be read whole. */
+function subjectInBody(body: Buffer): unknown {
+  const found = firstSubject(body);
+  // Of members with the same name the last counts.
+  if (found && !body.includes('"subject"', found.end)) return found.text;
+  const members = body.length > largeBytes ? undefined : membersOf(body, wanted);
+  const span = members instanceof Map ? members.get('subject') : undefined;
+  return span && JSON.parse(body.toString('utf8', span.start, span.end));
+}
+
+/** The first member `subject`, if it begins soon and is spelled without escapes. Accounts are ASCII, so the encoding does not matter. */
+function firstSubject(body: Buffer): { text: string; end: number } | undefined {
   let depth = 0;
   let latest: string | undefined;
   let isSubject = false;
   // Strings, of which the last may be cut off, and what is between them.
   const tokens = /"([^"\\]*(?:\\.[^"\\]*)*)(?:"|\\?$)|[^"]+/gs;
-  for (const [token, text] of body.toString('latin1', 0, searchedBytes).matchAll(tokens)) {
-    if (text !== undefined && isSubject) return text;
+  for (const { 0: token, 1: text, index } of body.toString('latin1', 0, searchedBytes).matchAll(tokens)) {
+    if (text !== undefined && isSubject) {
+      const isPlain = token.length === text.length + 2 && !text.includes('\\');
+      return isPlain ? { text, end: index + token.length } : undefined;
+    }
     isSubject = depth === 1 && latest === 'subject' && /^\s*:\s*$/.test(token);
     latest = text;
     if (text === undefined)

@@ -10,6 +10,7 @@ import type { Producers } from '@gatepost/contracts/producers';
 import type { Log } from '@gatepost/runtime/log';
 import { Gauge, type Registry } from '@gatepost/runtime/metrics';
 import { largeBytes } from '../routing/large-bytes.ts';
+import { makeOrderOf, makeOrderTally, type Order } from '../routing/order.ts';
 import type { Route } from '../routing/route.ts';
 import type { Settle, Tag } from '../settling/settle.ts';
 import type { Backpressure } from './backpressure.ts';
@@ -57,17 +58,17 @@ export async function openReadAhead(options: {
 }): Promise<ReadAhead> {
   const { route, ahead, backpressure, log } = options;
   const floods = watchFloods(options.producers, options.overMs);
-  const heldEvents = makeHeld(floods.senderOf);
+  const heldEvents = makeHeld(makeOrderOf(options.producers));
   let changing: Promise<void> | undefined;
   let paused = false;
   showHeld(options.registry, heldEvents.count);
 
   /** Receives an event from any consumer while we read ahead. */
   const receiveAhead = (message: Incoming) => {
-    const { account, sender, floods: isFlood } = floods.count(message);
+    const { floods: isFlood } = floods.count(message);
     // An account whose flood is over may still have many events waiting here: new ones must not overtake them.
-    if (!isFlood && !heldEvents.hasSender(sender)) {
-      if (account !== undefined && route.hasAccount(account)) route.receive(message);
+    if (!isFlood && !heldEvents.hasEarlier(message)) {
+      if (route.hasEarlier(message)) route.receive(message);
       else if (hasRoom(ahead)) ahead.receive(message);
       else heldEvents.hold(message);
       return;
@@ -133,7 +134,7 @@ export async function openReadAhead(options: {
       const { account, sender, floods: isFlood } = floods.count(message);
       // Lets events ahead that came before the flood was noticed, and later those that had to wait for an earlier event of their account.
       if (wasOver && isFlood) route.letAhead((waiting) => !floods.isOver() && !floods.includes(waiting));
-      if (isFlood || floods.isOver() || account === undefined || route.hasAccount(account) || !hasRoom(ahead))
+      if (isFlood || floods.isOver() || account === undefined || route.hasEarlier(message) || !hasRoom(ahead))
         route.receive(message);
       else ahead.receive(message);
       const isBehind = isFlood && route.waiting() >= backlogMin && floods.hasOthers(sender);
@@ -156,31 +157,25 @@ const hasRoom = (route: Route) => route.waiting() < waitingMax && route.bytes() 
 const tagOf = ({ ack, giveBack }: Incoming): Tag => ({ ack, giveBack });
 
 /** The events of floods that wait here. */
-function makeHeld(senderOf: (message: Incoming) => string) {
+function makeHeld(orderOf: (message: Incoming) => Order) {
   // In queue order, and older than the held ones.
   const kept: Incoming[] = [];
   let keptBytes = 0;
-  /** Entries without a sender belong to one that does not flood. */
-  const held: { tag: Tag; sender?: string }[] = [];
-  /** How many events of each sender wait. */
-  const counts = new Map<string, number>();
-  const countDown = (sender: string) => {
-    const left = counts.get(sender)! - 1;
-    if (left > 0) counts.set(sender, left);
-    else counts.delete(sender);
-  };
+  /** Entries without an order belong to one that does not flood. */
+  const held: { tag: Tag; order?: Order }[] = [];
+  const orders = makeOrderTally();
   return {
     kept,
     count: () => kept.length + held.length,
-    hasSender: (sender: string) => counts.has(sender),
+    hasEarlier: (message: Incoming) => orders.hasEarlier(orderOf(message)),
     /** Events of which only the delivery tag is here. */
     held: () => held.length,
     hold: (message: Incoming) => void held.push({ tag: tagOf(message) }),
     add(message: Incoming) {
-      const sender = senderOf(message);
-      counts.set(sender, (counts.get(sender) ?? 0) + 1);
+      const order = orderOf(message);
+      orders.add(order);
       const most = message.body.length > largeBytes ? keptLargeMaxBytes : keptMaxBytes;
-      if (held.length > 0 || keptBytes >= most) return void held.push({ tag: tagOf(message), sender });
+      if (held.length > 0 || keptBytes >= most) return void held.push({ tag: tagOf(message), order });
       kept.push(message);
       keptBytes += message.body.length;
     },
@@ -189,7 +184,7 @@ function makeHeld(senderOf: (message: Incoming) => string) {
       for (; count < kept.length && hasRoom(route); count += 1) {
         const message = kept[count]!;
         keptBytes -= message.body.length;
-        countDown(senderOf(message));
+        orders.remove(orderOf(message));
         // A lost one is settled as well: until then, its bytes count as in hand.
         if (message.isLost()) message.giveBack();
         else route.receive(message);
@@ -198,8 +193,8 @@ function makeHeld(senderOf: (message: Incoming) => string) {
     },
     /** Takes the first of those of which only the tags are here. */
     takeHeld(most: number): Tag[] {
-      return held.splice(0, most).map(({ tag, sender }) => {
-        if (sender !== undefined) countDown(sender);
+      return held.splice(0, most).map(({ tag, order }) => {
+        if (order) orders.remove(order);
         return tag;
       });
     },
@@ -223,7 +218,6 @@ function watchFloods(producers: Producers, overMs = 10_000) {
   let lastAt = Number.NEGATIVE_INFINITY;
   let meanBytes = 2_000;
   return {
-    senderOf,
     /** Counts a message and says whether it belongs to a flood. */
     count(message: Incoming): { account: string | undefined; sender: string; floods: boolean } {
       meanBytes = meanBytes * 0.99 + message.body.length * 0.01;

@@ -1,9 +1,9 @@
 /** The messages that wait to be routed, in batches: each account's in the order received. */
 import { crc32 } from 'node:zlib';
 import type { Incoming } from '@gatepost/amqp/consumer';
-import { accountOf } from '../fairness/noisy-neighbours.ts';
 import { makeBatches } from '../settling/batch.ts';
 import { largeBytes } from './large-bytes.ts';
+import { makeOrderTally, mustFollow, type Order } from './order.ts';
 
 const batchMaxMessages = 100;
 const batchMaxBytes = 8 * 1024 * 1024;
@@ -13,10 +13,12 @@ export const ahead = 'ahead';
 
 /** `atOnce` batch queues, with each account always in the same one, and one aside for large events. */
 export function makeAccountQueues<R>({
+  orderOf,
   work,
   before,
   atOnce = 1,
 }: {
+  orderOf: (message: Incoming) => Order;
   work: (messages: readonly Incoming[]) => Promise<readonly R[]>;
   before?: (() => Promise<void>) | undefined;
   atOnce?: number | undefined;
@@ -26,8 +28,14 @@ export function makeAccountQueues<R>({
     if (!goesAhead) return;
     for (const batches of all) {
       // A batch being retried or halved may take long to be stored: later messages of its accounts must not overtake it.
-      const busy = new Set(batches.working().map(accountOf));
-      batches.withdraw((message) => goesAhead!(message) && !busy.has(accountOf(message)), ahead);
+      const staying = makeOrderTally();
+      for (const message of batches.working()) staying.add(orderOf(message));
+      batches.withdraw((message) => {
+        const order = orderOf(message);
+        if (goesAhead!(message) && !staying.hasEarlier(order)) return true;
+        staying.add(order);
+        return false;
+      }, ahead);
     }
   };
   const open = () =>
@@ -43,45 +51,33 @@ export function makeAccountQueues<R>({
       work,
     });
   const all = Array.from({ length: atOnce }, open);
-  const batchesOf = (message: Incoming) => all[atOnce === 1 ? 0 : crc32(accountOf(message) ?? '') % atOnce]!;
+  const batchesOf = (message: Incoming) => all[atOnce === 1 ? 0 : crc32(orderOf(message).is.at(-1) ?? '') % atOnce]!;
   // For large events, and meanwhile for later messages of their accounts: neither must overtake the other.
   const aside = open();
-  const asideOf = makeTally<string | undefined>();
-  const addAside = async (message: Incoming, account: string | undefined) => {
-    await batchesOf(message).settled((earlier) => accountOf(earlier) === account);
+  const ordersAside = makeOrderTally();
+  /** Those that wait to go there until what they must follow is routed. */
+  const entering = new Map<Promise<unknown>, Order>();
+  const addAside = async (message: Incoming, order: Order) => {
+    const earlier = [...entering].filter(([, other]) => mustFollow(order, other)).map(([entered]) => entered);
+    const isEarlier = (other: Incoming) => mustFollow(order, orderOf(other));
+    const entered = Promise.all([...earlier, ...all.map((batches) => batches.settled(isEarlier))]);
+    entering.set(entered, order);
+    await entered;
+    entering.delete(entered);
     return aside.add(message);
   };
   return {
     add(message: Incoming) {
       const isLarge = message.body.length > largeBytes;
-      if (!isLarge && asideOf.isEmpty()) return batchesOf(message).add(message);
-      const account = accountOf(message);
-      if (!isLarge && !asideOf.has(account)) return batchesOf(message).add(message);
-      return asideOf.during(account, () => addAside(message, account));
+      if (!isLarge && ordersAside.isEmpty()) return batchesOf(message).add(message);
+      const order = orderOf(message);
+      if (!isLarge && !ordersAside.hasEarlier(order)) return batchesOf(message).add(message);
+      return ordersAside.during(order, () => addAside(message, order));
     },
     letAhead(which: (message: Incoming) => boolean) {
       goesAhead = which;
       letAhead();
     },
     waiting: () => all.reduce((sum, batches) => sum + batches.waiting(), aside.waiting()),
-  };
-}
-
-/** Counts the work in progress by key. */
-export function makeTally<K>() {
-  const counts = new Map<K, number>();
-  return {
-    has: (key: K) => counts.has(key),
-    isEmpty: () => counts.size === 0,
-    async during<T>(key: K, work: () => Promise<T>): Promise<T> {
-      counts.set(key, (counts.get(key) ?? 0) + 1);
-      try {
-        return await work();
-      } finally {
-        const left = counts.get(key)! - 1;
-        if (left > 0) counts.set(key, left);
-        else counts.delete(key);
-      }
-    },
   };
 }

@@ -7,15 +7,15 @@ import type { Incoming } from '@gatepost/amqp/consumer';
 import { type Event, eventGuid, parseEvent } from '@gatepost/contracts/event';
 import type { Producers } from '@gatepost/contracts/producers';
 import type { TakenDelivery } from '../delivering/taken.ts';
-import { accountOf } from '../fairness/noisy-neighbours.ts';
 import { type Intake, makeIntake } from '../settling/intake.ts';
 import { GivenUp } from '../settling/persist.ts';
 import { ack, deadLetter, type Settle, type Verdict } from '../settling/settle.ts';
 import type { WorkCounts } from '../work-counts.ts';
-import { ahead, makeAccountQueues, makeTally } from './account-queues.ts';
+import { ahead, makeAccountQueues } from './account-queues.ts';
 import { largeBytes } from './large-bytes.ts';
 import type { LargeEvents } from './large-events.ts';
 import { acquired, released } from './memory.ts';
+import { makeOrderOf, makeOrderTally } from './order.ts';
 import { type RouteEventsParts, routeEvents } from './route-events.ts';
 
 export type RouteParts = Omit<RouteEventsParts, 'isAhead'> & {
@@ -32,8 +32,8 @@ type Decided = Verdict | 'unknown' | TakenDelivery;
 export type Route = Pick<Intake, 'receive'> & {
   /** Answers the decision on a message once it is routed. */
   add(message: Incoming): Promise<Decided>;
-  /** Whether an event of this account waits here or is being routed. */
-  hasAccount(account: string): boolean;
+  /** Whether an event that this one must not overtake waits here or is being routed. */
+  hasEarlier(message: Incoming): boolean;
   /** Lets waiting messages that match `which` go ahead: now, and before each batch from now on. */
   letAhead(which: (message: Incoming) => boolean): void;
   /** How many wait to be routed. */
@@ -61,10 +61,15 @@ export function makeRoute(
   let delivering = 0;
   let bytes = 0;
   const { isAhead = false } = options;
-  const queues = makeAccountQueues({ ...options, work: (messages) => routeBatch({ ...parts, isAhead }, messages) });
-  const accountsInHand = makeTally<string | undefined>();
+  const orderOf = makeOrderOf(parts.producers);
+  const queues = makeAccountQueues({
+    ...options,
+    orderOf,
+    work: (messages) => routeBatch({ ...parts, isAhead }, messages),
+  });
+  const ordersInHand = makeOrderTally();
   const add = async (message: Incoming): Promise<Decided> => {
-    const decided = await accountsInHand.during(accountOf(message), () => queues.add(message));
+    const decided = await ordersInHand.during(orderOf(message), () => queues.add(message));
     return decided === ahead ? options.ahead!.add(message) : decided;
   };
   const intake = makeIntake({
@@ -98,7 +103,7 @@ export function makeRoute(
       intake.receive(message);
     },
     add,
-    hasAccount: accountsInHand.has,
+    hasEarlier: (message) => ordersInHand.hasEarlier(orderOf(message)),
     letAhead(which) {
       if (options.ahead) queues.letAhead(which);
     },
