@@ -22,7 +22,7 @@ export type Publisher = AsyncDisposable & {
   /**
    * Publishes one persistent message with `mandatory`, and resolves once the broker has confirmed it.
    * @throws NotPublished: no queue took it, no broker is connected, the broker refused it, or it did not answer in time. During an alarm of the
-   * broker nothing is written: a message waits for its end, up to the same time.
+   * broker nothing is written: a message waits for its end, up to the same time (see also `outlastsAlarmsUntil`).
    * Except after `unroutable`, the broker may have it all the same. A message that cannot be written (its headers take 64 KiB or more) is
    * `refused` without being sent.
    */
@@ -53,7 +53,14 @@ export class NotPublished extends Error {
   }
 }
 
-type Waiting = { returned: boolean; settle(error?: NotPublished): void };
+type Waiting = {
+  isWritten: boolean;
+  returned: boolean;
+  settle(error?: NotPublished): void;
+  /** Gives it all of its time again. */
+  restartTimer(): void;
+  stopTimer(): void;
+};
 
 /** Opens a connection for publishing only, so that a broker short of memory, which blocks publishers, never blocks acks. */
 export async function openPublisher(
@@ -66,6 +73,11 @@ export async function openPublisher(
      * while the broker reads nothing. Default: 10,000 messages and 64 MiB.
      */
     unconfirmedMax?: { messages: number; bytes: number };
+    /**
+     * For callers who publish again what is not confirmed: until this signal, what an alarm of the broker found written does not run out of time
+     * before its end. The broker has it then, and a second copy would be one too many.
+     */
+    outlastsAlarmsUntil?: AbortSignal;
   },
 ): Promise<Publisher> {
   const confirmTimeoutMs = options.confirmTimeoutMs ?? 10_000;
@@ -79,6 +91,14 @@ export async function openPublisher(
   const held = new Map<string, { length: number; write(): void }>();
   let sequence = 0;
   const silence = watchSilence(options.url);
+  const { outlastsAlarmsUntil: stopping = AbortSignal.abort() } = options;
+  const onBlocked = () => {
+    if (!stopping.aborted) for (const entry of waiting.values()) if (entry.isWritten) entry.stopTimer();
+  };
+  const restartTimers = () => {
+    for (const entry of waiting.values()) entry.restartTimer();
+  };
+  stopping.addEventListener('abort', restartTimers);
   const mayWrite = (length: number) =>
     !silence.isBlocked() &&
     unconfirmed.messages < most.messages &&
@@ -106,7 +126,11 @@ export async function openPublisher(
     await open(model);
     connected = model;
     silence.begin(model);
-    model.on('unblocked', writeHeld);
+    model.on('blocked', onBlocked);
+    model.on('unblocked', () => {
+      if (!stopping.aborted) restartTimers();
+      writeHeld();
+    });
     writeHeld(); // what was published since `open` still heeded an alarm of the connection before
   });
   // Before RabbitMQ 3.12, a channel opened before it knows a queue's new leader keeps asking the dead one: it refuses everything for that
@@ -149,6 +173,7 @@ export async function openPublisher(
         const { exchange, routingKey, body, userId = options.userId } = message;
         try {
           current.publish(exchange, routingKey, body, propertiesOf(message, tag, userId), answered);
+          entry.isWritten = true;
           written.messages += 1;
           written.bytes += length;
         } catch (error) {
@@ -170,6 +195,7 @@ export async function openPublisher(
       return (await within(confirmTimeoutMs, lengthOf(connected, queue))) ?? 0;
     },
     async [Symbol.asyncDispose]() {
+      stopping.removeEventListener('abort', restartTimers);
       channel = undefined;
       await connection.close();
       for (const entry of [...waiting.values()])
@@ -236,12 +262,18 @@ function waitFor(
   const promise = new Promise<void>((...both) => {
     [resolve, reject] = both;
   });
-  const timer = setTimeout(() => {
-    entry.settle(new NotPublished('timeout', `no confirm in ${timeoutMs} ms`));
-    onLate();
-  }, timeoutMs);
+  let timer: NodeJS.Timeout | undefined;
   const entry: Waiting = {
+    isWritten: false,
     returned: false,
+    restartTimer() {
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        entry.settle(new NotPublished('timeout', `no confirm in ${timeoutMs} ms`));
+        onLate();
+      }, timeoutMs);
+    },
+    stopTimer: () => clearTimeout(timer),
     settle(error) {
       clearTimeout(timer);
       if (!waiting.delete(tag)) return;
@@ -249,6 +281,7 @@ function waitFor(
       else resolve();
     },
   };
+  entry.restartTimer();
   waiting.set(tag, entry);
   return { entry, promise };
 }

@@ -76,6 +76,44 @@ test('during an alarm of the broker nothing is written, and what was given up on
   expect([...ids]).toEqual(['before', 'after']);
 });
 
+// Callers published it again, and the broker, which had it all the time, delivered both.
+test('what was written when an alarm begins waits for its end, unless its sender is about to stop', async () => {
+  const stopping = new AbortController();
+  await using broker = await openAlarming();
+  await using publisher = await openPublisher({
+    url: broker.url,
+    name: 'test',
+    log,
+    topology,
+    confirmTimeoutMs: 500,
+    outlastsAlarmsUntil: stopping.signal,
+  });
+  const publishInAlarm = async (messageId: string) => {
+    await until(
+      'a confirm',
+      async () => (await codeOf(publisher.publish(message(`before ${messageId}`)))) === 'confirmed',
+    );
+    broker.begin();
+    const answered = { code: 'none' };
+    const publishing = codeOf(publisher.publish(message(messageId))).then((code) => {
+      answered.code = code;
+    });
+    await until('it knows of the alarm', () => !publisher.isConnected());
+    expect(broker.unreadBytes()).toBeGreaterThan(1_000);
+    expect(await codeOf(publisher.publish(message(`after ${messageId}`)))).toBe('timeout');
+    expect(answered.code).toBe('none');
+    return { publishing, answered };
+  };
+  const first = await publishInAlarm('first');
+  broker.end();
+  await first.publishing;
+  expect(first.answered.code).toBe('confirmed');
+  const second = await publishInAlarm('second');
+  stopping.abort();
+  await second.publishing;
+  expect(second.answered.code).toBe('timeout');
+});
+
 test('what is published during an alarm that ends soon enough is confirmed', async () => {
   await using broker = await openAlarming();
   await using publisher = await openPublisher({ url: broker.url, name: 'test', log, topology });

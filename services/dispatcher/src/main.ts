@@ -62,7 +62,7 @@ const service = {
   stopDeadlineMs: ({ DELIVERY_TIMEOUT_MS }: Env) => dispatcherStopMs(DELIVERY_TIMEOUT_MS),
 };
 
-await run(service, variables, async ({ env, log, stack }) => {
+await run(service, variables, async ({ env, log, stack, stopping }) => {
   const logs = {
     stores: logOfModule(log, 'stores'),
     limit: logOfModule(log, 'limit'),
@@ -81,6 +81,7 @@ await run(service, variables, async ({ env, log, stack }) => {
     log,
     logs,
     stack,
+    stopping,
     registry,
     failing,
     metrics,
@@ -116,6 +117,7 @@ type Common = {
   log: Log;
   logs: Record<'stores' | 'limit' | 'routing' | 'delivering' | 'parked', Log>;
   stack: AsyncDisposableStack;
+  stopping: AbortSignal | undefined;
   registry: Registry;
   failing: FailingHooks;
   metrics: Metrics;
@@ -167,11 +169,12 @@ async function openStores({ env, logs, stack, registry }: Common) {
 type Stores = Awaited<ReturnType<typeof openStores>>;
 
 /** RabbitMQ: the publishers, and the lengths of our queues. */
-async function openBroker({ env, logs, stack, registry }: Common) {
+async function openBroker({ env, logs, stack, stopping, registry }: Common) {
   const shards = await findShards(env.AMQP_URL, { events: env.EVENT_SHARDS, deliveries: env.DELIVERY_SHARDS });
   const topology = topologyOf(shards);
   const broker = { url: env.AMQP_URL, log: logs.stores, registry, reconnects: reconnectCounter(registry), topology };
-  const publisher = stack.use(await openPublisher({ ...broker, name: 'gatepost dispatcher publishing' }));
+  const publishing = { name: 'gatepost dispatcher publishing', outlastsAlarmsUntil: stopping };
+  const publisher = stack.use(await openPublisher({ ...broker, ...publishing }));
   return {
     broker,
     shards,

@@ -15,7 +15,10 @@ import { type Enqueue, type Outgoing, Unconfirmed } from './enqueue.ts';
 /** `hasBacklog`: other deliveries of its account wait for the limit. */
 export type Delivery = { job: DeliveryJob; payload: Buffer; account: Account; hasBacklog: boolean };
 
-/** A hanging dispatcher keeps its locks for no longer than this. */
+/**
+ * A hanging dispatcher keeps its locks for no longer than this. Nor does one that waits for the end of an alarm of the broker: it repeats the
+ * transaction.
+ */
 const settings = 'SET LOCAL idle_in_transaction_session_timeout = 15000';
 
 /**
