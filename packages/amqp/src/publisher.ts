@@ -286,8 +286,8 @@ function waitFor(
   return { entry, promise };
 }
 
-/** Needed because not every call on a breaking connection settles. */
-async function within<T>(ms: number, answer: Promise<T>): Promise<T> {
+/** Needed because not every call on a breaking connection settles, and an alarm of the broker holds up any on a connection that publishes. */
+export async function within<T>(ms: number, answer: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new NotPublished('timeout', `no answer in ${ms} ms`)), ms);

@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
 import { type ConnectionOptions, openConnection } from './connection.ts';
+import { within } from './publisher.ts';
 
 export type Asked = { exchange: string; routingKey: string; type: string; body: Buffer; timeoutMs: number };
 
@@ -91,8 +92,12 @@ export type Request = { routingKey: string; type: string; body: Buffer; answer(b
 
 export type Responder = AsyncDisposable & {
   isConnected(): boolean;
-  /** Takes requests with that routing key, now and on every later connection. Rejects while no broker is connected. */
+  /**
+   * Takes requests with that routing key, now and on every later connection. Rejects while no broker is connected. When it rejects because the
+   * broker did not answer in time, it may be bound all the same, until `unbind`.
+   */
   bind(routingKey: string): Promise<void>;
+  /** Never rejects. A broker that does not answer in time does it later. */
   unbind(routingKey: string): Promise<void>;
   /** Sends a message without an answer to the process that takes that routing key. */
   tell(routingKey: string, type: string, body: string): void;
@@ -103,9 +108,9 @@ export type Responder = AsyncDisposable & {
  * nobody is there.
  */
 export async function openResponder(
-  options: ConnectionOptions & { exchange: string; onRequest(request: Request): void },
+  options: ConnectionOptions & { exchange: string; onRequest(request: Request): void; answerTimeoutMs?: number },
 ): Promise<Responder> {
-  const { exchange, log } = options;
+  const { exchange, log, answerTimeoutMs = 10_000 } = options;
   const keys = new Set<string>();
   let current: { channel: Channel; queue: string } | undefined;
   const connection = await openConnection(options, async (model: ChannelModel) => {
@@ -139,15 +144,12 @@ export async function openResponder(
     async bind(key) {
       if (!current) throw new Error('not connected to RabbitMQ');
       keys.add(key);
-      const bound = current.channel.bindQueue(current.queue, exchange, key);
-      await bound.catch((error) => {
-        keys.delete(key);
-        throw error;
-      });
+      await within(answerTimeoutMs, current.channel.bindQueue(current.queue, exchange, key));
     },
     async unbind(key) {
       // Without a connection there is no queue to unbind.
-      if (keys.delete(key) && current) await current.channel.unbindQueue(current.queue, exchange, key).catch(() => {});
+      if (!keys.delete(key) || !current) return;
+      await within(answerTimeoutMs, current.channel.unbindQueue(current.queue, exchange, key)).catch(() => {});
     },
     tell(key, type, body) {
       if (current) publishIfOpen(current.channel, exchange, key, Buffer.from(body), { type });

@@ -6,7 +6,7 @@ import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import { connect } from 'amqplib';
 import { openPublisher } from '../src/publisher.ts';
-import { openRequester } from '../src/requests.ts';
+import { openRequester, openResponder } from '../src/requests.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
@@ -145,4 +145,31 @@ test('a request that an alarm of the broker stops is lost, not late, and later o
   expect(broker.unreadBytes()).toBeLessThan(2_000);
   broker.end();
   await until('requests are written again', async () => (await ask(50)).kind === 'late');
+});
+
+// What waited for the answer waited for the end of the alarm: a process could not stop.
+test('during an alarm, who takes requests is not kept waiting for the broker', async () => {
+  const exchange = { name: 'gatepost.asked', type: 'direct', durable: true } as const;
+  await using broker = await openAlarming();
+  await using responder = await openResponder({
+    url: broker.url,
+    name: 'test',
+    log,
+    topology: { exchanges: [exchange], queues: [], bindings: [] },
+    exchange: exchange.name,
+    answerTimeoutMs: 300,
+    onRequest: (request) => request.answer(Buffer.from('here')),
+  });
+  await responder.bind('before');
+  broker.begin();
+  expect(await codeOf(responder.bind('during'))).toBe('timeout');
+  await responder.unbind('during');
+  broker.end();
+  await responder.unbind('before');
+  await responder.bind('after');
+  await using requester = await openRequester({ url: vhost.url, name: 'test', log, topology });
+  const ask = (routingKey: string) =>
+    requester.request({ exchange: exchange.name, routingKey, type: 'test', body: Buffer.alloc(1), timeoutMs: 20_000 });
+  expect(await ask('after')).toMatchObject({ kind: 'answer' });
+  for (const key of ['before', 'during']) expect(await ask(key)).toEqual({ kind: 'unroutable' });
 });

@@ -178,6 +178,7 @@ function listenersOf({ env, log, registry, pool }: Lasting, broker: Broker) {
   return openListeners({
     pool,
     broker: { ...broker, name: `${name} listeners`, topology: listenersTopology, initialRetries: 0 },
+    brokerTimeoutMs: env.STORE_TIMEOUT_MS * 0.75,
     perCaller: env.LISTENERS_PER_CALLER,
     most: env.LISTENERS_MAX,
     registry,

@@ -6,6 +6,7 @@ import { openLog } from '@gatepost/runtime/log';
 import { Registry } from '@gatepost/runtime/metrics';
 import { openCuttable } from '@gatepost/testkit/cut';
 import { type FrameAnswer, openListener } from '@gatepost/testkit/listener';
+import { openRelay } from '@gatepost/testkit/relay';
 import { freshDatabase, management } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
 import { openPool } from '@gatepost/webhook-db/pool';
@@ -288,6 +289,24 @@ test('a stopping server lets deliveries in flight finish and sends its listeners
   expect(await deliver(hook)).toMatchObject({ status: 200 });
 });
 
+// RabbitMQ reads nothing more on a connection that publishes: who waited for its answer waited for the end of the alarm.
+test('while RabbitMQ reads nothing, a new listener is told so and leaves its place, and the server can stop', async () => {
+  const [hook, other, third] = [await create(), await create(), await create()];
+  let isReading = true;
+  await using broker = await openRelay(api.amqpUrl, (client, server) => {
+    server.pipe(client);
+    client.on('data', (chunk) => isReading && server.write(chunk));
+  });
+  const second = await openSecond({ AMQP_URL: broker.url, STORE_TIMEOUT_MS: '4000', LISTENERS_PER_CALLER: '2' });
+  const there = ({ ws_url }: { ws_url: string }) =>
+    listen({ ws_url: ws_url.replace(/\/\/[^/]+/, `//${new URL(second.base).host}`) });
+  await using first = await there(hook);
+  isReading = false;
+  for (const one of [other, third]) await expect(there(one)).rejects.toThrow('answered 503');
+  await second[Symbol.asyncDispose]();
+  expect((await first.closed).code).toBe(1006);
+});
+
 test('after PostgreSQL was away, a process leaves the others time to report their listeners', async () => {
   await using database = await freshDatabase('migrated');
   await using way = await openCuttable(database.url);
@@ -307,7 +326,8 @@ test('after PostgreSQL was away, a process leaves the others time to report thei
   // Its rounds are begun here, one after the other.
   const intervals = jest.spyOn(globalThis, 'setInterval').mockImplementation(() => setTimeout(() => {}));
   const broker = { ...toBroker, topology: listenersTopology };
-  own.use(openListeners({ pool, broker, perCaller: 1, most: 1, registry: new Registry(), log: toBroker.log }));
+  const limits = { brokerTimeoutMs: 10_000, perCaller: 1, most: 1 };
+  own.use(openListeners({ pool, broker, ...limits, registry: new Registry(), log: toBroker.log }));
   const round = intervals.mock.calls.find(([, ms]) => ms === 5_000)![0] as () => Promise<void>;
   intervals.mockRestore();
   await way.cut();
@@ -324,12 +344,12 @@ test('after PostgreSQL was away, a process leaves the others time to report thei
 });
 
 /** A second process of the same API, as far as a test can tell. */
-async function openSecond() {
+async function openSecond(more: Record<string, string> = {}) {
   const { start } = await import('../src/start.ts');
   const { variables } = await import('../src/config.ts');
   const { readEnv } = await import('@gatepost/runtime/env');
   const own = new AsyncDisposableStack();
-  const env = readEnv(variables, api.env);
+  const env = readEnv(variables, { ...api.env, ...more });
   const { port } = await start({
     env,
     log: openLog('webhook-api', env.LOG_LEVEL),

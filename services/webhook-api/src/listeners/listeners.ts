@@ -3,6 +3,8 @@
  * (docs/decisions/0316-listeners-and-streams.md).
  */
 import { randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import { within } from '@gatepost/amqp/publisher';
 import type { openResponder, Request } from '@gatepost/amqp/requests';
 import { decodeRequest, encodeAnswer, forwardingTypes, listenersExchange } from '@gatepost/contracts/forwarding';
 import type { Log } from '@gatepost/runtime/log';
@@ -56,13 +58,15 @@ type Open = ListenerRequest & { session: string; listener: Listener; lookAt: num
 export function openListeners(options: {
   pool: Pool;
   broker: Omit<Parameters<typeof openResponder>[0], 'exchange' | 'onRequest'>;
+  /** How long a new listener waits for an answer of the broker. */
+  brokerTimeoutMs: number;
   /** WebSockets per caller, and in all, in this process. */
   perCaller: number;
   most: number;
   registry: Registry;
   log: Log;
 }): Listeners {
-  const { pool, log } = options;
+  const { pool, log, brokerTimeoutMs } = options;
   const server = new WebSocketServer(serverOptions);
   const open = new Map<number, Open>();
   const callers = makeCounts();
@@ -88,7 +92,12 @@ export function openListeners(options: {
     const answering = held?.listener.deliver(decodeRequest(body)) ?? Promise.resolve(gone);
     void answering.then((answer) => request.answer(encodeAnswer(answer)));
   };
-  const bindings = makeBindings({ ...options.broker, exchange: listenersExchange, onRequest });
+  const bindings = makeBindings({
+    ...options.broker,
+    exchange: listenersExchange,
+    answerTimeoutMs: brokerTimeoutMs,
+    onRequest,
+  });
   const onEnd = ({ hookId, session, token, listener, expiry }: Open, end: End) => {
     clearTimeout(expiry);
     if (open.get(hookId)?.session === session) open.delete(hookId);
@@ -138,7 +147,7 @@ export function openListeners(options: {
         bindings.release(hookId, session).catch(() => {}); // without a connection nothing is bound
       };
       try {
-        const to = await bindings.connected();
+        const to = await within(brokerTimeoutMs, bindings.connected());
         if (!to.isConnected()) throw unavailable();
         if (!(await openSession(pool, hookId, session))) throw notFound();
         await bindings.take(to, hookId, session);
@@ -155,13 +164,13 @@ export function openListeners(options: {
     async [Symbol.asyncDispose]() {
       isClosing = true;
       checks[Symbol.dispose]();
-      const to = await bindings.opened();
+      const to = await soon(bindings.opened());
       const all = [...open.values()];
-      await Promise.all(all.map(({ hookId }) => to?.unbind(String(hookId))));
-      await within(finishMs, () => all.every(({ listener }) => listener.underWay() === 0));
+      await soon(Promise.all(all.map(({ hookId }) => to?.unbind(String(hookId)))));
+      await untilSo(finishMs, () => all.every(({ listener }) => listener.underWay() === 0));
       for (const { listener } of all) listener.end(ends.restarts);
       if (all.length > 0) await releaseSessions(pool, sessionsOf(all)).catch(() => {}); // they expire by themselves
-      await within(partMs, () => leaving.size === 0);
+      await untilSo(partMs, () => leaving.size === 0);
       for (const listener of leaving) listener.cut();
       await to?.[Symbol.asyncDispose]();
     },
@@ -235,7 +244,11 @@ function sum<T>(items: Iterable<T>, of: (item: T) => number): number {
 }
 
 /** Waits until `isSo`, with a time limit. */
-async function within(ms: number, isSo: () => boolean): Promise<void> {
+async function untilSo(ms: number, isSo: () => boolean): Promise<void> {
   const untilMs = performance.now() + ms;
   while (!isSo() && performance.now() < untilMs) await new Promise((resolve) => setTimeout(resolve, 20));
 }
+
+/** The broker may not answer, and a stop must not wait for it. */
+const soon = <T>(answer: Promise<T>): Promise<T | undefined> =>
+  Promise.race([answer, wait(finishMs, undefined, { ref: false })]);
