@@ -43,8 +43,10 @@ export type Attempted =
   | { kind: 'paused' }
   /** So long after its grant that the account's limit must be asked again. */
   | { kind: 'late' }
-  /** Postponed: the listener has other deliveries ahead of it, this machine cannot make the attempt, or has no room for its payload. */
-  | { kind: 'busy'; dueMs: number; durationMs: number };
+  /** Postponed: the listener has other deliveries ahead of it, or this machine cannot make the attempt. */
+  | { kind: 'busy'; dueMs: number; durationMs: number }
+  /** Postponed: this machine has no room for its payload. */
+  | { kind: 'no_room'; dueMs: number };
 
 /** Makes the attempt that a job asks for. @param receivedAtMs when we received the job (`performance.now()`) */
 export async function makeAttempt(
@@ -72,9 +74,8 @@ export async function makeAttempt(
     return attempt(parts, job, hook, payload, message.traceparent);
   };
   if (message.body.length > 0) return make(message.body);
-  const waitsSince = performance.now();
   const made = await parts.payloads.use(job, make);
-  return made === 'no_room' ? busySince(waitsSince) : made;
+  return made === 'no_room' ? { kind: 'no_room', dueMs: backAtMs() } : made;
 }
 
 /**
@@ -129,9 +130,10 @@ async function attempt(
 
 /** A delivery whose listener or whose machine was too busy comes back after this long, plus up to as much again. */
 const busyMs = 1_000;
+const backAtMs = () => Date.now() + busyMs * (1 + Math.random());
 const busySince = (startedAt: number): Attempted => ({
   kind: 'busy',
-  dueMs: Date.now() + busyMs * (1 + Math.random()),
+  dueMs: backAtMs(),
   durationMs: performance.now() - startedAt,
 });
 /** How long an attempt that our own machine cannot make keeps its room. */

@@ -82,7 +82,7 @@ export function makeInbox(parts: InboxParts): Inbox {
     const { hookId, accountId, replayId } = job;
     const entered = await room.run({ hookId, accountId, isLast: replayId !== undefined }, work, ranOf);
     const result = entered.kind === 'ran' ? entered.result : entered;
-    if (result.kind === 'paused' || result.kind === 'busy' || result.kind === 'late') {
+    if (result.kind === 'paused' || result.kind === 'busy' || result.kind === 'no_room' || result.kind === 'late') {
       check();
       return parking.add({ ...putAside(decided.job, result, parts.metrics), routes });
     }
@@ -137,10 +137,10 @@ export function makeInbox(parts: InboxParts): Inbox {
 /** Parks a job that could not start or was late. */
 function putAside(
   job: DeliveryJob,
-  why: { kind: 'paused' | 'late' } | { kind: 'busy'; dueMs: number },
+  why: { kind: 'paused' | 'late' } | { kind: 'busy' | 'no_room'; dueMs: number },
   metrics: Parameters<typeof slowed>[1],
 ): Parking {
-  if (why.kind === 'busy') return { job: { ...job, wasPutAside: true }, reason: 'busy', dueMs: why.dueMs };
+  if ('dueMs' in why) return { job: { ...job, wasPutAside: true }, reason: 'busy', dueMs: why.dueMs };
   return why.kind === 'paused' ? paused(job) : slowed(job, metrics);
 }
 

@@ -1,7 +1,7 @@
 import type { Incoming } from '@gatepost/amqp/consumer';
 import type { Producers } from '@gatepost/contracts/producers';
 import { expect, test } from '@jest/globals';
-import { largeBytes } from './large-events.ts';
+import { largeBytes } from './large-bytes.ts';
 import { makeOrderOf, makeOrderTally, mustFollow } from './order.ts';
 
 const producers: Producers = {
