@@ -23,6 +23,8 @@ export type ConnectionOptions = {
   topology: Topology;
   /** How many times the first connection is tried before `open` rejects; later reconnects never give up. Default 5. */
   initialRetries?: number;
+  /** How long these tries may take together. Default: as long as they take, a minute at a broker that accepts connections and says nothing. */
+  initialTimeoutMs?: number;
   /** Default true. False: `open` resolves at once and connects in the background, however long the broker is away. */
   waitForConnect?: boolean;
 };
@@ -39,7 +41,7 @@ export async function openConnection(
   options: ConnectionOptions,
   setup: (model: ChannelModel) => Promise<void>,
 ): Promise<Connection> {
-  const { log, waitForConnect = true } = options;
+  const { log, waitForConnect = true, initialTimeoutMs } = options;
   let connected = false;
   let latest: ChannelModel | undefined;
   const recovering = await connect(brokersOf(options.url), {
@@ -89,8 +91,16 @@ export async function openConnection(
   });
   report(recovering, options);
   const first = recovering.waitForConnect();
-  if (waitForConnect) await first;
-  else first.catch(() => {}); // closed before it ever connected
+  if (!waitForConnect)
+    first.catch(() => {}); // closed before it ever connected
+  else if (initialTimeoutMs === undefined) await first;
+  else {
+    const late = wait(initialTimeoutMs, 'late', { ref: false });
+    if ((await Promise.race([first, late])) === 'late') {
+      await giveUp(recovering, () => latest);
+      throw new Error(`the broker did not answer within ${initialTimeoutMs} ms`);
+    }
+  }
   return { isConnected: () => connected, close: () => close(recovering, () => latest) };
 }
 
@@ -121,6 +131,13 @@ async function close(recovering: RecoveringChannelModel, latest: () => ChannelMo
   closed.abort();
   const model = latest();
   if (isLate && model) leave(model, 'the broker does not answer the close');
+}
+
+/** For a connection that was never made. */
+async function giveUp(recovering: RecoveringChannelModel, latest: () => ChannelModel | undefined): Promise<void> {
+  await close(recovering, latest);
+  const model = latest();
+  if (model) leave(model, 'its setup took too long');
 }
 
 const notFound = 404;

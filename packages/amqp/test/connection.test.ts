@@ -31,6 +31,16 @@ test('a connection that breaks during its setup is made again', async () => {
   await connection.close();
 });
 
+// It took a minute: six tries of ten seconds.
+test('a broker that accepts connections and says nothing is given up on in time', async () => {
+  await using silent = await openRelay(vhost.url, (client) => client.resume());
+  const opening = openConnection(
+    { url: silent.url, name: 'test', log, topology, initialTimeoutMs: 300 },
+    async () => {},
+  );
+  await expect(opening).rejects.toThrow('the broker did not answer within 300 ms');
+});
+
 test('a broker that falls silent after a failed setup does not stop the reconnecting', async () => {
   // amqplib waits for the answer to its close, and used to do so for ever.
   await using relay = await openFreezable(vhost.url);

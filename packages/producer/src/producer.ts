@@ -61,13 +61,16 @@ export type Producer = {
 
 const silent = { info() {}, warn() {}, error() {} };
 const confirmTimeoutMs = 10_000;
+/** A broker that does not answer is given up on after 10 s: time enough for another node. */
+const openTimeoutMs = 20_000;
 const firstWaitMs = 50;
 const maxWaitMs = 1_000;
 const maxRefusals = 3;
 
 /**
  * Connects, and from then on reconnects by itself.
- * @throws PublishError `not_connected` when the first connection cannot be made in six tries, which take some three seconds.
+ * @throws PublishError `not_connected` when the first connection cannot be made in six tries, which take some three seconds, and 20 s at most where
+ *   the broker does not answer.
  */
 export async function openProducer(options: ProducerOptions): Promise<Producer> {
   const {
@@ -82,6 +85,7 @@ export async function openProducer(options: ProducerOptions): Promise<Producer> 
     log: options.log ?? silent,
     // The dispatcher declares the exchange that events are published to.
     topology: { exchanges: [], queues: [], bindings: [] },
+    initialTimeoutMs: openTimeoutMs,
     confirmTimeoutMs: Math.min(confirmTimeoutMs, timeoutMs),
     // Each try leaves a copy in memory while the broker reads nothing.
     unconfirmedMax: { messages: maxInFlight, bytes: maxInFlightBytes },
