@@ -21,6 +21,7 @@ import {
 } from '@gatepost/runtime/env';
 import { directUrlVariable, postgresUrl } from '@gatepost/runtime/postgres';
 import { redisUrls } from '@gatepost/runtime/redis-url';
+import { roomWaitMaxMs } from './delivering/payloads.ts';
 
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
 
@@ -89,7 +90,7 @@ export const variables = z
     }),
     RESCUE_AFTER_SECONDS: integer(1, 86_400).default(600).meta({
       description:
-        'how long a delivery may have no outcome before it counts as lost and is sent again; at least `DELIVERY_TIMEOUT_MS`, at most a day',
+        'how long a delivery may have no outcome before it counts as lost and is sent again; at least `DELIVERY_TIMEOUT_MS` plus 30 s, at most a day',
       unit: 's',
     }),
     SWEEP_AFTER_SECONDS: renamedTo('RESCUE_AFTER_SECONDS'),
@@ -104,9 +105,9 @@ export const variables = z
     path: ['DATABASE_URL'],
     when: () => true, // even when other values are bad
   })
-  .refine((env) => env.RESCUE_AFTER_SECONDS * 1000 >= env.DELIVERY_TIMEOUT_MS, {
+  .refine((env) => env.RESCUE_AFTER_SECONDS * 1000 >= env.DELIVERY_TIMEOUT_MS + roomWaitMaxMs, {
     path: ['RESCUE_AFTER_SECONDS'],
-    message: 'must be at least DELIVERY_TIMEOUT_MS: an attempt that still waits for its answer would be made again',
+    message: `must be at least DELIVERY_TIMEOUT_MS plus ${roomWaitMaxMs / 1000} s: an attempt that still waits for room for its payload, or for its answer, would be made again`,
   });
 
 export type Env = z.infer<typeof variables>;

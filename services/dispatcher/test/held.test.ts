@@ -101,7 +101,7 @@ async function openTwoDispatchers(
   return { guid, both: [first, second] };
 }
 // The receiver answers when the test says so, however long the rest takes.
-const patient = { DELIVERY_TIMEOUT_MS: '600000' };
+const patient = { DELIVERY_TIMEOUT_MS: '600000', RESCUE_AFTER_SECONDS: '630' };
 const requests = (guid: string) => receiver.received.filter((one) => one.headers['x-github-delivery'] === guid).length;
 const queueIsEmpty = async () => {
   const vhost = new URL(world.amqpUrl).pathname.slice(1);

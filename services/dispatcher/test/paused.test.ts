@@ -12,8 +12,8 @@ let dispatcher: Dispatcher;
 beforeAll(async () => {
   world = await openWorld();
   receiver = await openReceiver();
-  // It looks every second for what was forgotten; what a busy machine delivers within ten is not taken for lost.
-  dispatcher = await world.start({ RESCUE_AFTER_SECONDS: '10', RETRY_SCHEDULE_SECONDS: '3600' });
+  // It looks every second for what was forgotten; what a busy machine delivers meanwhile is not taken for lost.
+  dispatcher = await world.start({ RESCUE_AFTER_SECONDS: '40', RETRY_SCHEDULE_SECONDS: '3600' });
 });
 afterAll(async () => {
   await world?.[Symbol.asyncDispose]();

@@ -203,7 +203,7 @@ test('a replay whose dispatcher is killed goes on where it was, and loses nothin
   const before = await look(id);
   expect(before.handed).toBeLessThan(400);
   // Longer than a busy machine takes for those in hand, which would be made twice as well.
-  dispatcher = await world.start({ ...env, RESCUE_AFTER_SECONDS: '10' });
+  dispatcher = await world.start({ ...env, RESCUE_AFTER_SECONDS: '40' });
   expect(await ended(id)).toMatchObject({ state: 'done', counted: 400, done: 400, failed: 0 });
   const { rows } = await world.pool.query(
     'SELECT count(*)::int AS all, count(DISTINCT guid)::int AS guids FROM deliveries WHERE hook_id = $1 AND redelivery',

@@ -17,7 +17,8 @@ describe('further attempts', () => {
     world = await openWorld();
     receiver = await openReceiver();
     await world.addAccount('acme', ['widgets']);
-    dispatcher = await world.start({ RETRY_SCHEDULE_SECONDS: '1,3600', DELIVERY_TIMEOUT_MS: '600000' });
+    const patient = { DELIVERY_TIMEOUT_MS: '600000', RESCUE_AFTER_SECONDS: '630' };
+    dispatcher = await world.start({ ...patient, RETRY_SCHEDULE_SECONDS: '1,3600' });
   });
   afterAll(async () => {
     await receiver?.[Symbol.asyncDispose](); // ends what hangs there
@@ -182,7 +183,7 @@ describe('further attempts', () => {
 
   test('deliveries that a wiped broker lost are sent again, and no others', async () => {
     receiver.behave({ delayMs: 1_000 });
-    const rescuing = await world.start({ RESCUE_AFTER_SECONDS: '10' });
+    const rescuing = await world.start({ RESCUE_AFTER_SECONDS: '40' });
     // An event with a single delivery needs no job that a broker could lose.
     await world.addHook('acme', { url: receiver.url });
     await world.addHook('acme', { url: receiver.url });

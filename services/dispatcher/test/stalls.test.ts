@@ -260,7 +260,7 @@ test('a lost delivery that cannot be parked, or a parked row that is not a job, 
     SELECT nextval('delivery_ids'), account_id, 'retry', now(), now() - interval '1 hour', event_key, event_on, 'no job'
       FROM deliveries LIMIT 1`);
   await world.pool.query('DELETE FROM deliveries WHERE guid = ANY ($1)', [[...guids, poisoned!]]);
-  const rescuing = await world.start({ RESCUE_AFTER_SECONDS: '10' });
+  const rescuing = await world.start({ RESCUE_AFTER_SECONDS: '40' });
   await until('the lost ones are sent again', () => guids.every((guid) => arrived().has(guid)));
   await until('nothing is parked', async () => (await world.pool.query('SELECT FROM parked')).rowCount === 0);
   expect(arrived()).not.toContain(poisoned);

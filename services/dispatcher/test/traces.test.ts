@@ -112,7 +112,7 @@ test('a delivery that waited for its limit stays in its trace, which shows the w
 
 test('a structured event carries its trace too, and a delivery that is sent again after a loss continues it', async () => {
   expect(await dispatcher.stop()).toBe(0);
-  dispatcher = await world.start({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, RESCUE_AFTER_SECONDS: '10' });
+  dispatcher = await world.start({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, RESCUE_AFTER_SECONDS: '40' });
   await world.addHook('acme', { url: receiver.url });
   const producer = newTrace();
   const guid = randomUUID();

@@ -17,7 +17,7 @@ let api: Api;
 let receiver: Receiver;
 
 beforeAll(async () => {
-  system = stack.use(await openSystem({ env: { RESCUE_AFTER_SECONDS: '30', STORE_TIMEOUT_MS: '30000' } }));
+  system = stack.use(await openSystem({ env: { RESCUE_AFTER_SECONDS: '40', STORE_TIMEOUT_MS: '30000' } }));
   dispatcher = system.dispatcher;
   api = await openApi(system);
   receiver = stack.use(await openReceiver());

@@ -27,7 +27,7 @@ const spaces = { small: 16 * 1024 * 1024, large: 48 * 1024 * 1024 };
 const smallBytes = 1024 * 1024;
 
 /** After this long the delivery waits in PostgreSQL instead, where it takes no attempt's place and does not count as lost. */
-const roomWaitMaxMs = 30_000;
+export const roomWaitMaxMs = 30_000;
 
 /** Payloads are kept only up to this many bytes in use: enough for a single large event, not for a flood of them. */
 const keptBytes = 32 * 1024 * 1024;
