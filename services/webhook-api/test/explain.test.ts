@@ -209,6 +209,32 @@ describe('a delivery', () => {
     await api.sql.query('DELETE FROM parked');
   });
 
+  const host = 'Failed to connect to host';
+  const network = 'Failed to connect to network';
+  const answer = 'Invalid HTTP response';
+  test.each<[error: string, status: string, code: number, advice: RegExp]>([
+    ['EBLOCKED', host, 502, /^That address is forbidden here/],
+    ['ENOTFOUND', host, 502, /^Check that the name .* resolves/],
+    ['ECONNREFUSED', network, 502, /^Check that the receiver listens/],
+    ['EPROTO', network, 502, /^The receiver speaks no TLS there/],
+    ['ECONNRESET', network, 502, /cut the connection before it answered/],
+    ['no complete response, while connecting', 'Timed out', 504, /^Check that the receiver listens/],
+    ['no complete response, while waiting for the head', 'Timed out', 504, /answer 2xx within 10 s/],
+    ['HPE_INVALID_CONSTANT', answer, 502, /valid HTTP/],
+    ['HTTP 403', answer, 403, /secret .* other credentials/],
+    ['HTTP 404', answer, 404, /^Check the path of the hook's URL/],
+    ['HTTP 405', answer, 405, /accept POST/],
+    ['HTTP 413', answer, 413, /payload is larger .* 25 MB/],
+    ['HTTP 429', answer, 429, /more than it allows: .* limit of acme/],
+    ['HTTP 502', answer, 502, /^The receiver failed: look into its log/],
+    ['HTTP 418', answer, 418, /^Find out why the receiver does not answer 2xx/],
+  ])('that failed with %s says what to look at', async (error, status, code, advice) => {
+    const hook = await addHook();
+    const event = await storeEvent({ hooks: [hook] });
+    await log(event, hook, { id: event.deliveryIds[0]!, status, code, error });
+    expect((await explain(hook, event.guid)).body.next).toMatch(advice);
+  });
+
   test('is explained by its attempts when its event is no longer stored', async () => {
     const hook = await addHook();
     const event = await storeEvent({ hooks: [hook] });

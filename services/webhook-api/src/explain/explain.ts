@@ -88,7 +88,7 @@ function summarizeDone(known: Known, attempt: AttemptRow): Summary {
     ...done,
     state: 'failed',
     sentence: `The last attempt (${which}) failed: ${resultOf(attempt)}. There is no automatic further attempt${whyNoneFollows(known, attempt)}.`,
-    next: `${adviceOn(attempt, known.deliveryTimeoutMs)} What was sent and answered: GET ${log}. Then ${again(known, attempt)}.`,
+    next: `${adviceOn(known, attempt)} What was sent and answered: GET ${log}. Then ${again(known, attempt)}.`,
   };
 }
 
@@ -99,19 +99,52 @@ function whyNoneFollows({ hook }: Known, { status_code, event }: AttemptRow): st
   return '';
 }
 
-function adviceOn({ status, status_code }: AttemptRow, timeoutMs: number): string {
+function adviceOn({ account, deliveryTimeoutMs }: Known, { status, status_code, error }: AttemptRow): string {
   switch (status) {
     case deliveryStatus.host:
-      return "Check that the name in the hook's URL resolves to an address that deliveries may go to.";
+      return error === 'EBLOCKED'
+        ? 'That address is forbidden here: use a public one, or let the operator allow it (DELIVERY_ALLOWED_NETWORKS).'
+        : "Check that the name in the hook's URL resolves to an address that can be reached.";
     case deliveryStatus.network:
-      return 'Check that the receiver listens at that address and port, and accepts connections from outside.';
+      return adviceOnConnection(error);
     case deliveryStatus.timeout:
-      return `Let the receiver answer 2xx within ${timeoutMs / 1000} s, and do its work afterwards.`;
+      return error === 'ETIMEDOUT' || error?.endsWith('while connecting')
+        ? adviceOnConnection(error)
+        : `Let the receiver answer 2xx within ${deliveryTimeoutMs / 1000} s, and do its work afterwards.`;
     case deliveryStatus.certificate:
       return 'Let the receiver send its whole certificate chain, for a certificate that a public authority signed for that name.';
     default:
-      return status_code === 401 || status_code === 403
-        ? "Check that the receiver has the hook's secret and computes the signature over the body as received: 401 and 403 usually mean that it does not."
+      return error === null || error.startsWith('HTTP ')
+        ? adviceOnAnswer(status_code, account.login)
+        : 'Let the receiver answer in valid HTTP, and finish its answer.';
+  }
+}
+
+function adviceOnConnection(error: string | null): string {
+  if (error === 'EPROTO' || error?.startsWith('ERR_SSL_'))
+    return "The receiver speaks no TLS there, or none of our versions: check the port, and https in the hook's URL.";
+  if (error === 'ECONNRESET' || error === 'EPIPE')
+    return "The receiver, or something before it, cut the connection before it answered: look into the receiver's log.";
+  return 'Check that the receiver listens at that address and port, and accepts connections from outside.';
+}
+
+function adviceOnAnswer(statusCode: number, login: string): string {
+  switch (statusCode) {
+    case 401:
+    case 403:
+      return "Check that the receiver has the hook's secret and computes the signature over the body as received, and that it wants no other credentials: 401 and 403 usually mean one of these.";
+    case 404:
+    case 410:
+      return "Check the path of the hook's URL: the receiver says that nothing is there.";
+    case 405:
+      return "Let the receiver accept POST at the path of the hook's URL.";
+    case 413:
+      return 'The payload is larger than the receiver accepts: let it accept up to 25 MB.';
+    case 429:
+      return `The receiver gets more than it allows: let it allow more, or lower the limit of ${login} (PUT /accounts/${login}/throttle, by an administrator of the installation).`;
+    default:
+      return statusCode >= 500
+        ? 'The receiver failed: look into its log, and that of any proxy before it.'
         : 'Find out why the receiver does not answer 2xx.';
   }
 }
@@ -157,7 +190,7 @@ function summarizeWaiting(known: Known, row: WaitingRow): Summary {
         before
           ? `Attempt ${before.attempt} failed: ${resultOf(before)}. Attempt ${job.attempt ?? before.attempt + 1} waits for its time.`
           : 'It will be sent again, because nothing was heard of it for a while.',
-        before ? `${adviceOn(before, known.deliveryTimeoutMs)} To avoid the wait, ${again(known, before)}.` : null,
+        before ? `${adviceOn(known, before)} To avoid the wait, ${again(known, before)}.` : null,
       );
     case 'busy':
       return summaryOf(

@@ -104,12 +104,12 @@ export function makeStored(sql: Pick<pg.Pool, 'query'>) {
   async function log(
     event: Parked['event'],
     hook: number,
-    attempt: { id?: number; attempt?: number; redelivery?: boolean; status?: string; code?: number },
+    attempt: { id?: number; attempt?: number; redelivery?: boolean; status?: string; code?: number; error?: string },
   ) {
     const { rows } = await sql.query(
       `INSERT INTO deliveries (id, delivered_on, delivered_at, hook_id, account_id, repository_id, guid, event_key, event_on, event, attempt,
-         redelivery, status, status_code, duration_ms, timings, url, request_headers)
-       VALUES (coalesce($1, nextval('delivery_ids')), (now() AT TIME ZONE 'UTC')::date, now(), $2, $3, null, $4, $5, $6, 'push', $7, $8, $9, $10, 12,
+         redelivery, status, status_code, error, duration_ms, timings, url, request_headers)
+       VALUES (coalesce($1, nextval('delivery_ids')), (now() AT TIME ZONE 'UTC')::date, now(), $2, $3, null, $4, $5, $6, 'push', $7, $8, $9, $10, $11, 12,
          '{"dns":null,"connect":1,"tls":null,"first_byte":10,"total":12}', 'https://example.com/', '{}') RETURNING id`,
       [
         attempt.id ?? null,
@@ -122,6 +122,7 @@ export function makeStored(sql: Pick<pg.Pool, 'query'>) {
         attempt.redelivery ?? false,
         attempt.status ?? 'OK',
         attempt.code ?? 200,
+        attempt.error ?? null,
       ],
     );
     return Number(rows[0].id);
