@@ -181,6 +181,19 @@ test('an admin who knows the secret sends a made-up event and sees it arrive', a
   expect(JSON.parse(sent.body.toString())).toMatchObject({ repository: { full_name: 'acme/gadgets' } });
 });
 
+test('a made-up event that got no answer says so, and why it is not sent again', async () => {
+  await using receiver = await openReceiver({ behave: { delayMs: 50, fault: 'reset' } });
+  const page = await openPage();
+  const hook = await makeHook(`${receiver.url}/cut`);
+  const { id } = await send('POST', `${hook}/triggers`, { event: 'push', payload: {}, secret });
+  await signIn(page, `${console}${hook}/deliveries/${id}`);
+  const fate = page.getByRole('region', { name: 'What happened' });
+  await fate.getByText('tests are not retried').waitFor();
+  await fate.getByText('cut the connection').waitFor();
+  await page.getByRole('button', { name: 'Redeliver' }).click();
+  await page.getByText('Validation Failed (Somebody made this event up').waitFor();
+});
+
 test('a secret is changed with an overlap, and nothing else of the hook changes', async () => {
   await using receiver = await openReceiver();
   const page = await openPage({ viewport: { width: 375, height: 700 } });

@@ -77,7 +77,7 @@ function explain(error: unknown): { title: string; text: string } {
     };
   if (error instanceof ApiProblem) {
     const fields = error.fields
-      .map(({ field, message }) => (message === error.message ? field : `${field}: ${message}`))
+      .map(({ field, message }) => (message === error.message ? field : [field, message].filter(Boolean).join(': ')))
       .join('; ');
     return { title: 'The API refused the request', text: fields ? `${error.message} (${fields})` : error.message };
   }

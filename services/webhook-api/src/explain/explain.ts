@@ -92,9 +92,11 @@ function summarizeDone(known: Known, attempt: AttemptRow): Summary {
   };
 }
 
-function whyNoneFollows({ hook }: Known, { status_code, event }: AttemptRow): string {
+function whyNoneFollows({ hook, event, guid }: Known, { status_code, event: type, redelivery }: AttemptRow): string {
   if (status_code === 410) return ': the receiver said that it is gone (410)';
-  if (event === 'ping') return ': pings are not retried';
+  if (type === 'ping') return ': pings are not retried';
+  // A test of the latest push has a guid of its own.
+  if (event && !redelivery && (event.source === ownSource || event.guid !== guid)) return ': tests are not retried';
   if (!hook.isGone && !hook.retries) return ': retries of this hook are off';
   return '';
 }

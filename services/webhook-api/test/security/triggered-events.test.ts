@@ -136,10 +136,12 @@ test('a made-up event is not signed with a later secret, and does not count as t
   const { body } = await trigger(hook, { event: 'push', payload: { forged: true } });
   const { job } = await jobs.next(({ job }) => job.deliveryId === body.id);
   const id = await recordDelivery(api.sql, { hookId: job.hookId, job, status: 'Timed out', statusCode: 504 });
-  const advice = async () => {
+  const explained = async () => {
     await api.sql.query('DELETE FROM parked'); // as a dispatcher would
-    return (await call(api, admin, 'GET', `${hook}/deliveries/${id}/explain`)).body.next;
+    return (await call(api, admin, 'GET', `${hook}/deliveries/${id}/explain`)).body;
   };
+  const advice = async () => (await explained()).next;
+  expect((await explained()).sentence).toContain('no automatic further attempt: tests are not retried');
   expect(await advice()).toContain(`POST ${hook}/deliveries/${id}/attempts`);
   const again = () => call(api, admin, 'POST', `${hook}/deliveries/${id}/attempts`);
   expect((await again()).status).toBe(202);
