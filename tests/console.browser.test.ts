@@ -190,6 +190,7 @@ test('a made-up event that got no answer says so, and why it is not sent again',
   const fate = page.getByRole('region', { name: 'What happened' });
   await fate.getByText('tests are not retried').waitFor();
   await fate.getByText('cut the connection').waitFor();
+  await page.getByRole('rowheader', { name: 'no response' }).waitFor();
   await page.getByRole('button', { name: 'Redeliver' }).click();
   await page.getByText('Validation Failed (Somebody made this event up').waitFor();
 });

@@ -143,7 +143,8 @@ function Waterfall({ timings }: { timings: Timings }) {
   ];
   const known = phases.filter((phase): phase is [string, number] => phase[1] !== null);
   const rest = total - known.reduce((sum, [, ms]) => sum + ms, 0);
-  const bars: [string, number][] = rest > 0.05 ? [...known, ['rest', rest]] : known;
+  const bars: [string, number][] =
+    rest > 0.05 ? [...known, [firstByte === null ? 'no response' : 'rest', rest]] : known;
   let start = 0;
   return (
     <table className="waterfall">
