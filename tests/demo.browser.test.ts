@@ -126,3 +126,28 @@ test('the Express quick start signs alice in, answers a machine at its API, and 
   const forged = { 'x-github-event': 'push', 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` };
   expect((await fetch(url, { method: 'POST', headers: forged, body: '{}' })).status).toBe(401);
 });
+
+test.each(['the demo application', 'the Express quick start'])(
+  '%s says that a sign-in was refused, or went on in another tab, and leads to a new one',
+  async (which) => {
+    const base = `http://localhost:${which === 'the demo application' ? port : quickStartPort}`;
+    const context = await browser.newContext();
+    context.setDefaultTimeout(patienceMs);
+    const page = await context.newPage();
+    const says = async (text: RegExp) => {
+      await page.getByText(text).waitFor();
+      expect(await page.content()).not.toMatch(/node_modules|file:\/\//);
+      await page.getByRole('link', { name: 'Log in again' }).click();
+      await page.waitForSelector('[name=identifier]');
+    };
+    // As the gate answers "Don't allow".
+    const [asked] = await Promise.all([page.waitForRequest(/\/authorize\?/), page.goto(`${base}/login`)]);
+    const state = new URL(asked.url()).searchParams.get('state')!;
+    const refusal = { error: 'access_denied', error_description: 'they <refused>', state, iss: system.issuer };
+    await page.goto(`${base}/callback?${new URLSearchParams(refusal)}`);
+    await says(/Signing in did not work.*they <refused>/);
+    await page.goto(`${base}/callback?code=of-another-tab&state=another`);
+    await says(/Signing in did not work/);
+    await context.close();
+  },
+);

@@ -43,6 +43,14 @@ app.get('/', ({ oidc: { user } }, response) => {
   );
 });
 
+// A sign-in that was refused, or that another tab went on with. Without this Express shows the stack.
+app.use('/callback', (error, _request, response, _next) => {
+  const reason = escaped(error.error_description ?? error.message);
+  response
+    .status(error.statusCode ?? 500)
+    .send(`Signing in did not work: ${reason}. <a href="/login">Log in again</a>`);
+});
+
 const escaped = (text) => String(text).replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
 app.listen(port, () => console.log(`http://localhost:${port}/`));

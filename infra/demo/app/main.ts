@@ -6,10 +6,10 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { verify } from '@octokit/webhooks-methods';
-import express, { type Request, type Response } from 'express';
+import express, { type NextFunction, type Request, type Response } from 'express';
 import openid from 'express-openid-connect';
 import { publishEvents } from '../producer.ts';
-import { page } from './page.ts';
+import { page, problemPage } from './page.ts';
 
 const port = Number(process.env.DEMO_PORT || 4599);
 const baseURL = `http://localhost:${port}`;
@@ -104,6 +104,20 @@ async function show(request: Request, response: Response, method: string, url: s
   const { user, idTokenClaims } = request.oidc;
   response.send(page({ user, idTokenClaims, claims: undefined, answer }));
 }
+
+type Failure = Error & { statusCode?: number; error_description?: string };
+
+/** Express itself would show the stack. A callback fails with 400 if the sign-in was refused, or was begun or finished in another tab. */
+app.use((error: Failure, _request: Request, response: Response, next: NextFunction) => {
+  if (response.headersSent) return next(error);
+  const { statusCode = 500, error_description: reason = error.message } = error;
+  if (statusCode >= 500) console.error(error);
+  const problem =
+    statusCode < 500
+      ? `Signing in did not work: it was refused, or another tab went on with it. (${reason})`
+      : `Something went wrong: ${error.message}`;
+  response.status(statusCode).send(problemPage(problem));
+});
 
 /** The receiver: checks each signature over the raw bytes before trusting anything. */
 const receiver = createServer(async (request, response) => {

@@ -1,4 +1,4 @@
-/** The demo application's only page. */
+/** The demo application's pages. */
 export type PageParts = {
   user: Record<string, unknown> | undefined;
   idTokenClaims: object | undefined;
@@ -8,7 +8,16 @@ export type PageParts = {
   answer: { line: string; status: number; body: unknown } | undefined;
 };
 
-export function page({ user, idTokenClaims, claims, answer }: PageParts): string {
+export function page(parts: PageParts): string {
+  const signedOut =
+    '<p>You are not signed in. Use alice@example.com, password <code>correct horse battery staple</code>.</p><p><a class="button" href="/login">Log in</a></p>';
+  return document(parts.user ? signedIn(parts) : signedOut);
+}
+
+export const problemPage = (problem: string): string =>
+  document(`<p>${escaped(problem)}</p><p><a class="button" href="/login">Log in again</a></p>`);
+
+function document(content: string): string {
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -28,7 +37,7 @@ export function page({ user, idTokenClaims, claims, answer }: PageParts): string
 <main>
 <h1>Gatepost's demo application</h1>
 <p>It signs people in at the gate, calls the webhook API for them, and shows webhooks as they arrive.</p>
-${user ? signedIn({ user, idTokenClaims, claims, answer }) : '<p>You are not signed in. Use alice@example.com, password <code>correct horse battery staple</code>.</p><p><a class="button" href="/login">Log in</a></p>'}
+${content}
 </main>
 </html>`;
 }
