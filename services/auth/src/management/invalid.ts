@@ -10,17 +10,37 @@ export function parseShape(
 ): unknown {
   const flaw = findFlaw(value);
   if (flaw !== undefined) throw problem(flaw);
-  const result = schema.safeParse(value);
+  const result = schema.safeParse(value, { error: inWords });
   if (result.success) return result.data;
   const [issue] = result.error.issues;
   throw problem(issue ? describeIssue(issue) : 'malformed');
 }
 
+const missing = 'Missing required property';
+
+/** Auth0's words for what people type too long or too short, and for a wrong type; the schema's own text comes before them. */
+export function inWords(issue: z.core.$ZodRawIssue): string | undefined {
+  const { input } = issue;
+  if (issue.code === 'invalid_type')
+    return input === undefined ? missing : `Expected type ${issue.expected} but found type ${typeOf(input)}`;
+  if (issue.code !== 'too_big' && issue.code !== 'too_small') return undefined;
+  const isBig = issue.code === 'too_big';
+  const bound = isBig ? `maximum ${issue.maximum}` : `minimum ${issue.minimum}`;
+  const extent = isBig ? 'long' : 'short';
+  if (typeof input === 'string') return `String is too ${extent} (${input.length} chars), ${bound}`;
+  if (Array.isArray(input)) return `Array is too ${extent} (${input.length}), ${bound}`;
+  if (typeof input === 'number' && issue.inclusive)
+    return `Value ${input} is ${isBig ? 'greater' : 'less'} than ${bound}`;
+  return undefined;
+}
+
+const typeOf = (value: unknown): string => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value);
+
 function describeIssue(issue: z.core.$ZodIssue): string {
   const path = issue.path.map(String).join('.');
   if (issue.code === 'unrecognized_keys')
     return `Additional properties not allowed: ${issue.keys.map((key) => (path ? `${path}.${key}` : key)).join(',')}`;
-  if (issue.code === 'invalid_type' && issue.input === undefined) return `Missing required property: ${path}`;
+  if (issue.message === missing) return `${missing}: ${path}`;
   return path === '' ? issue.message : `${issue.message} on property ${path}`;
 }
 

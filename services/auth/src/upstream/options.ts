@@ -5,6 +5,7 @@ import type { Seal } from '@gatepost/runtime/seal';
 import type { ConnectionModel } from '../generated/models.ts';
 import { isLoopback } from '../http/loopback.ts';
 import { showInert } from '../management/inert.ts';
+import { inWords } from '../management/invalid.ts';
 import { keyAlgs } from './client-key.ts';
 import { commonEndpointOf, everybody } from './directories.ts';
 import { isUpstream, type Strategy, type StrategyDefinition, strategies } from './strategies.ts';
@@ -110,7 +111,7 @@ export function openOptions(connection: Pick<ConnectionModel, 'options'>, seal: 
 
 /** The problem with the options of a new or changed connection, with its path; undefined if there is none. */
 export function optionsProblem(strategy: Strategy, given: Record<string, unknown>): string | undefined {
-  const parsed = shape.safeParse(given);
+  const parsed = shape.safeParse(given, { error: inWords });
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     return `options.${issue!.path.join('.')}: ${issue!.message}`;

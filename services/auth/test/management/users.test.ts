@@ -165,6 +165,14 @@ describe('a user in the form that the API returned it', () => {
     expect((await ask('PATCH', `users/${encodeURIComponent(id)}`, { nick: 'x', app_metadata: {} })).body.message).toBe(
       'Payload validation error: Additional properties not allowed: nick',
     );
+    for (const [field, value, said] of [
+      ['nickname', 'x'.repeat(301), 'String is too long (301 chars), maximum 300'],
+      ['nickname', '', 'String is too short (0 chars), minimum 1'],
+      ['nickname', 5, 'Expected type string but found type number'],
+    ] as const)
+      expect((await ask('PATCH', `users/${encodeURIComponent(id)}`, { [field]: value })).body.message).toBe(
+        `Payload validation error: ${said} on property ${field}`,
+      );
     const elsewhere = {
       connection,
       email: 'e@example.com',
