@@ -342,6 +342,7 @@ describe('second factors', () => {
     const { browser, page } = await visit('judy', 'account/security');
     expect(page.html).not.toContain('account/security/sms');
     expect(page.html).not.toContain('account/security/passkey');
+    expect(page.html).not.toContain('<h2>Passkeys</h2>');
     for (const slug of ['sms', 'roaming', 'passkey'])
       expect([slug, (await browser.get(`account/security/${slug}`)).status]).toEqual([slug, 404]);
   });

@@ -40,7 +40,7 @@ export async function showSecurity(visit: Visit): Promise<void> {
   const [passkeys, factors] = [methods.filter(isPasskey), methods.filter((method) => !isPasskey(method))];
   const hasFactor = hasSecondFactor(methods.map(({ type }) => type));
   const hasCodes = hasFactor && mfaSettingsOf(visit.settings).factors['recovery-code'];
-  const groups: AccountGroup[] = [
+  const lists: AccountGroup[] = [
     {
       title: 'secondSteps',
       empty: 'secondStepsEmpty',
@@ -48,6 +48,10 @@ export async function showSecurity(visit: Visit): Promise<void> {
       links: links.filter((link) => !isPasskey(link)),
     },
     { title: 'passkeys', empty: 'passkeysEmpty', items: passkeys.map(itemOf), links: links.filter(isPasskey) },
+  ];
+  const groups: AccountGroup[] = [
+    // What nobody may add here is not advertised.
+    ...lists.filter(({ items, links = [] }) => items.length + links.length > 0),
     ...(hasCodes
       ? [
           {
