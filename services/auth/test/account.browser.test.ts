@@ -124,11 +124,13 @@ test('a person signs up with a passkey, loses it, recovers the account, links a 
     await page.waitForSelector('.gp-list');
     // What was on it goes; a key of its own comes.
     await page.click('[aria-label="Remove: My laptop"]');
+    await page.click('.gp-danger');
     await page.waitForSelector('[role=status]');
     await page.click('a[href="/account/security/roaming"]');
     await page.click('.gp-main');
     await page.waitForSelector('[role=status]');
     await page.click('[aria-label="Remove: Authenticator app"]');
+    await page.click('.gp-danger');
     await until('the app to be gone', async () => !(await page.content()).includes('Remove: Authenticator app'));
     const { rows } = await db.query(`SELECT type FROM authentication_methods`);
     expect(rows).toEqual([{ type: 'webauthn-roaming' }]);

@@ -302,7 +302,11 @@ describe('second factors', () => {
     const recovery = await again.browser.submit(other, { factor: 'recovery' });
     expect(titleOf(await again.browser.submit(recovery, { code: codes[0]! }))).toBe('Your account');
 
-    const anew = await browser.submit(list, { action: 'codes' }, list.forms.length - 1);
+    const asked = await browser.submit(list, { action: 'codes' }, list.forms.length - 1);
+    expect(titleOf(asked)).toBe('Generate new recovery codes?');
+    const { rows: before } = await db.query("SELECT count(*)::int FROM recovery_codes WHERE user_id = 'auth0|ivan'");
+    expect(before).toEqual([{ count: 9 }]); // those of before: one was used
+    const anew = await browser.submit(asked);
     expect(codesIn(anew)).toHaveLength(10);
     expect(codesIn(anew)).not.toContain(codes[1]);
     const kept = await browser.submit(anew);
@@ -316,7 +320,13 @@ describe('second factors', () => {
       .filter((id) => id.startsWith('totp') || id.startsWith('email'));
     expect(new Set(ids).size).toBe(2);
     let left = added;
-    for (const id of new Set(ids)) left = await browser.submit(left, { action: 'remove' }, formWith(left, { id }));
+    for (const [index, id] of [...new Set(ids)].entries()) {
+      const asked = await browser.submit(left, { action: 'remove' }, formWith(left, { id }));
+      expect(titleOf(asked)).toBe('Remove this sign-in method?');
+      expect(asked.html.includes('Your recovery codes will stop working, too.')).toBe(index === 1);
+      expect((await browser.get('account/security')).html).toContain(`value="${id}"`);
+      left = await browser.submit(asked);
+    }
     expect(noticeIn(left)).toBe('Removed.');
     expect(left.html).not.toContain('Recovery codes');
     // Each of it is told by mail.

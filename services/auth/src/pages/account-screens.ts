@@ -49,6 +49,12 @@ export const accountScreens: { [Name in keyof AccountPages]: Screen<AccountPages
     title: ({ list }) => listTitles[list],
     lead: ({ list }) => listLeads[list],
   },
+  'account-confirm': {
+    ...base,
+    screen: 'account-confirm',
+    title: ({ asks }) => (asks === 'removal' ? 'removeTitle' : 'codesTitle'),
+    lead: ({ asks, losesCodes }) => (asks === 'codes' ? 'codesLead' : losesCodes ? 'removeLast' : 'removeLead'),
+  },
   'account-data': { ...base, screen: 'account-data', title: () => 'data', lead: () => 'dataLead' },
   'account-delete': { ...base, screen: 'account-delete', title: () => 'deleteTitle', lead: () => 'deleteLead' },
   'account-deleted': { ...base, screen: 'account-deleted', title: () => 'deletedTitle', lead: () => 'deletedLead' },

@@ -61,6 +61,13 @@ export type AccountPages = {
     WithNotice & { way: 'old' | 'mail' | 'none'; identifier: string; hasMail: boolean; passwordMinLength: number };
   'account-list': Form &
     WithNotice & { list: AccountListName; groups: AccountGroup[]; codesLeft?: number; browsers?: number };
+  /** Asks before a sign-in method is removed, or recovery codes are replaced. `back` is a path. */
+  'account-confirm': Form & {
+    asks: 'removal' | 'codes';
+    item?: { title?: string | undefined; kind?: AccountText | undefined };
+    losesCodes?: boolean;
+    back: string;
+  };
   /** `download` and `deletion` are paths. */
   'account-data': Form & WithNotice & { download: string; deletion?: string };
   /** Posts `confirm=yes`. */

@@ -154,6 +154,15 @@ export function accountSamples(common: CommonContext & { action: string }) {
     'account-password-mail': ['account-password', { ...password, way: 'mail', notice: 'mail' }],
     'account-password-none': ['account-password', { ...password, way: 'none' }],
     'account-security': ['account-list', { ...common, list: 'security', groups: security, codesLeft: 7, browsers: 2 }],
+    'account-remove': [
+      'account-confirm',
+      { ...common, asks: 'removal', item: { title: longAddress, kind: 'emailCode' }, losesCodes: false, back: '#back' },
+    ],
+    'account-remove-last': [
+      'account-confirm',
+      { ...common, asks: 'removal', item: { kind: 'otp' }, losesCodes: true, back: '#back' },
+    ],
+    'account-new-codes': ['account-confirm', { ...common, asks: 'codes', back: '#back' }],
     'account-sign-ins': ['account-list', { ...common, list: 'signIns', groups: signIns, problems: ['link_taken'] }],
     'account-devices': ['account-list', { ...common, list: 'devices', groups: devices }],
     'account-applications': [

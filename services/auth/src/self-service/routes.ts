@@ -18,7 +18,18 @@ import { showOverview } from './overview.ts';
 import type { AccountParts } from './parts.ts';
 import { changePassword, showPassword } from './password.ts';
 import { changeProfile, showProfile } from './profile.ts';
-import { changeSecurity, codesPath, securityPath, showSecurity } from './security.ts';
+import {
+  changeSecurity,
+  codesPath,
+  makeCodes,
+  newCodesPath,
+  removalPath,
+  remove,
+  securityPath,
+  showNewCodes,
+  showRemoval,
+  showSecurity,
+} from './security.ts';
 import { isSelfService } from './settings.ts';
 import { changeSignIns, showSignIns } from './sign-ins.ts';
 import { notFound, openVisit, type Visit } from './visit.ts';
@@ -34,6 +45,8 @@ const pages: AccountPage[] = [
   { path: '/account/password', show: showPassword, answer: changePassword },
   { path: securityPath, needsFresh: true, show: showSecurity, answer: changeSecurity },
   ...additionPages,
+  { path: removalPath, needsFresh: true, show: showRemoval, answer: remove },
+  { path: newCodesPath, needsFresh: true, show: showNewCodes, answer: makeCodes },
   { path: codesPath, needsFresh: true, show: showCodes, answer: confirmCodesSaved },
   { path: '/account/sign-ins', needsFresh: true, show: showSignIns, answer: changeSignIns },
   { path: '/account/devices', show: showDevices, answer: endDevices },

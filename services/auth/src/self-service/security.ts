@@ -4,13 +4,15 @@ import { accountClientId } from '../clients/account-client-id.ts';
 import { hasPasskeys } from '../factors/passkey-offer.ts';
 import type { Method } from '../factors/store.ts';
 import { hasSecondFactor, isEnabled, type MethodType, mfaSettingsOf, type SecondFactor } from '../factors/types.ts';
-import { fieldsOf } from '../http/form-fields.ts';
+import { fieldsOf, queryOf } from '../http/form-fields.ts';
 import type { AccountGroup, AccountItem } from '../pages/account.ts';
 import type { AccountText } from '../pages/strings/en.ts';
 import { notFound, type Visit } from './visit.ts';
 
 export const securityPath = '/account/security';
 export const codesPath = `${securityPath}/recovery-codes`;
+export const removalPath = `${securityPath}/remove`;
+export const newCodesPath = `${securityPath}/new-recovery-codes`;
 
 /** Each with its name in paths and the key of its text. */
 export const additions: { type: MethodType; slug: string; key: AccountText }[] = [
@@ -83,11 +85,11 @@ export async function changeSecurity(visit: Visit, request: Request): Promise<vo
   const { action, id = '', name = '' } = fieldsOf(request);
   switch (action) {
     case 'remove':
-      return remove(visit, id);
+      return visit.turnTo(`${removalPath}?${new URLSearchParams({ id })}`);
     case 'rename':
       return rename(visit, id, name);
     case 'codes':
-      return makeCodes(visit);
+      return visit.turnTo(newCodesPath);
     case 'forget':
       return forgetBrowsers(visit);
     default:
@@ -95,9 +97,28 @@ export async function changeSecurity(visit: Visit, request: Request): Promise<vo
   }
 }
 
-async function remove(visit: Visit, id: string): Promise<void> {
+/** Asks first: what is removed here cannot be brought back. */
+export async function showRemoval(visit: Visit, request: Request): Promise<void> {
+  const { id } = queryOf(request);
+  // A sign-in in between leads here without it.
+  if (id === undefined) return visit.turnTo(securityPath);
+  const { factors } = visit.parts;
+  const { userId } = visit.account;
+  const methods = await factors.list(userId);
+  const method = methods.find((each) => each.id === id);
+  if (!method) throw notFound();
+  const others = methods.filter((each) => each !== method);
+  const [isTwoFactor, remainsSo] = [methods, others].map((each) => hasSecondFactor(each.map(({ type }) => type)));
+  const losesCodes = isTwoFactor && !remainsSo && (await factors.recoveryCodesLeft(userId)) > 0;
+  const { title, kind } = itemOf(method);
+  const page = { path: removalPath, hidden: { id }, asks: 'removal' as const, item: { title, kind }, losesCodes };
+  return visit.show('account-confirm', { ...page, back: securityPath });
+}
+
+export async function remove(visit: Visit, request: Request): Promise<void> {
   const { parts, account, address: ip } = visit;
   const { userId } = account;
+  const { id = '' } = fieldsOf(request);
   const method = await parts.factors.find(userId, id);
   if (!method || !(await parts.factors.remove(userId, id))) throw notFound();
   parts.factorEvents.removed({ userId, clientId: accountClientId, ip }, method.type);
@@ -116,10 +137,18 @@ async function rename(visit: Visit, id: string, typed: string): Promise<void> {
   return visit.turnTo(securityPath, { notice: 'saved' });
 }
 
-async function makeCodes(visit: Visit): Promise<void> {
+const mayHaveCodes = ({ account, settings }: Visit) =>
+  hasSecondFactor(account.factors) && mfaSettingsOf(settings).factors['recovery-code'];
+
+/** Asks first: the codes that somebody has written down stop working. */
+export async function showNewCodes(visit: Visit): Promise<void> {
+  if (!mayHaveCodes(visit)) return visit.turnTo(securityPath);
+  return visit.show('account-confirm', { path: newCodesPath, asks: 'codes', back: securityPath });
+}
+
+export async function makeCodes(visit: Visit): Promise<void> {
+  if (!mayHaveCodes(visit)) return visit.turnTo(securityPath);
   const { parts, account } = visit;
-  const isAllowed = hasSecondFactor(account.factors) && mfaSettingsOf(visit.settings).factors['recovery-code'];
-  if (!isAllowed) return visit.turnTo(securityPath);
   const recoveryCodes = await parts.factors.makeRecoveryCodes(account.userId);
   await parts.pending.save(visit.owner, { ...pendingOf(visit, []), recoveryCodes });
   visit.note('sapi', { operation: 'POST account/recovery-codes' });

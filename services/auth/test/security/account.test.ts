@@ -42,6 +42,8 @@ const paths = [
   'account/password',
   'account/security',
   'account/security/otp',
+  'account/security/remove',
+  'account/security/new-recovery-codes',
   'account/sign-ins',
   'account/devices',
   'account/applications',
@@ -102,6 +104,7 @@ test('another person’s devices, applications and factors cannot be reached at 
   const attempts: [path: string, fields: Record<string, string>][] = [
     ['account/devices', { action: 'end', id: theirs }],
     ['account/security', { action: 'remove', id: 'email|dev_bob' }],
+    ['account/security/remove', { id: 'email|dev_bob' }],
     ['account/security', { action: 'rename', id: 'email|dev_bob', name: 'mine' }],
     ['account/sign-ins', { action: 'unlink', id: 'auth0|carol' }],
     ['account/sign-ins', { action: 'unlink', id: 'auth0|alice' }],
@@ -128,6 +131,8 @@ test('a session left open changes nothing that proves a person’s identity', as
     'account/email',
     'account/security',
     'account/security/otp',
+    'account/security/remove',
+    'account/security/new-recovery-codes',
     'account/sign-ins',
     'account/data',
     'account/data/download',
@@ -137,7 +142,7 @@ test('a session left open changes nothing that proves a person’s identity', as
   for (const [path, fields] of [
     ['account/delete', { confirm: 'yes' }],
     ['account/email', { email: 'mallory@example.com' }],
-    ['account/security', { action: 'codes' }],
+    ['account/security/new-recovery-codes', {}],
   ] as const) {
     const answer = await browser.post(path, { csrf, ...fields });
     expect([path, titleOf(answer)]).toEqual([path, 'Sign in']);
@@ -172,7 +177,7 @@ test('a password alone removes no second factor, even where the MFA policy asks 
   for (const path of ['account/security', 'account/email', 'account/delete'])
     expect([path, titleOf(await browser.get(path))]).toEqual([path, 'Verify it’s you']);
   const csrf = csrfIn(await browser.get('account/profile'));
-  const answer = await browser.post('account/security', { csrf, action: 'remove', id: 'totp|dev_erin' });
+  const answer = await browser.post('account/security/remove', { csrf, id: 'totp|dev_erin' });
   expect(titleOf(answer)).toBe('Verify it’s you');
   expect((await db.query("SELECT FROM authentication_methods WHERE id = 'totp|dev_erin'")).rowCount).toBe(1);
 });

@@ -86,6 +86,13 @@ export const account: Record<keyof typeof english, string> = {
   remove: 'Supprimer',
   rename: 'Enregistrer le nom',
   nameLabel: 'Nom',
+  removeTitle: 'Supprimer cette méthode ?',
+  removeLead: 'Vous ne pourrez plus vous en servir pour vous connecter.',
+  removeLast:
+    'C’est la dernière deuxième étape de votre compte. Vos codes de récupération cesseront aussi de fonctionner.',
+  codesTitle: 'Créer de nouveaux codes de récupération ?',
+  codesLead: 'Vos codes actuels cesseront de fonctionner.',
+  cancel: 'Annuler',
   signInsLead: 'Chacune vous connecte à ce compte. En dissocier une vous déconnecte partout.',
   mainSignIn: 'connexion principale',
   linkAnother: 'En associer une autre',
