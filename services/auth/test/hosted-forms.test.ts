@@ -167,7 +167,7 @@ describe('the typed identifier', () => {
     for (const step of ['signup', 'forgot-password'])
       expect(fieldOf(await browser.get(`${pathname}/${step}`), 'email')).toBe('hinted@example.com');
     const page = await browser.submit(first, { identifier: 'typed@example.com' });
-    const edit = /<a href="([^"]+)" aria-label="Change account"/.exec(page.html)![1]!;
+    const edit = /<a href="([^"]+)" aria-label="Change: typed@example.com"/.exec(page.html)![1]!;
     expect(fieldOf(await browser.get(edit), 'identifier')).toBe('typed@example.com');
   });
 

@@ -45,6 +45,24 @@ describe('every hosted page', () => {
   });
 });
 
+// WCAG 2.5.3: else whoever speaks what they see reaches nothing.
+test.each(locales)('what a link or a button is called contains what it shows, in %s', (locale) => {
+  for (const { name, render } of samples) {
+    const { html } = render(locale);
+    for (const [, , label = '', inner = ''] of html.matchAll(
+      /<(a|button|summary)\b[^>]* aria-label="([^"]*)"[^>]*>(.*?)<\/\1>/gs,
+    )) {
+      const shown = inner.replace(/<span aria-hidden="true">.*?<\/span>|<[^>]+>/g, '').trim();
+      expect([name, label.toLowerCase()]).toEqual([name, expect.stringContaining(shown.toLowerCase())]);
+    }
+  }
+});
+
+test('each of several factors is renamed by a control with its own name', () => {
+  const { html } = samples.find(({ name }) => name === 'account-security')!.render();
+  expect(html).toContain('<summary aria-label="Name: My &lt;work&gt; laptop">Name</summary>');
+});
+
 describe('renderPage', () => {
   test('escapes every value as text', () => {
     const pages = [

@@ -41,7 +41,6 @@ export const de: Strings = {
     submit: 'Anmelden',
     code: 'Mit Einmalcode anmelden',
     forgot: 'Passwort vergessen?',
-    edit: 'Anderes Konto verwenden',
   },
   login: {
     title: 'Anmelden',

@@ -42,7 +42,6 @@ export const en = {
     submit: 'Sign in',
     code: 'Use a one-time code instead',
     forgot: 'Forgot password?',
-    edit: 'Change account',
   },
   login: {
     title: 'Sign in',

@@ -41,7 +41,6 @@ export const es: Strings = {
     submit: 'Iniciar sesión',
     code: 'Usar un código de un solo uso',
     forgot: '¿Has olvidado la contraseña?',
-    edit: 'Usar otra cuenta',
   },
   login: {
     title: 'Iniciar sesión',

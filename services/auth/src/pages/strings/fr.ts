@@ -41,7 +41,6 @@ export const fr: Strings = {
     submit: 'Se connecter',
     code: 'Utiliser un code à usage unique',
     forgot: 'Mot de passe oublié ?',
-    edit: 'Changer de compte',
   },
   login: {
     title: 'Se connecter',

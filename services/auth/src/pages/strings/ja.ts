@@ -41,7 +41,6 @@ export const ja: Strings = {
     submit: 'ログイン',
     code: 'ワンタイムコードを使う',
     forgot: 'パスワードをお忘れですか？',
-    edit: 'アカウントを変更',
   },
   login: {
     title: 'ログイン',

@@ -41,7 +41,6 @@ export const pt: Strings = {
     submit: 'Entrar',
     code: 'Usar um código de uso único',
     forgot: 'Esqueceu a senha?',
-    edit: 'Usar outra conta',
   },
   login: {
     title: 'Entrar',
