@@ -167,6 +167,17 @@ describe('hosted pages', () => {
     });
   });
 
+  test.each(['en', 'de', 'es', 'fr', 'pt'])('cut no word of a heading at 320 px, %s', async (locale) => {
+    await inTab({ viewport: { width: 320, height: 640 }, javaScriptEnabled: false }, async (page) => {
+      const cut: string[] = [];
+      for (const { name, render } of samples) {
+        await page.setContent(render(locale).html);
+        cut.push(...(await page.evaluate<string[]>(cutWords)).map((word) => `${name}: ${word}`));
+      }
+      expect(cut).toEqual([]);
+    });
+  });
+
   test('send their forms without JavaScript', async () => {
     await inTab({ javaScriptEnabled: false }, async (page) => {
       await open(page, 'password');
@@ -361,3 +372,20 @@ function send(response: ServerResponse, { html, headers }: { html: string; heade
 
 /** Runs in the page: what has the focus, by its name or what it says. */
 const focused = `(({ ariaLabel, textContent, name }) => ariaLabel || textContent || name)(document.activeElement)`;
+
+/** Runs in the page: words of headings that go on in the next line, other than after a hyphen. */
+const cutWords = `(() => {
+  const cut = [];
+  for (const heading of document.querySelectorAll('h1, h2')) {
+    const texts = document.createTreeWalker(heading, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      for (const { 0: part, index } of texts.currentNode.data.matchAll(/[^\\s\\u00ad\\u2010-]+/g)) {
+        const range = document.createRange();
+        range.setStart(texts.currentNode, index);
+        range.setEnd(texts.currentNode, index + part.length);
+        if (new Set(Array.from(range.getClientRects(), ({ top }) => top)).size > 1) cut.push(part);
+      }
+    }
+  }
+  return cut;
+})()`;

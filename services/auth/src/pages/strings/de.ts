@@ -267,9 +267,9 @@ export const de: Strings = {
     other: 'Anderen Weg wählen',
   },
   enrolKey: {
-    title: 'Sicherheitsschlüssel hinzufügen',
+    title: 'Sicherheits\u00adschlüssel hinzufügen',
     titlePasskey: 'Ohne Passwort anmelden?',
-    lead: 'Halten Sie Ihren Schlüssel bereit oder verwenden Sie dieses Gerät. Ihr Browser führt Sie.',
+    lead: 'Ihr Browser führt Sie.',
     leadPasskey:
       'Mit einem Passkey melden Sie sich per Fingerabdruck, Gesicht oder Bildschirmsperre an. Er bleibt auf Ihren Geräten.',
     needsScript: 'Dafür braucht es JavaScript und einen Browser, der Sicherheitsschlüssel kennt.',
@@ -279,7 +279,7 @@ export const de: Strings = {
     other: 'Anderen Weg wählen',
   },
   recoveryCodes: {
-    title: 'Bewahren Sie Ihre Wiederherstellungscodes auf',
+    title: 'Bewahren Sie Ihre Wieder\u00adherstellungs\u00adcodes auf',
     lead: 'Jeder davon meldet Sie einmal an, wenn Sie Ihre anderen Wege verlieren.',
     caution: 'Sie werden nur jetzt angezeigt. Schreiben Sie sie auf oder legen Sie sie in einem Passwortmanager ab.',
     submit: 'Ich habe sie aufbewahrt',

@@ -268,7 +268,7 @@ export const en = {
   enrolKey: {
     title: 'Add a security key',
     titlePasskey: 'Sign in without a password?',
-    lead: 'Have your key ready, or use this device. Your browser will guide you.',
+    lead: 'Your browser will guide you.',
     leadPasskey: 'A passkey lets you sign in with your fingerprint, face or screen lock. It stays on your devices.',
     needsScript: 'This needs JavaScript and a browser that supports security keys.',
     submit: 'Continue',

@@ -268,7 +268,7 @@ export const es: Strings = {
   enrolKey: {
     title: 'Añade una llave de seguridad',
     titlePasskey: '¿Iniciar sesión sin contraseña?',
-    lead: 'Ten tu llave a mano o usa este dispositivo. Tu navegador te guía.',
+    lead: 'Tu navegador te guía.',
     leadPasskey:
       'Con una llave de acceso entras con tu huella, tu cara o el bloqueo de pantalla. Se queda en tus dispositivos.',
     needsScript: 'Para esto hacen falta JavaScript y un navegador que admita llaves de seguridad.',

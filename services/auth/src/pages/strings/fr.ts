@@ -268,7 +268,7 @@ export const fr: Strings = {
   enrolKey: {
     title: 'Ajoutez une clé de sécurité',
     titlePasskey: 'Se connecter sans mot de passe ?',
-    lead: 'Préparez votre clé ou utilisez cet appareil. Votre navigateur vous guide.',
+    lead: 'Votre navigateur vous guide.',
     leadPasskey:
       'Avec une clé d’accès, vous vous connectez par empreinte, visage ou verrouillage d’écran. Elle reste sur vos appareils.',
     needsScript: 'Il faut pour cela JavaScript et un navigateur qui connaît les clés de sécurité.',

@@ -268,7 +268,7 @@ export const pt: Strings = {
   enrolKey: {
     title: 'Adicione uma chave de segurança',
     titlePasskey: 'Entrar sem senha?',
-    lead: 'Tenha sua chave à mão ou use este dispositivo. Seu navegador orienta você.',
+    lead: 'Seu navegador orienta você.',
     leadPasskey:
       'Com uma chave de acesso você entra com a digital, o rosto ou o bloqueio de tela. Ela fica nos seus dispositivos.',
     needsScript: 'Isto precisa de JavaScript e de um navegador que conheça chaves de segurança.',

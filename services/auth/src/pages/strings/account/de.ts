@@ -89,7 +89,7 @@ export const account: Record<keyof typeof english, string> = {
   removeTitle: 'Diese Anmeldeart entfernen?',
   removeLead: 'Sie können sich dann nicht mehr damit anmelden.',
   removeLast: 'Es ist Ihr letzter zweiter Schritt. Auch Ihre Wiederherstellungscodes gelten dann nicht mehr.',
-  codesTitle: 'Neue Wiederherstellungscodes erstellen?',
+  codesTitle: 'Neue Wieder\u00adherstellungs\u00adcodes erstellen?',
   codesLead: 'Ihre bisherigen Codes gelten dann nicht mehr.',
   cancel: 'Abbrechen',
   signInsLead: 'Mit jeder davon melden Sie sich bei diesem Konto an. Trennen Sie eine, werden Sie überall abgemeldet.',
