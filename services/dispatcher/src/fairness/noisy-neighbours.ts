@@ -2,7 +2,7 @@
 import type { Incoming } from '@gatepost/amqp/consumer';
 import { subjectInHeaders } from '@gatepost/contracts/event';
 import { membersOf } from '@gatepost/contracts/json-members';
-import { largeBytes } from '../routing/large-events.ts';
+import { largeBytes } from '../routing/large-bytes.ts';
 
 export type NoisyNeighbours = {
   /** Counts an event of this account and says whether the account floods. */
