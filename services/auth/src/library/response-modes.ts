@@ -13,19 +13,11 @@ export type ResponseMode = (
   response: Record<string, string | number>,
 ) => void | Promise<void>;
 
-/** The typings lack these. */
-type Pushed = { clientId?: string; consumed?: unknown; consume(): Promise<void> };
-
 const modes: Record<string, ResponseMode> = { query, fragment, form_post: formPost, web_message: webMessage };
 
 export function registerResponseModes(provider: Provider): void {
   for (const [name, mode] of Object.entries(modes))
-    setResponseMode(provider, name, async (ctx, redirectUri, response) => {
-      // The library spends a pushed request only for a code or a token. Another client that names it must not spend it.
-      const { PushedAuthorizationRequest: pushed } = ctx.oidc.entities as { PushedAuthorizationRequest?: Pushed };
-      if (pushed && !pushed.consumed && pushed.clientId === ctx.oidc.client?.clientId) await pushed.consume();
-      return mode(ctx, redirectUri, withoutLongState(response));
-    });
+    setResponseMode(provider, name, (ctx, redirectUri, response) => mode(ctx, redirectUri, withoutLongState(response)));
   // RFC 9207 also applies beside an ID token, where the library leaves `iss` out.
   provider.on('authorization.success', (ctx, out) => {
     const response = out as Record<string, unknown> | undefined;

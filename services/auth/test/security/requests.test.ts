@@ -180,11 +180,6 @@ describe('request_uri', () => {
     expect(stranger.location?.searchParams.has('code') ?? false).toBe(false);
     expect((await use(json.request_uri)).location!.searchParams.has('code')).toBe(true);
     expect((await use(json.request_uri)).location?.searchParams.has('code') ?? false).toBe(false);
-
-    const { json: failing } = await push({ prompt: 'none' });
-    const nobody = await use(failing.request_uri, {}, new Browser(gate));
-    expect(nobody.location?.searchParams.get('error')).toBe('login_required');
-    expect((await use(failing.request_uri)).location?.searchParams.get('error')).toBe('invalid_request_uri');
   });
 
   test('sec-098-par-race: of eight parallel uses at most one gets a code', async () => {
