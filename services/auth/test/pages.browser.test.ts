@@ -383,7 +383,9 @@ const cutWords = `(() => {
         const range = document.createRange();
         range.setStart(texts.currentNode, index);
         range.setEnd(texts.currentNode, index + part.length);
-        if (new Set(Array.from(range.getClientRects(), ({ top }) => top)).size > 1) cut.push(part);
+        // A part after a soft hyphen also has the box of that hyphen, at the end of the line before.
+        const boxes = Array.from(range.getClientRects()).slice(texts.currentNode.data[index - 1] === '\\u00ad' ? 1 : 0);
+        if (new Set(boxes.map(({ top }) => top)).size > 1) cut.push(part);
       }
     }
   }
