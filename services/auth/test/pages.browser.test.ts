@@ -373,20 +373,20 @@ function send(response: ServerResponse, { html, headers }: { html: string; heade
 /** Runs in the page: what has the focus, by its name or what it says. */
 const focused = `(({ ariaLabel, textContent, name }) => ariaLabel || textContent || name)(document.activeElement)`;
 
-/** Runs in the page: words of headings that go on in the next line, other than after a hyphen. */
+/** Runs in the page: words of headings that go on in the next line, other than after a hyphen, which counts as part of what follows it. */
 const cutWords = `(() => {
   const cut = [];
+  const range = document.createRange();
   for (const heading of document.querySelectorAll('h1, h2')) {
     const texts = document.createTreeWalker(heading, NodeFilter.SHOW_TEXT);
     while (texts.nextNode()) {
-      for (const { 0: part, index } of texts.currentNode.data.matchAll(/[^\\s\\u00ad\\u2010-]+/g)) {
-        const range = document.createRange();
+      const topOf = (index) => {
         range.setStart(texts.currentNode, index);
-        range.setEnd(texts.currentNode, index + part.length);
-        // A part after a soft hyphen also has the box of that hyphen, at the end of the line before.
-        const boxes = Array.from(range.getClientRects()).slice(texts.currentNode.data[index - 1] === '\\u00ad' ? 1 : 0);
-        if (new Set(boxes.map(({ top }) => top)).size > 1) cut.push(part);
-      }
+        range.setEnd(texts.currentNode, index + 1);
+        return Array.from(range.getClientRects()).at(-1)?.top;
+      };
+      for (const { 0: part, index } of texts.currentNode.data.matchAll(/[^\\s\\u00ad\\u2010-]+/g))
+        if (topOf(index) !== topOf(index + part.length - 1)) cut.push(part);
     }
   }
   return cut;
