@@ -270,6 +270,43 @@ test('the settings of a hook are not shown at another one', async () => {
   expect(await url.inputValue()).toBe(`${receiver.url}/first`);
 });
 
+test('what is wrong with a hook is said at its field, which has the focus', async () => {
+  const full = { events: ['watch'], active: false };
+  for (let made = 0; made < 20; made += 1) await makeHook(`http://127.0.0.2:9/full/${made}`, full);
+  const page = await openPage();
+  await signIn(page, `${console}repos/acme/gadgets/hooks/new`);
+  const [url, create] = [page.getByLabel('Payload URL'), page.getByRole('button', { name: 'Create' })];
+  const hasFocus = (what: Locator) =>
+    until('it has the focus', () => what.evaluate((element) => element === document.activeElement));
+  await url.fill('http://127.0.0.1/hook');
+  await create.click();
+  await page.getByText('URL host localhost is not supported').waitFor();
+  await hasFocus(url);
+  const guide = page.getByRole('link', { name: 'how to receive on a machine of your own' });
+  expect(await guide.getAttribute('href')).toMatch(/\/docs#tag\/local-receivers$/);
+
+  await url.fill('http://127.0.0.2:9/eventless');
+  const all = page.getByRole('checkbox', { name: 'All events' });
+  await page.getByRole('checkbox', { name: /^push / }).press('Space');
+  await page.getByText('None selected').waitFor();
+  await create.click();
+  await page.getByText('Choose at least one event.').waitFor();
+  await hasFocus(all);
+  expect(await faultsOf(page)).toEqual([]);
+  await page.getByRole('checkbox', { name: /^watch / }).press('Space');
+  await create.click();
+  await page.getByText('Cannot have more than 20 webhooks').waitFor();
+  await hasFocus(all);
+  await page.getByRole('checkbox', { name: /^watch / }).press('Space');
+  await page.getByRole('checkbox', { name: /^issues / }).press('Space');
+  await create.click();
+  await page.getByRole('heading', { name: 'http://127.0.0.2:9/eventless' }).waitFor();
+  const hook = new URL(page.url()).pathname.replace('/console/', '');
+  await send('PATCH', hook, { events: [] });
+  await page.reload();
+  await page.getByText('Subscribed to no events').waitFor();
+});
+
 test('a signature that does not match is explained', async () => {
   const page = await openPage();
   await signIn(page, console);

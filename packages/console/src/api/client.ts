@@ -10,9 +10,19 @@ export class ApiProblem extends Error {
   readonly fields: { field: string; message: string }[];
   /** The gate's `errorCode`. */
   readonly code: string | undefined;
+  /** The webhook API's page about it. */
+  readonly documentation: string | undefined;
 
-  constructor(status: number, message: string, retryAfter?: number, fields: ApiProblem['fields'] = [], code?: string) {
+  constructor(
+    status: number,
+    message: string,
+    retryAfter?: number,
+    fields: ApiProblem['fields'] = [],
+    code?: string,
+    documentation?: string,
+  ) {
     super(message);
+    this.documentation = documentation;
     this.code = code;
     this.status = status;
     this.retryAfter = retryAfter;
@@ -65,14 +75,23 @@ export function openApi(session: Session): Api {
 }
 
 export async function problemOf(response: Response): Promise<ApiProblem> {
-  type Answer = { message?: string; errors?: { field?: string; message?: string; code?: string }[] };
-  const { message, errors = [] } = (await response.json().catch(() => ({}))) as Answer;
+  type Answer = {
+    message?: string;
+    errors?: { field?: string; message?: string; code?: string }[];
+    documentation_url?: string;
+  };
+  const {
+    message,
+    errors = [],
+    documentation_url: documentation,
+  } = (await response.json().catch(() => ({}))) as Answer;
   const fields = errors.map((error) => ({
     field: error.field ?? '',
     message: error.message ?? error.code?.replaceAll('_', ' ') ?? '',
   }));
   const retryAfter = Number(response.headers.get('retry-after')) || undefined;
-  return new ApiProblem(response.status, message ?? `The API answered ${response.status}.`, retryAfter, fields);
+  const said = message ?? `The API answered ${response.status}.`;
+  return new ApiProblem(response.status, said, retryAfter, fields, undefined, documentation);
 }
 
 function nextOf(link: string | null): string | null {

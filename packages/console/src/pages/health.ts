@@ -1,7 +1,7 @@
 import type { Hook } from '../api/types.ts';
 
 export const eventsOf = ({ events }: Pick<Hook, 'events'>): string =>
-  events.includes('*') ? 'all events' : events.join(', ');
+  events.includes('*') ? 'all events' : events.join(', ') || 'no events';
 
 /** A hook's health, from its last delivery. */
 export function healthOf({ active, health }: Hook): { tone: 'off' | 'none' | 'good' | 'bad'; text: string } {

@@ -1,11 +1,12 @@
 /** The fields of a hook, for creating and for changing one. */
 import { useQuery } from '@tanstack/react-query';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useId, useState } from 'react';
 import { Button, Form } from 'react-aria-components';
 import { ApiProblem } from '../api/client.ts';
 import type { EventType } from '../api/types.ts';
 import { useConsole } from '../session/context.ts';
 import { Checkbox, Choice, TextField } from '../ui/fields.tsx';
+import { Refusals, useRefusal } from '../ui/refusals.tsx';
 import { isInTheWay, Loading, Problem } from '../ui/states.tsx';
 
 export type HookForm = {
@@ -49,7 +50,7 @@ export function HookFormFields({
 }: {
   form: HookForm;
   onChange: (form: HookForm) => void;
-  error: unknown;
+  error: Error | null;
   submit: string;
   isPending: boolean;
   onSubmit: () => void;
@@ -58,57 +59,71 @@ export function HookFormFields({
   headersHint?: string;
 }) {
   const change = (part: Partial<HookForm>) => onChange({ ...form, ...part });
-  const wrong = (...fields: string[]) =>
-    error instanceof ApiProblem ? error.fields.find(({ field }) => fields.includes(field))?.message : undefined;
-  const isExplained = wrong('url', 'config.url', 'events', 'secret') !== undefined;
+  const [unready, setUnready] = useState<ApiProblem | null>(null);
+  const documentation = error instanceof ApiProblem ? error.documentation : undefined;
+  const localReceivers = documentation?.endsWith('/local-receivers') && documentation;
   return (
     <Form
       className="panel form"
       onSubmit={(event) => {
         event.preventDefault();
-        onSubmit();
+        // The API allows it, as GitHub's does.
+        const isReady = form.events.length > 0;
+        setUnready(isReady ? null : refusalOf('events', 'Choose at least one event.'));
+        if (isReady) onSubmit();
       }}
     >
-      <TextField
-        label="Payload URL"
-        type="url"
-        isRequired
-        value={form.url}
-        onChange={(url) => change({ url })}
-        placeholder="https://ci.example/hook"
-        problem={wrong('url', 'config.url')}
-      />
-      <Choice
-        label="Content type"
-        value={form.contentType}
-        onChange={(contentType) => change({ contentType })}
-        options={{ json: 'application/json', form: 'application/x-www-form-urlencoded' }}
-      />
-      {secretHint && (
-        <>
-          <TextField
-            label="Secret"
-            value={form.secret}
-            onChange={(secret) => change({ secret })}
-            hint={secretHint}
-            problem={wrong('secret', 'config.secret')}
-          />
-          <Button className="button small" onPress={() => change({ secret: newSecret() })}>
-            Generate a new secret
-          </Button>
-        </>
-      )}
-      <Events chosen={form.events} onChange={(events) => change({ events })} />
-      <Headers headers={form.headers} onChange={(headers) => change({ headers })} hint={headersHint} />
-      <Checkbox isSelected={form.retry === 'on'} onChange={(is) => change({ retry: is ? 'on' : 'off' })}>
-        Retry failed deliveries
-      </Checkbox>
-      {secretHint && (
-        <Checkbox isSelected={form.active} onChange={(active) => change({ active })}>
-          Active
+      <Refusals error={unready ?? error}>
+        <TextField
+          label="Payload URL"
+          name="url"
+          type="url"
+          isRequired
+          value={form.url}
+          onChange={(url) => change({ url })}
+          placeholder="https://ci.example/hook"
+          hint={
+            localReceivers && (
+              <>
+                A hook never leads to the machine that the post runs on:{' '}
+                <a href={localReceivers} target="_blank" rel="noreferrer">
+                  how to receive on a machine of your own
+                </a>
+              </>
+            )
+          }
+        />
+        <Choice
+          label="Content type"
+          value={form.contentType}
+          onChange={(contentType) => change({ contentType })}
+          options={{ json: 'application/json', form: 'application/x-www-form-urlencoded' }}
+        />
+        {secretHint && (
+          <>
+            <TextField
+              label="Secret"
+              name="secret"
+              value={form.secret}
+              onChange={(secret) => change({ secret })}
+              hint={secretHint}
+            />
+            <Button className="button small" onPress={() => change({ secret: newSecret() })}>
+              Generate a new secret
+            </Button>
+          </>
+        )}
+        <Events chosen={form.events} onChange={(events) => change({ events })} />
+        <Headers headers={form.headers} onChange={(headers) => change({ headers })} hint={headersHint} />
+        <Checkbox isSelected={form.retry === 'on'} onChange={(is) => change({ retry: is ? 'on' : 'off' })}>
+          Retry failed deliveries
         </Checkbox>
-      )}
-      {error !== null && !isExplained && <Problem error={error} />}
+        {secretHint && (
+          <Checkbox isSelected={form.active} onChange={(active) => change({ active })}>
+            Active
+          </Checkbox>
+        )}
+      </Refusals>
       <div className="actions">
         <Button className="button primary" type="submit" isDisabled={isPending}>
           {submit}
@@ -118,11 +133,15 @@ export function HookFormFields({
   );
 }
 
+const refusalOf = (field: string, message: string) => new ApiProblem(422, message, undefined, [{ field, message }]);
+
 const groups = { github: 'GitHub', gate: 'The gate', own: 'This installation' };
 
 function Events({ chosen, onChange }: { chosen: string[]; onChange: (events: string[]) => void }) {
   const { api } = useConsole();
   const [search, setSearch] = useState('');
+  const problemId = useId();
+  const problem = useRefusal('events');
   const { data, error, refetch } = useQuery({
     queryKey: ['event types'],
     queryFn: ({ signal }) => api.get<EventType[]>('/event-types', signal),
@@ -136,14 +155,24 @@ function Events({ chosen, onChange }: { chosen: string[]; onChange: (events: str
   return (
     <fieldset className="field">
       <legend>Events</legend>
-      <Checkbox isSelected={isAll} onChange={(is) => onChange(is ? ['*'] : ['push'])}>
+      <Checkbox
+        isSelected={isAll}
+        onChange={(is) => onChange(is ? ['*'] : ['push'])}
+        isInvalid={problem !== undefined}
+        aria-describedby={problem && problemId}
+      >
         All events, including future ones
       </Checkbox>
+      {problem && (
+        <span className="wrong" id={problemId}>
+          {problem}
+        </span>
+      )}
       {!isAll && (
         <>
           <TextField label="Find an event" value={search} onChange={setSearch} />
           <p className="hint" aria-live="polite">
-            {chosen.length} selected: {chosen.join(', ')}
+            {chosen.length === 0 ? 'None selected' : `${chosen.length} selected: ${chosen.join(', ')}`}
           </p>
           {isInTheWay(error, data) ? (
             <Problem error={error} onRetry={refetch} />

@@ -123,10 +123,12 @@ export function Checkbox({
 }: {
   isSelected: boolean;
   onChange: (is: boolean) => void;
+  isInvalid?: boolean;
+  'aria-describedby'?: string | undefined;
   children: ReactNode;
 }) {
   return (
-    <AriaCheckbox className="checkbox" {...rest}>
+    <AriaCheckbox className="checkbox" {...rest} validationBehavior="aria">
       <span className="box" aria-hidden="true" />
       <span>{children}</span>
     </AriaCheckbox>
