@@ -99,6 +99,12 @@ export function HookFormFields({
           onChange={(contentType) => change({ contentType })}
           options={{ json: 'application/json', form: 'application/x-www-form-urlencoded' }}
         />
+        <Choice
+          label="SSL verification"
+          value={form.insecureSsl}
+          onChange={(insecureSsl) => change({ insecureSsl })}
+          options={{ '0': 'Enable SSL verification', '1': 'Disable (not recommended)' }}
+        />
         {secretHint && (
           <>
             <TextField
