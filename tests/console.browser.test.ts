@@ -308,6 +308,30 @@ test('what is wrong with a hook is said at its field, which has the focus', asyn
   await page.getByText('Subscribed to no events').waitFor();
 });
 
+test('a receiver that redirects has failed, wherever its answer is shown, and is told to be the hook’s URL', async () => {
+  await using receiver = await openReceiver({ behave: { status: 302, headers: { location: '/elsewhere' } } });
+  const page = await openPage();
+  const hook = await makeHook(`${receiver.url}/redirects`, { retry: 'off' });
+  await signIn(page, console + hook);
+  const row = page.locator('.rows a', { hasText: '302: Invalid HTTP response' });
+  await row.waitFor();
+  await page.reload();
+  await page.locator('.tag.bad', { hasText: 'last: 302' }).waitFor();
+  await page.getByRole('link', { name: 'Failed' }).click();
+  await page.getByText('they failed, but are among “Delivered”').waitFor();
+  await page.getByText('No deliveries match').waitFor();
+  expect(await faultsOf(page)).toEqual([]);
+  await page.getByRole('link', { name: 'View all deliveries' }).click();
+  await row.waitFor();
+  await page.getByRole('link', { name: 'Overview' }).click();
+  await page.getByRole('link', { name: 'View failed deliveries' }).click();
+  await row.click();
+  await page.locator('.title .tag.bad', { hasText: '302' }).waitFor();
+  await page.getByText('Redirects are not followed: change the URL of the hook').waitFor();
+  await page.goto(`${console}accounts/acme?status=failure`);
+  await page.getByRole('link', { name: `${receiver.url}/redirects` }).waitFor();
+});
+
 test('a signature that does not match is explained', async () => {
   const page = await openPage();
   await signIn(page, console);

@@ -226,6 +226,10 @@ describe('the health of a hook', () => {
     expect(await idsOf('status=failure')).toEqual([id]);
     expect(await idsOf('status=failure&q=nowhere')).toEqual([]);
     expect(await idsOf('status=success')).toEqual([]);
+    await api.sql.query('UPDATE deliveries SET status_code = 302 WHERE hook_id = $1', [id]); // nobody follows it
+    expect(await idsOf('status=failure')).toEqual([id]);
+    expect(await idsOf('status=success')).toEqual([]);
+    await api.sql.query('UPDATE deliveries SET status_code = 504 WHERE hook_id = $1', [id]);
     await count(10, { account }, { delivered: 2, failed: 1 });
     const accounts = (await call(api, site, 'GET', '/admin/organizations')).body;
     expect(accounts.map((each: { login: string; health: object }) => [each.login, each.health])).toContainEqual([

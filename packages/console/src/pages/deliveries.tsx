@@ -7,8 +7,9 @@ import { Empty, isInTheWay, Loading, Problem } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import { DeliveryFilters } from './delivery-filters.tsx';
 import type { Filter } from './hook-search.ts';
-import { LinkToDelivery } from './links.tsx';
+import { LinkToDelivery, LinkToHook } from './links.tsx';
 import { useLiveDeliveries } from './live-deliveries.ts';
+import { isDelivered, outcomeOf } from './outcome.ts';
 import { RedeliverChosen } from './redeliver-chosen.tsx';
 
 export function Deliveries({
@@ -30,6 +31,12 @@ export function Deliveries({
   return (
     <>
       <DeliveryFilters place={place} hookId={hookId} filter={filter} />
+      {filter.status && (
+        <p className="hint">
+          As at GitHub, this filter goes by status codes up to 399 and from 400. Redirects (3xx) are not followed: they
+          failed, but are among “Delivered”.
+        </p>
+      )}
       {isInTheWay(error, rows) && <Problem error={error} onRetry={rows === undefined ? all.refetch : newest.refetch} />}
       {!rows ? (
         !error && <Loading what="deliveries" />
@@ -41,6 +48,13 @@ export function Deliveries({
         ) : (
           <Empty title={isNarrow ? 'No deliveries match' : 'No deliveries yet'}>
             {!isNarrow && <p>Send a ping to see whether the receiver answers.</p>}
+            {filter.status === 'failure' && (
+              <p>
+                <LinkToHook place={place} hookId={hookId}>
+                  View all deliveries
+                </LinkToHook>
+              </p>
+            )}
           </Empty>
         )
       ) : (
@@ -81,7 +95,7 @@ function DeliveryRow({
   delivery: Delivery;
   selection: Selection<number>;
 }) {
-  const isGood = delivery.status_code < 400;
+  const isGood = isDelivered(delivery);
   const name = delivery.action ? `${delivery.event}.${delivery.action}` : delivery.event;
   return (
     <li className="ticked">
@@ -100,7 +114,7 @@ function DeliveryRow({
             {delivery.throttled_at && <span className="tag">throttled</span>}
           </span>
         </span>
-        <span className={isGood ? 'soft' : 'bad-text'}>{outcomeOf(delivery)}</span>
+        <span className={isGood ? 'soft' : 'bad-text'}>{isGood ? delivery.status_code : reasonOf(delivery)}</span>
         <span className="soft when">
           <Time at={delivery.delivered_at} />
         </span>
@@ -109,8 +123,8 @@ function DeliveryRow({
   );
 }
 
-/** Includes the status code if the receiver answered; otherwise the code is GitHub's convention, not the receiver's. */
-function outcomeOf({ status, status_code: code }: Delivery): string {
-  if (code < 400) return String(code);
-  return status === 'Invalid HTTP response' ? `${code}: ${status}` : status;
+/** Includes the status code if the receiver answered. */
+function reasonOf(delivery: Delivery): string {
+  const outcome = outcomeOf(delivery);
+  return outcome === delivery.status ? outcome : `${outcome}: ${delivery.status}`;
 }

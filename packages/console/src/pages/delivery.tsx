@@ -14,6 +14,7 @@ import { useTitle } from '../ui/title.ts';
 import { toCurl } from './curl.ts';
 import { Explained, isWaiting, liveMs, useExplanation } from './explanation.tsx';
 import { LinkToHook, LinkToPlace } from './links.tsx';
+import { isDelivered, outcomeOf } from './outcome.ts';
 import { Path } from './shell.tsx';
 
 export function DeliveryPage({ place, hookId, deliveryId }: { place: Place; hookId: string; deliveryId: string }) {
@@ -61,7 +62,7 @@ export function DeliveryPage({ place, hookId, deliveryId }: { place: Place; hook
     );
   if (isInTheWay(error, data)) return <Problem error={error} onRetry={refetch} isPage />;
   if (!data) return <Loading what="the delivery" />;
-  const isGood = data.status_code < 400;
+  const isGood = isDelivered(data);
   const curl = toCurl(data);
   return (
     <>
@@ -71,7 +72,7 @@ export function DeliveryPage({ place, hookId, deliveryId }: { place: Place; hook
           {data.event}
           {data.action ? `.${data.action}` : ''}
         </h1>
-        <span className={`tag ${isGood ? 'good' : 'bad'}`}>{isGood ? data.status_code : data.status}</span>
+        <span className={`tag ${isGood ? 'good' : 'bad'}`}>{outcomeOf(data)}</span>
         <span className="grow" />
         {curl === undefined ? (
           <span className="soft">The payload is no longer kept: it cannot be copied as curl</span>

@@ -1,4 +1,5 @@
 import type { Hook } from '../api/types.ts';
+import { isDelivered, outcomeOf } from './outcome.ts';
 
 export const eventsOf = ({ events }: Pick<Hook, 'events'>): string =>
   events.includes('*') ? 'all events' : events.join(', ') || 'no events';
@@ -8,5 +9,6 @@ export function healthOf({ active, health }: Hook): { tone: 'off' | 'none' | 'go
   if (!active) return { tone: 'off', text: 'not active' };
   const { last_status_code: code, last_status: status } = health;
   if (code === null) return { tone: 'none', text: 'no deliveries yet' };
-  return code < 400 ? { tone: 'good', text: `last: ${code}` } : { tone: 'bad', text: `last: ${status ?? code}` };
+  const last = { status_code: code, status };
+  return { tone: isDelivered(last) ? 'good' : 'bad', text: `last: ${outcomeOf(last)}` };
 }

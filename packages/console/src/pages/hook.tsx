@@ -101,7 +101,7 @@ export function HookPage({ place, hookId, search }: { place: Place; hookId: stri
             path={`${path}/stats`}
             range={range}
             failing={
-              <LinkToHook place={place} hookId={hookId} search={{ status: 'failure' }}>
+              <LinkToHook place={place} hookId={hookId} search={isRedirect(hook) ? {} : { status: 'failure' }}>
                 View failed deliveries
               </LinkToHook>
             }
@@ -116,6 +116,9 @@ export function HookPage({ place, hookId, search }: { place: Place; hookId: stri
     </>
   );
 }
+
+/** The filter for failed deliveries, which is GitHub's, has no redirects. */
+const isRedirect = ({ health: { last_status_code: code } }: Hook) => code !== null && code >= 300 && code < 400;
 
 /** Events while it is off are missed, not held as during a pause. */
 function TurnOff({ path, isActive }: { path: string; isActive: boolean }) {

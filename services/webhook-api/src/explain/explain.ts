@@ -145,6 +145,8 @@ function adviceOnAnswer(statusCode: number, login: string): string {
     case 429:
       return `The receiver gets more than it allows: let it allow more, or lower the limit of ${login} (PUT /accounts/${login}/throttle, by an administrator of the installation).`;
     default:
+      if (statusCode >= 300 && statusCode < 400)
+        return 'Redirects are not followed: change the URL of the hook to the one that the receiver redirects to.';
       return statusCode >= 500
         ? 'The receiver failed: look into its log, and that of any proxy before it.'
         : 'Find out why the receiver does not answer 2xx.';

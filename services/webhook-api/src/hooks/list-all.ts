@@ -20,7 +20,7 @@ const query = pageQuery.extend({
   status: z
     .enum(['success', 'failure'])
     .optional()
-    .meta({ description: 'Only those whose newest delivery had a status code below 400, or from 400' }),
+    .meta({ description: 'Only those whose newest delivery succeeded, which takes a 2xx, or failed' }),
 });
 
 const repository = z

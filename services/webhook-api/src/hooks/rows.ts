@@ -157,7 +157,7 @@ export async function listAccountRows(
     repository ?? null,
   ];
   // Part of the text only when asked for: its cost would mislead the planner about the rest.
-  const ofStatus = status ? `AND ${newest('d.status_code < 400')} = ${status === 'success'}` : '';
+  const ofStatus = status ? `AND ${newest('d.status_code BETWEEN 200 AND 299')} = ${status === 'success'}` : '';
   const { rows } = await db.query<{ total: number } & (AccountHook | { id: null })>({
     name: `hooks of an account ${status ?? ''}`.trim(),
     text: `WITH meant AS MATERIALIZED (
