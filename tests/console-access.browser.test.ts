@@ -342,6 +342,9 @@ test('an email is written in one’s own words, and previewed before people get 
   await admin.getByLabel('Message').fill('<script>alert(1)</script>');
   await panel('Preview').getByText('The API refused the request').waitFor(); // what is wrong with it
   await admin.getByLabel('Message').fill('<p>Dear {{ user.name }}</p>');
+  await admin.getByLabel('Template', { exact: true }).selectOption('Welcome Email');
+  await admin.getByRole('alertdialog').getByRole('button', { name: 'Stay here' }).click();
+  expect(await admin.getByLabel('Message').inputValue()).toContain('Dear');
   await admin.getByRole('button', { name: 'Save', exact: true }).click();
   await admin.getByText('Saved. The next email').waitFor();
   await admin.getByLabel('Template', { exact: true }).selectOption('Sign-in by Code');

@@ -332,6 +332,44 @@ test('a receiver that redirects has failed, wherever its answer is shown, and is
   await page.getByRole('link', { name: `${receiver.url}/redirects` }).waitFor();
 });
 
+test('a form with changes is left only when somebody says so, and without a question once they are saved', async () => {
+  await using receiver = await openReceiver();
+  const page = await openPage();
+  await signIn(page, `${console}${await makeHook(`${receiver.url}/kept`)}?tab=settings`);
+  const url = page.getByLabel('Payload URL');
+  const question = page.getByRole('alertdialog', { name: 'Leave without saving?' });
+  const follow = (name: string) => page.getByRole('link', { name, exact: true }).click();
+  await page.getByLabel('Find an event').fill('issue'); // changes nothing
+  await follow('Verify');
+  await page.getByRole('button', { name: 'Compare' }).waitFor();
+  await follow('Settings');
+  await url.fill(`${receiver.url}/changed`);
+  for (const leave of [() => follow('Deliveries'), () => follow('Accounts'), () => page.goBack()]) {
+    await leave();
+    await question.waitFor();
+    expect(await faultsOf(page)).toEqual([]);
+    await question.getByRole('button', { name: 'Stay here' }).click();
+    await question.waitFor({ state: 'detached' });
+    expect(await url.inputValue()).toBe(`${receiver.url}/changed`);
+  }
+  const asked = page.waitForEvent('dialog');
+  const closing = page.close({ runBeforeUnload: true });
+  const dialog = await asked;
+  expect(dialog.type()).toBe('beforeunload');
+  await dialog.dismiss();
+  await closing;
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Saved.').waitFor();
+  await follow('Deliveries');
+  await page.locator('.rows a', { hasText: 'ping' }).waitFor();
+  await follow('Settings');
+  await url.fill(`${receiver.url}/dropped`);
+  await follow('Deliveries');
+  await question.getByRole('button', { name: 'Leave without saving' }).click();
+  await page.locator('.rows a', { hasText: 'ping' }).waitFor();
+  expect(await page.getByRole('heading', { name: `${receiver.url}/changed` }).count()).toBe(1);
+});
+
 test('a signature that does not match is explained', async () => {
   const page = await openPage();
   await signIn(page, console);

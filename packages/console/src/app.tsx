@@ -9,6 +9,7 @@ import { ConsoleContext } from './session/context.ts';
 import { SignedOut } from './session/errors.ts';
 import type { Session } from './session/session.ts';
 import { Problem } from './ui/states.tsx';
+import { noteAnswered, noteSent } from './ui/unsaved-input.ts';
 
 let root: Root | undefined;
 
@@ -37,6 +38,11 @@ export function openPages(): (session: Session) => void {
     });
     queries.getQueryCache().config.onError = onError;
     queries.getMutationCache().config.onError = onError;
+    queries.getMutationCache().subscribe((event) => {
+      if (event.type === 'added') noteSent(event.mutation);
+      if (event.type === 'updated' && (event.action.type === 'success' || event.action.type === 'error'))
+        noteAnswered(event.mutation, event.action.type === 'success');
+    });
     theRoot().render(
       <StrictMode>
         <ConsoleContext value={{ session, api: openApi(session), isSiteAdmin: session.isSiteAdmin }}>

@@ -36,6 +36,7 @@ export function FindEvent({
   return (
     <>
       <Form
+        role="search"
         className="panel form"
         onSubmit={(event) => {
           event.preventDefault();

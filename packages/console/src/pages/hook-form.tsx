@@ -176,7 +176,7 @@ function Events({ chosen, onChange }: { chosen: string[]; onChange: (events: str
       )}
       {!isAll && (
         <>
-          <TextField label="Find an event" value={search} onChange={setSearch} />
+          <TextField label="Find an event" type="search" value={search} onChange={setSearch} />
           <p className="hint" aria-live="polite">
             {chosen.length === 0 ? 'None selected' : `${chosen.length} selected: ${chosen.join(', ')}`}
           </p>

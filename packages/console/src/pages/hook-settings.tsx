@@ -41,7 +41,7 @@ export function HookSettings({ place, path, hook }: { place: Place; path: string
     mutationFn: () => api.send('DELETE', path),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['hooks', place.owner] });
-      await navigate({ to: '/accounts/$owner', params: { owner: place.owner } });
+      await navigate({ to: '/accounts/$owner', params: { owner: place.owner }, ignoreBlocker: true });
     },
   });
   return (

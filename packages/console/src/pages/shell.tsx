@@ -9,6 +9,7 @@ import { forgetUnsavedInput } from '../ui/unsaved-input.ts';
 import { useGateNavigation } from './gate/navigation.ts';
 import type { NavigationItem } from './navigation.ts';
 import { SignInAgain } from './sign-in-again.tsx';
+import { Unsaved } from './unsaved.tsx';
 
 export function Shell({ children }: { children: ReactNode }) {
   const { session } = useConsole();
@@ -56,6 +57,7 @@ export function Shell({ children }: { children: ReactNode }) {
         </main>
       </div>
       <SignInAgain />
+      <Unsaved />
     </>
   );
 }

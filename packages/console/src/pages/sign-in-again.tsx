@@ -3,12 +3,17 @@ import { useState, useSyncExternalStore } from 'react';
 import { Button, Dialog, Heading, Modal, ModalOverlay } from 'react-aria-components';
 import { useConsole } from '../session/context.ts';
 import { Problem } from '../ui/states.tsx';
+import { forgetUnsavedInput } from '../ui/unsaved-input.ts';
 
 export function SignInAgain() {
   const { session } = useConsole();
   const { subscribe, isWanted, signIn } = session.renewal;
   const isOpen = useSyncExternalStore(subscribe, isWanted);
   const [error, setError] = useState<unknown>(null);
+  const leave = () => {
+    forgetUnsavedInput(); // which would ask once more
+    return session.signIn();
+  };
   const press = () => {
     setError(null);
     signIn().catch(setError);
@@ -24,7 +29,7 @@ export function SignInAgain() {
           </p>
           {error !== null && <Problem error={error} />}
           <div className="actions">
-            <Button className="button" onPress={() => session.signIn()}>
+            <Button className="button" onPress={leave}>
               Leave this page
             </Button>
             <Button className="button primary" onPress={press} autoFocus>

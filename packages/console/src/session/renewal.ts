@@ -1,6 +1,6 @@
 /** Handles an ended session: if something was typed, requests wait until somebody has signed in again, and then continue. */
 import type { UserManager, UserManagerSettings } from 'oidc-client-ts';
-import { hasUnsavedInput } from '../ui/unsaved-input.ts';
+import { forgetUnsavedInput, hasUnsavedInput } from '../ui/unsaved-input.ts';
 import { signInByWindow } from './sign-in-window.ts';
 
 export type Renewal = {
@@ -45,7 +45,10 @@ export function openRenewal(
       const answer = await signInByWindow(settings);
       const user = await manager.signinRedirectCallback(settings.redirect_uri + answer);
       // Everything shown and typed belongs to another person.
-      if (user.profile.sub !== sub) return location.reload();
+      if (user.profile.sub !== sub) {
+        forgetUnsavedInput();
+        return location.reload();
+      }
       const { end } = waiting ?? {};
       set(undefined);
       end?.();

@@ -1,17 +1,54 @@
 /** Whether something was typed on the current page that would be lost with it. */
 let isUnsaved = false;
+/** Forms with changes that are not saved. */
+const changed = new Set<Element>();
+/** The form that is being submitted right now, and those whose requests wait for their answers. */
+let submitted: Element | undefined;
+const sent = new Map<object, Element>();
 
 document.addEventListener(
   'input',
   ({ target }) => {
-    if (target instanceof Element && target.closest('#content')) isUnsaved = true;
+    if (!(target instanceof Element) || !target.closest('#content')) return;
+    isUnsaved = true;
+    const form = target.closest('form:not([role="search"])');
+    if (!form || target.matches('[type="search"]')) return;
+    changed.add(form);
+    for (const [request, other] of sent) if (other === form) sent.delete(request);
+  },
+  true,
+);
+document.addEventListener(
+  'submit',
+  ({ target }) => {
+    submitted = target instanceof Element ? target : undefined;
+    setTimeout(() => {
+      submitted = undefined;
+    });
   },
   true,
 );
 
 export const hasUnsavedInput = (): boolean => isUnsaved;
 
+/** Whether a form on the page has changes that are neither saved nor being saved. */
+export const hasUnsavedForm = (): boolean =>
+  [...changed].some((form) => form.isConnected && ![...sent.values()].includes(form));
+
+/** Called when a request to change something begins, which may be that of the submitted form. */
+export function noteSent(request: object): void {
+  if (submitted) sent.set(request, submitted);
+}
+
+/** Called when it was answered. */
+export function noteAnswered(request: object, isSaved: boolean): void {
+  const form = sent.get(request);
+  if (form && isSaved) changed.delete(form);
+  sent.delete(request);
+}
+
 /** Called when another page is shown. */
 export function forgetUnsavedInput(): void {
   isUnsaved = false;
+  changed.clear();
 }

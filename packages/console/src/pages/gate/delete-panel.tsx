@@ -32,7 +32,7 @@ export function DeletePanel({
     mutationFn: () => api.send('DELETE', path),
     onSuccess: async () => {
       // Leaves its page first, which would otherwise ask for the deleted thing once more.
-      await navigate({ to: list.to });
+      await navigate({ to: list.to, ignoreBlocker: true });
       queries.removeQueries({ queryKey: itemKey });
       await queries.invalidateQueries({ queryKey: list.key });
     },

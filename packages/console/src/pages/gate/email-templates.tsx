@@ -1,5 +1,6 @@
 /** The mails sent to people, in the tenant's own words, each with a preview. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { ApiProblem } from '../../api/client.ts';
 import type { EmailTemplate } from '../../api/management-types.ts';
@@ -9,6 +10,7 @@ import { useDebounced } from './debounced.ts';
 import { Area, NumberField } from './fields.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
 import { Frame, Language, NoPreview, previewed } from './preview.tsx';
+import type { TemplateSearch } from './search.ts';
 import { SettingsForm } from './settings-form.tsx';
 
 type Mail = {
@@ -66,43 +68,50 @@ type Name = keyof typeof templates;
 
 const templateKey = (name: string) => ['gate', 'email template', name];
 
-export const EmailTemplates = gatePage('Email templates', 'read:email_templates', () => {
-  const { api } = useGate();
-  const [name, setName] = useState<Name>('verify_email');
-  const { data, error, refetch } = useQuery({
-    queryKey: templateKey(name),
-    queryFn: async ({ signal }) => {
-      try {
-        return await api.get<EmailTemplate>(`/email-templates/${name}`, signal);
-      } catch (problem) {
-        if (problem instanceof ApiProblem && problem.status === 404) return null;
-        throw problem;
-      }
-    },
-  });
-  return (
-    <>
-      <div className="title">
-        <h1>Email templates</h1>
-      </div>
-      <section className="panel" aria-label="Which">
-        <Select
-          label="Template"
-          value={name}
-          onChange={setName}
-          options={(Object.keys(templates) as Name[]).map((key) => [key, templates[key].text] as const)}
-        />
-      </section>
-      {isInTheWay(error, data) ? (
-        <Problem error={error} onRetry={refetch} />
-      ) : data === undefined ? (
-        <Loading what="the template" />
-      ) : (
-        <Editor key={name} name={name} saved={data} />
-      )}
-    </>
-  );
-});
+const isName = (text: string): text is Name => Object.hasOwn(templates, text);
+
+export const EmailTemplates = gatePage(
+  'Email templates',
+  'read:email_templates',
+  ({ template = '' }: TemplateSearch) => {
+    const { api } = useGate();
+    const navigate = useNavigate();
+    const name = isName(template) ? template : 'verify_email';
+    const { data, error, refetch } = useQuery({
+      queryKey: templateKey(name),
+      queryFn: async ({ signal }) => {
+        try {
+          return await api.get<EmailTemplate>(`/email-templates/${name}`, signal);
+        } catch (problem) {
+          if (problem instanceof ApiProblem && problem.status === 404) return null;
+          throw problem;
+        }
+      },
+    });
+    return (
+      <>
+        <div className="title">
+          <h1>Email templates</h1>
+        </div>
+        <section className="panel" aria-label="Which">
+          <Select
+            label="Template"
+            value={name}
+            onChange={(chosen) => void navigate({ to: '.', search: { template: chosen }, replace: true })}
+            options={(Object.keys(templates) as Name[]).map((key) => [key, templates[key].text] as const)}
+          />
+        </section>
+        {isInTheWay(error, data) ? (
+          <Problem error={error} onRetry={refetch} />
+        ) : data === undefined ? (
+          <Loading what="the template" />
+        ) : (
+          <Editor key={name} name={name} saved={data} />
+        )}
+      </>
+    );
+  },
+);
 
 function Editor({ name, saved }: { name: Name; saved: EmailTemplate | null }) {
   const { api, may } = useGate();

@@ -2,7 +2,12 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { page } from '../page.tsx';
 import type { root as rootRoute } from '../root.tsx';
-import { validateApplicationSearch, validateLogSearch, validateOrganizationSearch } from './search.ts';
+import {
+  validateApplicationSearch,
+  validateLogSearch,
+  validateOrganizationSearch,
+  validateTemplateSearch,
+} from './search.ts';
 
 const ApplicationPage = lazyRouteComponent(() => import('./application.tsx'), 'ApplicationPage');
 const ApiPage = lazyRouteComponent(() => import('./api.tsx'), 'ApiPage');
@@ -10,6 +15,7 @@ const UserPage = lazyRouteComponent(() => import('./user.tsx'), 'UserPage');
 const RolePage = lazyRouteComponent(() => import('./role.tsx'), 'RolePage');
 const OrganizationPage = lazyRouteComponent(() => import('./organization.tsx'), 'OrganizationPage');
 const ActionPage = lazyRouteComponent(() => import('./action.tsx'), 'ActionPage');
+const EmailTemplates = lazyRouteComponent(() => import('./email-templates.tsx'), 'EmailTemplates');
 const LogPage = lazyRouteComponent(() => import('./log.tsx'), 'LogPage');
 
 export const gateRoutes = (root: typeof rootRoute) => {
@@ -55,6 +61,12 @@ export const gateRoutes = (root: typeof rootRoute) => {
     path: '/gate/log',
     validateSearch: validateLogSearch,
     component: page(LogPage, () => <LogPage search={validateLogSearch(log.useSearch())} />),
+  });
+  const templates = createRoute({
+    getParentRoute,
+    path: '/gate/email-templates',
+    validateSearch: validateTemplateSearch,
+    component: page(EmailTemplates, () => <EmailTemplates {...validateTemplateSearch(templates.useSearch())} />),
   });
   return [
     createRoute({
@@ -124,11 +136,7 @@ export const gateRoutes = (root: typeof rootRoute) => {
       path: '/gate/attack-protection',
       component: lazyRouteComponent(() => import('./attack-protection.tsx'), 'AttackProtection'),
     }),
-    createRoute({
-      getParentRoute,
-      path: '/gate/email-templates',
-      component: lazyRouteComponent(() => import('./email-templates.tsx'), 'EmailTemplates'),
-    }),
+    templates,
     createRoute({
       getParentRoute,
       path: '/gate/settings',

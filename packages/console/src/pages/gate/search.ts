@@ -26,6 +26,12 @@ export function validateOrganizationSearch({ tab }: Record<string, unknown>): Or
   return typeof tab === 'string' && Object.hasOwn(organizationTabs, tab) ? { tab: tab as OrganizationTab } : {};
 }
 
+export type TemplateSearch = { template?: string };
+
+export function validateTemplateSearch({ template }: Record<string, unknown>): TemplateSearch {
+  return typeof template === 'string' ? { template } : {};
+}
+
 export const logKinds = {
   all: 'Everything',
   refused: 'Refused',
