@@ -177,6 +177,15 @@ test('an admin who knows the secret sends a made-up event and sees it arrive', a
   await page.getByRole('link', { name: 'See what happens to it' }).click();
   const fate = page.getByRole('region', { name: 'What happened' });
   await fate.getByText('delivered', { exact: true }).waitFor();
+  await fate.getByRole('link', { name: 'Attempt 1' }).click();
+  await page.getByText('A test event is not redelivered').waitFor();
+  expect(await page.getByRole('button', { name: 'Redeliver' }).count()).toBe(0);
+  receiver.behave({ status: 500 });
+  await page.getByRole('link', { name: 'send another' }).click();
+  await page.getByLabel('The hook’s secret').fill(secret);
+  await page.getByRole('button', { name: 'Send test event' }).click();
+  await page.getByRole('link', { name: 'See what happens to it' }).click();
+  await fate.getByText('There is no automatic further attempt: tests are not retried.').waitFor();
   const sent = receiver.received.find(({ headers }) => headers['x-github-event'] === 'push')!;
   expect(JSON.parse(sent.body.toString())).toMatchObject({ repository: { full_name: 'acme/gadgets' } });
 });

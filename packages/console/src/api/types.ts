@@ -88,6 +88,7 @@ export type Explanation = {
   next: string | null;
   causes: Cause[];
   duplicates_until: string | null;
+  redeliverable: boolean;
   steps: Step[];
 };
 

@@ -79,9 +79,18 @@ export function DeliveryPage({ place, hookId, deliveryId }: { place: Place; hook
         ) : (
           <Copy text={curl} label="Copy as curl" size="normal" />
         )}
-        <Button className="button" onPress={() => redeliver.mutate()} isDisabled={redeliver.isPending}>
-          Redeliver
-        </Button>
+        {explanation?.redeliverable === false ? (
+          <span className="soft">
+            A test event is not redelivered:{' '}
+            <LinkToHook place={place} hookId={hookId} search={{ tab: 'test' }}>
+              send another
+            </LinkToHook>
+          </span>
+        ) : (
+          <Button className="button" onPress={() => redeliver.mutate()} isDisabled={redeliver.isPending}>
+            Redeliver
+          </Button>
+        )}
       </div>
       {redeliver.error && <Problem error={redeliver.error} />}
       {redeliver.isSuccess && (

@@ -35,6 +35,7 @@ export function explain(known: Known): Explanation {
     ...summary,
     causes,
     duplicates_until: event ? duplicatesUntil(event).toISOString() : null,
+    redeliverable: !isKeptBack(known),
     steps: stepsOf(known),
   };
 }
@@ -154,10 +155,12 @@ function adviceOnAnswer(statusCode: number, login: string): string {
 }
 
 /** A made-up event is signed only for those who must know the secret (docs/decisions/0313-secrets-of-a-hook.md). */
-function again(known: Known, { id, event: type }: AttemptRow): string {
-  const { hook, event } = known;
-  if (hook.isGone || !(hook.hasSecret || hook.hasSenderProof) || event?.source !== ownSource || type === 'ping')
-    return `deliver it again: POST ${pathOf(known, id)}/attempts`;
+const isKeptBack = ({ hook, event }: Known): boolean =>
+  !hook.isGone && (hook.hasSecret || hook.hasSenderProof) && event?.source === ownSource && event.type !== 'ping';
+
+function again(known: Known, { id }: AttemptRow): string {
+  const { hook } = known;
+  if (hook.isGone || !isKeptBack(known)) return `deliver it again: POST ${pathOf(known, id)}/attempts`;
   if (hook.hasSenderProof)
     return 'make the event up for a hook that has neither request headers nor a user name in its URL';
   return `whoever knows the secret of the hook triggers it anew: POST ${hook.path}/triggers`;

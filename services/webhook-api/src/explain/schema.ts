@@ -64,6 +64,9 @@ export const explanationSchema = z
       description:
         'Until then a message with the same source, id and subject is a duplicate and makes no delivery; duplicates are not stored',
     }),
+    redeliverable: z.boolean().meta({
+      description: '`false`: it was made up with `…/triggers`, and the hook has something that proves who sends',
+    }),
     steps: z.array(stepSchema).meta({ description: 'What happened to it, in order' }),
   })
   .meta({ id: 'Explanation' });

@@ -122,6 +122,7 @@ const explanation = {
     rate: 20,
   },
   duplicates_until: '2026-11-23T10:30:00Z',
+  redeliverable: true,
   steps: [
     {
       step: 'occurred',
