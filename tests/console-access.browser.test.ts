@@ -160,7 +160,7 @@ test('a person’s page shows their permissions and where they come from, and re
   await another.selectOption('Organization Admin');
   await panel('Roles').getByRole('button', { name: 'Give' }).click();
   const given = panel('Roles').getByRole('listitem').filter({ hasText: 'Organization Admin' });
-  await given.getByRole('button', { name: 'Remove' }).click();
+  await given.getByRole('button', { name: 'Remove Organization Admin', exact: true }).click();
   await confirm('Remove the role');
   await given.waitFor({ state: 'detached' });
   await panel('Management API').getByText('from Auditor').waitFor();

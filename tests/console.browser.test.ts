@@ -413,6 +413,13 @@ test('on a phone in dark mode nothing is cut off, and the keyboard reaches every
   expect(await faultsOf(page)).toEqual([]);
   await page.keyboard.press('Tab');
   expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to content');
+  const menu = page.getByRole('button', { name: 'Menu' });
+  const accounts = page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Accounts' });
+  await menu.press('Enter');
+  await accounts.focus();
+  await page.keyboard.press('Escape');
+  await accounts.waitFor({ state: 'hidden' });
+  expect(await menu.evaluate((element) => element === document.activeElement)).toBe(true);
   await widgets.getByRole('link', { name: 'New hook' }).focus();
   await page.keyboard.press('Enter');
   await page.getByLabel('Payload URL').waitFor();

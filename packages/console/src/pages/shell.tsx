@@ -1,6 +1,6 @@
 /** The frame of every page: navigation, and who is signed in. */
 import { Link, useRouterState } from '@tanstack/react-router';
-import { type ReactNode, useEffect, useId, useState } from 'react';
+import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { Button } from 'react-aria-components';
 import { useConsole } from '../session/context.ts';
 import { useFocusKept } from '../ui/focus.ts';
@@ -22,6 +22,17 @@ export function Shell({ children }: { children: ReactNode }) {
     setOpen(false);
     forgetUnsavedInput();
   }, [address]);
+  const menu = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (!isOpen) return;
+    const close = ({ key }: KeyboardEvent) => {
+      if (key !== 'Escape') return;
+      setOpen(false);
+      menu.current?.focus();
+    };
+    document.addEventListener('keydown', close);
+    return () => document.removeEventListener('keydown', close);
+  }, [isOpen]);
   return (
     <>
       <a className="skip" href="#content">
@@ -29,6 +40,7 @@ export function Shell({ children }: { children: ReactNode }) {
       </a>
       <header className="top">
         <Button
+          ref={menu}
           className="button small menu"
           aria-expanded={isOpen}
           aria-controls={navId}

@@ -4,6 +4,7 @@ import { Button, Dialog, DialogTrigger, Heading, Modal, ModalOverlay } from 'rea
 
 export function Confirm({
   label,
+  about,
   title,
   children,
   action,
@@ -13,6 +14,8 @@ export function Confirm({
   size,
 }: {
   label: string;
+  /** In a list: what the button is about, for those who do not see the row. */
+  about?: string;
   title: string;
   children: ReactNode;
   /** The second button's text: the deed itself, never "OK". */
@@ -25,7 +28,11 @@ export function Confirm({
 }) {
   return (
     <DialogTrigger>
-      <Button className={['button', kind === 'danger' && kind, size].filter(Boolean).join(' ')} isDisabled={isDisabled}>
+      <Button
+        className={['button', kind === 'danger' && kind, size].filter(Boolean).join(' ')}
+        isDisabled={isDisabled}
+        {...(about && { 'aria-label': `${label} ${about}` })}
+      >
         {label}
       </Button>
       <ModalOverlay className="overlay" isDismissable>

@@ -175,6 +175,7 @@ function Scopes({ server, path, mayChange }: { server: ResourceServer; path: str
             {mayChange && (
               <Confirm
                 label="Remove"
+                about={scope.value}
                 title={`Remove the scope ${scope.value}?`}
                 action="Remove it"
                 onConfirm={() => save.mutate((scopes) => scopes.filter(({ value }) => value !== scope.value))}

@@ -79,6 +79,7 @@ function One({
         {may('delete:organization_connections') && (
           <Confirm
             label="Remove"
+            about={name}
             size="small"
             title={`Remove ${name}?`}
             action="Remove the connection"

@@ -111,6 +111,7 @@ function One({
         {may('delete:organization_members') && (
           <Confirm
             label="Remove"
+            about={name}
             size="small"
             title={`Remove ${name} from ${organization.display_name}?`}
             action="Remove the member"

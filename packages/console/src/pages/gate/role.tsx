@@ -133,6 +133,7 @@ function Holders({ role, path }: { role: Role; path: string }) {
           {may('update:users') && (
             <Confirm
               label="Remove"
+              about={name}
               size="small"
               title={`Remove ${role.name} from ${name}?`}
               action="Remove the role"

@@ -59,6 +59,7 @@ export function UserRoles({ user, path }: { user: User; path: string }) {
           {may('update:users') && (
             <Confirm
               label="Remove"
+              about={role.name}
               size="small"
               title={`Remove ${role.name} from ${user.name}?`}
               action="Remove the role"
