@@ -95,6 +95,41 @@ test('a role gets permissions and is given to a person', async () => {
   await admin.getByText('Saved.').waitFor();
 });
 
+test('names without a space are broken where the page ends, and what failed on the server is not called a refusal', async () => {
+  await go('Roles');
+  await admin.getByRole('button', { name: 'New role' }).click();
+  await admin.getByLabel('Name').fill('Auditor_of_everything_'.repeat(8));
+  await admin.getByRole('button', { name: 'Create' }).click();
+  await heading(/^Auditor_of_everything_/);
+  await look(admin);
+  await admin.getByLabel('Description').fill('Reads');
+  const alert = admin.getByRole('alert');
+  const roles = `${issuer}api/v2/roles/*`;
+  for (const [status, said] of [
+    [500, 'Something failed on the server'],
+    [429, 'Too many requests'],
+  ] as const) {
+    await admin.route(roles, (route) =>
+      route.fulfill({ status, headers: { 'access-control-allow-origin': '*' }, json: {} }),
+    );
+    await admin.getByRole('button', { name: 'Save', exact: true }).click();
+    await alert.getByText(said).waitFor();
+    await alert.getByText(`The gate answered ${status}. Try again`).waitFor();
+    await admin.unroute(roles);
+  }
+  await go('Roles');
+  const question = admin.getByRole('alertdialog', { name: 'Leave without saving?' });
+  await question.getByRole('button', { name: 'Leave without saving' }).click();
+  const row = panel('List of roles').getByRole('listitem').filter({ hasText: 'Auditor_of_everything_' });
+  await row.waitFor();
+  await look(admin);
+  await row.getByRole('link').click();
+  await admin.getByLabel('Description').fill('Deleted with it, without a question');
+  await admin.getByRole('button', { name: 'Delete', exact: true }).click();
+  await confirm('Delete the role');
+  await heading('Roles');
+});
+
 test('an organization gets a member with a role, an invitation is sent, and a connection is enabled', async () => {
   await go('Applications');
   await admin.getByRole('link', { name: /Demo Web App/ }).click();
@@ -265,8 +300,27 @@ test('an action is written, tried, deployed and bound to a trigger', async () =>
   // A failing run: the log says what and why, and the run can be found.
   await flow.getByRole('link', { name: 'Says where' }).click();
   await admin.getByLabel('Code').fill("exports.onExecutePostLogin = async () => { throw new Error('out of order') };");
+  const question = admin.getByRole('alertdialog', { name: 'Leave without saving?' });
+  await go('Log');
+  await question.getByRole('button', { name: 'Stay here' }).click();
+  await admin.getByRole('button', { name: 'Run', exact: true }).click();
+  const result = admin.getByRole('log', { name: 'Result' });
+  await result.getByText('where').waitFor(); // of the saved draft
   await admin.getByRole('button', { name: 'Save draft' }).click();
   await admin.getByText('undeployed changes').waitFor();
+  await result.waitFor({ state: 'detached' });
+  const code = await admin.getByLabel('Code').inputValue();
+  await admin.getByLabel('Code').fill('exports.onExecutePostLogin = async (');
+  await admin.getByRole('button', { name: 'Save draft' }).click();
+  await admin.getByText('Saved.').waitFor();
+  await admin.getByRole('button', { name: 'Deploy', exact: true }).click();
+  const alert = admin.getByRole('form', { name: 'Draft' }).getByRole('alert');
+  await alert.getByText('SyntaxError').waitFor();
+  expect(await admin.getByText('Saved.').count()).toBe(0);
+  await admin.getByLabel('Code').fill(code);
+  await alert.waitFor({ state: 'detached' });
+  await admin.getByRole('button', { name: 'Save draft' }).click();
+  await admin.getByText('Saved.').waitFor();
   await admin.getByRole('button', { name: 'Deploy', exact: true }).click();
   await panel('Versions').getByText('Version 2').waitFor();
   expect(await unbound.count()).toBe(0);
@@ -292,6 +346,17 @@ test('the number of wrong passwords that pause an account is set', async () => {
   await force.getByLabel('Maximum attempts').fill('5');
   await force.getByRole('button', { name: 'Save' }).click();
   await force.getByText('Not an IP address').waitFor(); // the API's own words
+  const most = force.getByLabel('Maximum attempts');
+  const isRefused = () =>
+    most.evaluate((field) => field === document.activeElement && field.matches(':invalid, [aria-invalid=true]'));
+  for (const typed of ['', '0']) {
+    await force.getByLabel('IP AllowList').fill('192.0.2.1');
+    await most.fill(typed);
+    await force.getByRole('button', { name: 'Save' }).click();
+    await until('it is wrong, and has the focus', isRefused);
+    expect(await force.getByRole('alert').count()).toBe(0);
+  }
+  await most.fill('5');
   await force.getByLabel('IP AllowList').fill('192.0.2.1\n198.51.100.0/24');
   await force.getByRole('button', { name: 'Save' }).click();
   await force.getByText('Saved.').waitFor();

@@ -410,6 +410,14 @@ test('the sign-in page is previewed, and people see it once it is saved', async 
   await admin.getByLabel('Template', { exact: true }).fill('<html><body>{%- auth0:widget -%}</body></html>');
   await panel('Preview').getByText('auth0:head').waitFor(); // the error
   await admin.getByText('Use a custom page template').click();
+  const logo = admin.getByLabel('Logo', { exact: true });
+  await logo.fill('nonsense');
+  await admin.getByRole('button', { name: 'Save' }).click();
+  await until('it is wrong, and has the focus', () =>
+    logo.evaluate((field) => field === document.activeElement && field.matches('[aria-invalid=true]')),
+  );
+  expect(await admin.getByRole('form', { name: 'Appearance' }).getByRole('alert').count()).toBe(0);
+  await logo.fill('');
   const before = await (await fetch(`${issuer}activate`)).text();
   expect(before).not.toContain('#7a1fa2');
   await admin.getByRole('button', { name: 'Save' }).click();

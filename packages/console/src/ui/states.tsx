@@ -70,10 +70,15 @@ function explain(error: unknown): { title: string; text: string } {
       title: 'Not found',
       text: 'It was deleted, the address is wrong, or you do not have access.',
     };
-  if (error instanceof ApiProblem && error.status === 503)
+  if (error instanceof ApiProblem && isAway(error))
     return {
-      title: 'Temporarily unavailable',
-      text: `${error.message} Try again${error.retryAfter ? ` in ${error.retryAfter} s` : ' soon'}.`,
+      title:
+        error.status === 429
+          ? 'Too many requests'
+          : error.status === 503
+            ? 'Temporarily unavailable'
+            : 'Something failed on the server',
+      text: `${error.message.replace(/[^.]$/, '$&.')} Try again${error.retryAfter ? ` in ${error.retryAfter} s` : ' soon'}.`,
     };
   if (error instanceof ApiProblem) {
     const fields = error.fields

@@ -42,7 +42,7 @@ export const ActionPage = gatePage('Action', 'read:actions', ({ actionId }: { ac
           <Unbound key={id} action={data} trigger={id} />
         ))}
       <Draft key={actionId} action={data} path={path} />
-      {may('create:actions') && <Try path={path} />}
+      {may('create:actions') && <Try path={path} code={data.code} />}
       <Versions action={data} path={path} />
       {may('delete:actions') && (
         <DeletePanel what="action" name={data.name} path={path} list={actionsList} itemKey={actionKey(actionId)}>
@@ -95,6 +95,7 @@ function Draft({ action, path }: { action: Action; path: string }) {
   const mayChange = may('update:actions');
   const change = (some: typeof edited) => {
     save.reset();
+    deploy.reset();
     setEdited({ ...edited, ...some });
   };
   return (
@@ -134,7 +135,10 @@ function Draft({ action, path }: { action: Action; path: string }) {
           <Button
             className="button"
             isDisabled={deploy.isPending || !isSame || action.all_changes_deployed}
-            onPress={() => deploy.mutate()}
+            onPress={() => {
+              save.reset();
+              deploy.mutate();
+            }}
           >
             Deploy
           </Button>
@@ -215,19 +219,22 @@ const sampleEvent = `{
 }`;
 
 /** Runs the saved draft with an event of one's own. Nothing it asks for is carried out. */
-function Try({ path }: { path: string }) {
+function Try({ path, code }: { path: string; code: string }) {
   const { api } = useGate();
   const [payload, setPayload] = useState(sampleEvent);
   const run = useMutation({
-    mutationFn: () => api.send<{ payload: object }>('POST', `${path}/test`, { payload: JSON.parse(payload) }),
+    mutationFn: (_code: string) =>
+      api.send<{ payload: object }>('POST', `${path}/test`, { payload: JSON.parse(payload) }),
   });
+  // A saved change makes another program of it.
+  const isOfThis = run.variables === code;
   return (
     <Form
       className="panel form"
       aria-label="Test"
       onSubmit={(event) => {
         event.preventDefault();
-        run.mutate();
+        run.mutate(code);
       }}
     >
       <h2>Test</h2>
@@ -238,11 +245,11 @@ function Try({ path }: { path: string }) {
         onChange={setPayload}
         hint="Runs the saved draft with this event. The result is shown, but nothing is carried out."
       />
-      {run.error && <Problem error={run.error} />}
+      {run.error && isOfThis && <Problem error={run.error} />}
       <Button className="button" type="submit" isDisabled={run.isPending}>
         {run.isPending ? 'Running …' : 'Run'}
       </Button>
-      {run.data && (
+      {run.data && isOfThis && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard
         <pre tabIndex={0} role="log" aria-label="Result">
           {JSON.stringify(run.data.payload, null, 2)}

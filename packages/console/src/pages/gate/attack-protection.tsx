@@ -126,6 +126,7 @@ const bruteForceForm: Fields<BruteForce> = (value, change) => (
     </Checkbox>
     <Amount
       label="Maximum attempts"
+      name="max_attempts"
       hint="Failures within ten minutes."
       value={value.max_attempts}
       onChange={(max_attempts) => change({ max_attempts })}
@@ -177,11 +178,13 @@ const suspiciousIpForm: Fields<SuspiciousIp> = (value, change) => (
         <div key={stage} className="pair">
           <Amount
             label={`${text}: maximum at once`}
+            name={`stage.${stage}.max_attempts`}
             value={bucket.max_attempts}
             onChange={(max_attempts) => set({ max_attempts })}
           />
           <Amount
             label={`${text}: one more after (milliseconds)`}
+            name={`stage.${stage}.rate`}
             value={bucket.rate}
             onChange={(rate) => set({ rate })}
           />

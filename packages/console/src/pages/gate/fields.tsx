@@ -65,18 +65,21 @@ export function NumberField({
   label,
   name,
   hint,
+  isRequired = false,
   value,
   onChange,
 }: {
   label: string;
   name?: string;
   hint?: ReactNode;
+  isRequired?: boolean;
   value: string;
   onChange: (value: string) => void;
 }) {
   return (
     <TextField
       label={label}
+      isRequired={isRequired}
       {...(name !== undefined && { name })}
       hint={hint}
       value={value}

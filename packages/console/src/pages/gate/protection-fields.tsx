@@ -8,11 +8,13 @@ export type Fields<T> = (value: T, change: (part: Partial<T>) => void) => ReactN
 /** Kept as typed while it means the value. Anything that is not a number yet is sent as it is: the API says what is wrong. */
 export function Amount({
   label,
+  name,
   hint,
   value,
   onChange,
 }: {
   label: string;
+  name: string;
   hint?: string;
   value: number;
   onChange: (value: number) => void;
@@ -21,7 +23,9 @@ export function Amount({
   return (
     <NumberField
       label={label}
+      name={name}
       hint={hint}
+      isRequired
       value={Object.is(Number(typed), value) ? typed : String(value)}
       onChange={(text) => {
         setTyped(text);

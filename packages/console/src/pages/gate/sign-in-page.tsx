@@ -120,6 +120,7 @@ function Editor({ branding, template }: { branding: Branding; template: string |
       >
         <TextField
           label="Logo"
+          name="logo_url"
           value={look.logo}
           onChange={(logo) => change({ logo })}
           placeholder="https://example.com/logo.svg"
@@ -127,18 +128,30 @@ function Editor({ branding, template }: { branding: Branding; template: string |
         />
         <TextField
           label="Favicon"
+          name="favicon_url"
           value={look.favicon}
           onChange={(favicon) => change({ favicon })}
           placeholder="https://example.com/favicon.ico"
         />
         <div className="pair">
-          <Colour label="Primary colour" value={look.primary} onChange={(primary) => change({ primary })} />
+          <Colour
+            label="Primary colour"
+            name="colors.primary"
+            value={look.primary}
+            onChange={(primary) => change({ primary })}
+          />
           {typeof branding.colors?.page_background !== 'object' && (
-            <Colour label="Page background" value={look.background} onChange={(background) => change({ background })} />
+            <Colour
+              label="Page background"
+              name="colors.page_background"
+              value={look.background}
+              onChange={(background) => change({ background })}
+            />
           )}
         </div>
         <TextField
           label="Font"
+          name="font.url"
           value={look.font}
           onChange={(font) => change({ font })}
           placeholder="https://example.com/font.woff2"
@@ -231,11 +244,21 @@ function Preview({ look, branding }: { look: Look; branding: Branding }) {
 }
 
 /** A colour as text, with the browser's own picker beside it. */
-function Colour({ label, value, onChange }: { label: string; value: string; onChange: (value: string) => void }) {
+function Colour({
+  label,
+  name,
+  value,
+  onChange,
+}: {
+  label: string;
+  name: string;
+  value: string;
+  onChange: (value: string) => void;
+}) {
   const isWhole = /^#[0-9a-f]{6}$/i.test(value);
   return (
     <div className="pair colour">
-      <TextField label={label} value={value} onChange={onChange} placeholder="#0d5f50" />
+      <TextField label={label} name={name} value={value} onChange={onChange} placeholder="#0d5f50" />
       <input
         type="color"
         aria-label={`${label}, picker`}
