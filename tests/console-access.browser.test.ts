@@ -198,6 +198,14 @@ test('a person’s page shows their permissions and where they come from, and re
   await given.getByRole('button', { name: 'Remove Organization Admin', exact: true }).click();
   await confirm('Remove the role');
   await given.waitFor({ state: 'detached' });
+  // It has permissions that the console's application may not use.
+  await another.selectOption('Administrator');
+  await panel('Roles').getByRole('button', { name: 'Give' }).click();
+  await panel('Roles').getByText('This takes permissions that you, or the console, do not have.').waitFor();
+  expect(await panel('Roles').getByText('Insufficient scope').isVisible()).toBe(false);
+  await look(admin);
+  await panel('Roles').getByText('Which', { exact: true }).click();
+  await panel('Roles').getByText('Insufficient scope').waitFor();
   await panel('Management API').getByText('from Auditor').waitFor();
   await panel('Organizations').getByRole('link', { name: 'Orchard Inc' }).waitFor();
   await panel('Example API').waitFor({ state: 'detached' });

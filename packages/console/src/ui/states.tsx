@@ -30,11 +30,17 @@ export function Empty({ title, children, isPage }: { title: string; children?: R
 }
 
 export function Problem({ error, onRetry, isPage }: { error: unknown; onRetry?: () => void; isPage?: boolean }) {
-  const { title, text } = explain(error);
+  const { title, text, details } = explain(error);
   return (
     <div className="state problem" role="alert">
       <Title isPage={isPage}>{title}</Title>
       <p>{text}</p>
+      {details && (
+        <details>
+          <summary>Which</summary>
+          <p>{details}</p>
+        </details>
+      )}
       {onRetry && (
         <Button className="button" onPress={onRetry}>
           Try again
@@ -59,7 +65,7 @@ function Title({ isPage = false, children }: { isPage: boolean | undefined; chil
   return isPage ? <h1 className="state-title">{children}</h1> : <p className="state-title">{children}</p>;
 }
 
-function explain(error: unknown): { title: string; text: string } {
+function explain(error: unknown): { title: string; text: string; details?: string } {
   if (error instanceof Unreachable)
     return {
       title: error.message.replace(/\.$/, ''),
@@ -79,6 +85,12 @@ function explain(error: unknown): { title: string; text: string } {
             ? 'Temporarily unavailable'
             : 'Something failed on the server',
       text: `${error.message.replace(/[^.]$/, '$&.')} Try again${error.retryAfter ? ` in ${error.retryAfter} s` : ' soon'}.`,
+    };
+  if (error instanceof ApiProblem && error.code === 'insufficient_scope')
+    return {
+      title: 'Not permitted',
+      text: 'This takes permissions that you, or the console, do not have. A role is given only by those who have all of its permissions.',
+      details: error.message,
     };
   if (error instanceof ApiProblem) {
     const fields = error.fields
