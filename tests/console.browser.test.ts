@@ -423,6 +423,14 @@ test('on a phone in dark mode nothing is cut off, and the keyboard reaches every
   await widgets.getByRole('link', { name: 'New hook' }).focus();
   await page.keyboard.press('Enter');
   await page.getByLabel('Payload URL').waitFor();
+
+  await makeHook('http://127.0.0.2:9/refuses', { retry: 'off' });
+  await until('it has failed', async () => {
+    await page.goto(`${console}accounts/acme?q=refuses`);
+    await page.getByText(/last: |no deliveries yet/).waitFor();
+    return page.getByText('last: Failed to connect to network').isVisible();
+  });
+  expect(await faultsOf(page)).toEqual([]);
 });
 
 test('by keyboard alone a hook is created, turned off and on, redelivered to and deleted, and the focus is never lost', async () => {
