@@ -200,7 +200,11 @@ test('a made-up event that got no answer says so, and why it is not sent again',
   await fate.getByText('tests are not retried').waitFor();
   await fate.getByText('cut the connection').waitFor();
   await page.getByRole('rowheader', { name: 'no response' }).waitFor();
+  await page.getByText('A test event is not redelivered').waitFor();
+  await page.goto(console + hook);
+  await page.getByRole('checkbox', { name: 'Select all shown' }).press('Space');
   await page.getByRole('button', { name: 'Redeliver' }).click();
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Redeliver' }).click();
   await page.getByText('Validation Failed (Somebody made this event up').waitFor();
 });
 

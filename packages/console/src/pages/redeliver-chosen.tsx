@@ -6,6 +6,7 @@ import type { Delivery } from '../api/types.ts';
 import { useConsole } from '../session/context.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import type { Selection } from '../ui/selection.tsx';
+import { textOf } from '../ui/states.tsx';
 
 const atOnce = 4;
 
@@ -30,8 +31,8 @@ export function RedeliverChosen({
       const work = async () => {
         for (let one = left.shift(); one; one = left.shift()) {
           const { id, event, guid } = one;
-          await api.send('POST', `${path}/deliveries/${id}/attempts`).catch((error: Error) => {
-            now.refused = [...now.refused, { id, name: `${event} ${guid}`, message: error.message }];
+          await api.send('POST', `${path}/deliveries/${id}/attempts`).catch((error: unknown) => {
+            now.refused = [...now.refused, { id, name: `${event} ${guid}`, message: textOf(error) }];
           });
           now.done += 1;
           setProgress({ ...now });

@@ -61,6 +61,9 @@ export const isAway = (error: unknown): boolean =>
 /** In words. */
 export const titleOf = (error: unknown): string => explain(error).title;
 
+/** What it means and what to do, in words. */
+export const textOf = (error: unknown): string => explain(error).text;
+
 function Title({ isPage = false, children }: { isPage: boolean | undefined; children: string }) {
   return isPage ? <h1 className="state-title">{children}</h1> : <p className="state-title">{children}</p>;
 }
