@@ -358,6 +358,7 @@ test('APIs get scopes, and say who may use them; connections and settings are ch
   const database = panel('Username-Password-Authentication');
   await database.getByRole('button', { name: 'Settings' }).click();
   await database.getByLabel('Username: maximum length').fill('40');
+  await database.getByRole('checkbox', { name: /^Passkeys/ }).press('Space');
   await database.getByRole('button', { name: 'Save' }).click();
   await database.getByText('Saved.').waitFor();
   await look(admin);
@@ -365,6 +366,11 @@ test('APIs get scopes, and say who may use them; connections and settings are ch
   await database.getByRole('button', { name: 'Settings' }).click();
   expect(await database.getByLabel('Username: maximum length').inputValue()).toBe('40');
   expect(await database.getByLabel('Username: minimum length').inputValue()).toBe('');
+  const passkeys = database.getByRole('checkbox', { name: /^Passkeys/ });
+  expect(await passkeys.isChecked()).toBe(true);
+  await passkeys.press('Space'); // other tests sign in without the offer
+  await database.getByRole('button', { name: 'Save' }).click();
+  await database.getByText('Saved.').waitFor();
   await database.getByRole('button', { name: 'Close settings' }).click();
 
   await admin.getByRole('button', { name: 'New connection' }).click();

@@ -1,4 +1,5 @@
 /** `/account` in Chromium, as a person walks: signs up with a passkey, loses it, recovers, links another provider, becomes an administrator, leaves. */
+import { readFile } from 'node:fs/promises';
 import { launchOptions, patienceMs } from '@gatepost/testkit/chromium';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
@@ -109,8 +110,13 @@ test('a person signs up with a passkey, loses it, recovers the account, links a 
     const secret = (await page.textContent('.gp-key code'))!.replaceAll(' ', '');
     await page.fill('[name=code]', code(secret));
     await page.click('.gp-main');
-    codes = await kept(page, () => page.locator('.gp-codes code').allTextContents());
+    const saved = page.waitForEvent('download');
+    codes = await kept(page, async () => {
+      await page.click('text=Download them');
+      return page.locator('.gp-codes code').allTextContents();
+    });
     expect(codes).toHaveLength(10);
+    expect(await readFile(await (await saved).path(), 'utf8')).toBe(`${codes.join('\n')}\n`);
   });
 
   // The laptop is lost, with the app on it. On another one a password and a recovery code are left.

@@ -111,6 +111,7 @@ export type Connection = {
   enabled_clients?: string[];
   options?: Record<string, unknown> & {
     validation?: { username?: { min?: number | null; max?: number | null } };
+    authentication_methods?: { passkey?: { enabled?: boolean } };
   };
   display_name?: string | null;
   show_as_button?: boolean | null;

@@ -98,7 +98,7 @@ function One({ connection }: { connection: Connection }) {
       </div>
       {open === 'clients' && <Enabled connection={connection} />}
       {open === 'settings' &&
-        (isDatabase ? <Usernames connection={connection} /> : <Provider connection={connection} />)}
+        (isDatabase ? <Database connection={connection} /> : <Provider connection={connection} />)}
       {remove.error && <Problem error={remove.error} />}
     </section>
   );
@@ -113,21 +113,27 @@ function Toggle({ text, isOpen, onChange }: { text: string; isOpen: boolean; onC
 }
 
 /** Of the options of accounts with passwords, the gate uses only these; the others stay as they are. */
-function Usernames({ connection }: { connection: Connection }) {
+function Database({ connection }: { connection: Connection }) {
   const { api } = useGate();
   const queries = useQueryClient();
-  const send = async (saved: Connection, now: Lengths) => {
+  const send = async (saved: Connection, wanted: DatabaseForm) => {
     const path = `/connections/${encodeURIComponent(connection.id)}`;
     // The API replaces all options at once.
     const { options = {} } = await api.get<Connection>(path);
-    const changes = Object.entries(changesOf(lengthsOf(saved), now));
-    const lengths = changes.map(([name, text]) => [name, text ? Number(text) : null]);
-    const username = { ...options.validation?.username, ...Object.fromEntries(lengths) };
+    const { passkeys, ...lengths } = changesOf(databaseFormOf(saved), wanted);
+    const { validation, authentication_methods: methods } = options;
+    const numbers = Object.entries(lengths).map(([name, text]) => [name, text ? Number(text) : null]);
     return api.send<Connection>('PATCH', path, {
-      options: { ...options, validation: { ...options.validation, username } },
+      options: {
+        ...options,
+        validation: { ...validation, username: { ...validation?.username, ...Object.fromEntries(numbers) } },
+        ...(passkeys !== undefined && {
+          authentication_methods: { ...methods, passkey: { ...methods?.passkey, enabled: passkeys } },
+        }),
+      },
     });
   };
-  const { form, save, change } = useSettings(connection, lengthsOf, send, () =>
+  const { form, save, change } = useSettings(connection, databaseFormOf, send, () =>
     queries.invalidateQueries({ queryKey: connectionsKey }),
   );
   return (
@@ -146,6 +152,9 @@ function Usernames({ connection }: { connection: Connection }) {
           onChange={(max) => change({ max })}
         />
       </div>
+      <Checkbox isSelected={form.passkeys} onChange={(passkeys) => change({ passkeys })}>
+        Passkeys: users are offered one after signing in with a password, and can then sign in without it
+      </Checkbox>
       <p className="hint">
         Whether users may sign up themselves is one of the <Link to="/gate/settings">tenant settings</Link>.
       </p>
@@ -153,10 +162,14 @@ function Usernames({ connection }: { connection: Connection }) {
   );
 }
 
-type Lengths = ReturnType<typeof lengthsOf>;
-function lengthsOf({ options }: Connection) {
+type DatabaseForm = ReturnType<typeof databaseFormOf>;
+function databaseFormOf({ options }: Connection) {
   const { min, max } = options?.validation?.username ?? {};
-  return { min: String(min ?? ''), max: String(max ?? '') };
+  return {
+    min: String(min ?? ''),
+    max: String(max ?? ''),
+    passkeys: options?.authentication_methods?.passkey?.enabled === true,
+  };
 }
 
 /** The gate's settings for a provider that people sign in at. Options not shown stay as they are. */

@@ -67,6 +67,7 @@ export function Grant({
         {grant && may('delete:client_grants') && (
           <Confirm
             label="Remove"
+            about={`the authorization for ${title}`}
             title={`Remove the authorization for ${title}?`}
             action="Remove authorization"
             onConfirm={() => remove.mutate()}

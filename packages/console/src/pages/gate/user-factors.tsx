@@ -93,6 +93,7 @@ export function UserFactors({ user, path }: { user: User; path: string }) {
           {method.type !== 'recovery-code' && may('delete:authentication_methods') && (
             <Confirm
               label="Remove"
+              about={kinds[method.type] ?? method.type}
               size="small"
               title={`Remove ${kinds[method.type] ?? method.type}?`}
               action="Remove it"

@@ -282,6 +282,7 @@ export const de: Strings = {
     title: 'Bewahren Sie Ihre Wieder\u00adherstellungs\u00adcodes auf',
     lead: 'Jeder davon meldet Sie einmal an, wenn Sie Ihre anderen Wege verlieren.',
     caution: 'Sie werden nur jetzt angezeigt. Schreiben Sie sie auf oder legen Sie sie in einem Passwortmanager ab.',
+    download: 'Herunterladen',
     submit: 'Ich habe sie aufbewahrt',
   },
   account,

@@ -280,6 +280,7 @@ export const en = {
     title: 'Save your recovery codes',
     lead: 'If you lose your other methods, each code lets you sign in once.',
     caution: 'They are shown only once. Write them down, or keep them in a password manager.',
+    download: 'Download them',
     submit: 'I have saved them',
   },
   account,

@@ -281,6 +281,7 @@ export const es: Strings = {
     title: 'Guarda tus códigos de recuperación',
     lead: 'Con cada uno inicias sesión una vez si pierdes tus otras formas.',
     caution: 'Solo se muestran ahora. Apúntalos o guárdalos en un gestor de contraseñas.',
+    download: 'Descargarlos',
     submit: 'Los he guardado',
   },
   account,

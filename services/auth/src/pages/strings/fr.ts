@@ -281,6 +281,7 @@ export const fr: Strings = {
     title: 'Conservez vos codes de secours',
     lead: 'Chacun vous connecte une fois si vous perdez vos autres moyens.',
     caution: 'Ils ne s’affichent que maintenant. Notez-les ou gardez-les dans un gestionnaire de mots de passe.',
+    download: 'Les télécharger',
     submit: 'Je les ai conservés',
   },
   account,

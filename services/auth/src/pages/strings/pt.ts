@@ -281,6 +281,7 @@ export const pt: Strings = {
     title: 'Guarde seus códigos de recuperação',
     lead: 'Cada um deles permite entrar uma vez se você perder os outros meios.',
     caution: 'Eles só aparecem agora. Anote-os ou guarde-os em um gerenciador de senhas.',
+    download: 'Baixá-los',
     submit: 'Já guardei',
   },
   account,
