@@ -1,4 +1,5 @@
 /** What waits and may continue is published, each delivery once. */
+import { setTimeout as wait } from 'node:timers/promises';
 import { openLog } from '@gatepost/runtime/log';
 import { openMetrics } from '@gatepost/runtime/metrics';
 import { freshDatabase } from '@gatepost/testkit/stores';
@@ -9,11 +10,11 @@ import { openPool } from '@gatepost/webhook-db/pool';
 import { expect, test } from '@jest/globals';
 import { makeMetrics } from '../src/metrics.ts';
 import { openPump } from '../src/parked/pump.ts';
-import { type Outgoing, Unconfirmed } from '../src/routing/enqueue.ts';
+import { type Enqueue, Unconfirmed } from '../src/routing/enqueue.ts';
 
-// All of the batch waited again, also what the broker had confirmed, and was published a second time as if it were the first.
-test('when the broker does not confirm one of several deliveries, only that one is published again, as one that may be a repetition', async () => {
-  await using stack = new AsyncDisposableStack();
+/** A pump over these many deliveries that are due. */
+async function openDue(count: number, enqueue: Enqueue) {
+  const stack = new AsyncDisposableStack();
   const { url: databaseUrl } = stack.use(await freshDatabase());
   await migrateWebhooks(databaseUrl);
   const pool = openPool({ databaseUrl, name: 'test', max: 3, byIndexOnly: true, onError: () => {} });
@@ -22,13 +23,9 @@ test('when the broker does not confirm one of several deliveries, only that one 
   const metrics = makeMetrics({ routing: log, delivering: log }, openMetrics(), { note() {} });
   await pool.query(
     `INSERT INTO parked (delivery_id, account_id, reason, due_at, event_key, event_on, job)
-     SELECT n, 1, 'retry', now() - interval '1 s', gen_random_uuid(), now(), '{"attempt":2}' FROM generate_series(1, 3) n`,
+     SELECT n, 1, 'retry', now() - interval '1 s', gen_random_uuid(), now(), '{"attempt":2}' FROM generate_series(1, $1) n`,
+    [count],
   );
-  const published: { id: number; mayRepeat: boolean }[][] = [];
-  const enqueue = async (jobs: Outgoing[]) => {
-    published.push(jobs.map(({ job }) => ({ id: job.deliveryId, mayRepeat: job.mayRepeat === true })));
-    if (published.length === 1) throw new Unconfirmed(jobs.slice(1, 2), new Error('nack'));
-  };
   stack.use(
     openPump({
       pool,
@@ -47,7 +44,30 @@ test('when the broker does not confirm one of several deliveries, only that one 
       workCounts: { events: 0, jobs: 0, pumped: 0, parked: 0, recorded: 0 },
     }),
   );
-  const waiting = async () => (await pool.query('SELECT FROM parked WHERE published_at IS NULL')).rowCount;
-  await until('everything is published', async () => published.length >= 2 && (await waiting()) === 0);
+  return {
+    waiting: async () => (await pool.query('SELECT FROM parked WHERE published_at IS NULL')).rowCount,
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+// All of the batch waited again, also what the broker had confirmed, and was published a second time as if it were the first.
+test('when the broker does not confirm one of several deliveries, only that one is published again, as one that may be a repetition', async () => {
+  const published: { id: number; mayRepeat: boolean }[][] = [];
+  await using due = await openDue(3, async (jobs) => {
+    published.push(jobs.map(({ job }) => ({ id: job.deliveryId, mayRepeat: job.mayRepeat === true })));
+    if (published.length === 1) throw new Unconfirmed(jobs.slice(1, 2), new Error('nack'));
+  });
+  await until('everything is published', async () => published.length >= 2 && (await due.waiting()) === 0);
   expect(published).toEqual([[1, 2, 3].map((id) => ({ id, mayRepeat: false })), [{ id: 2, mayRepeat: true }]]);
+});
+
+// PostgreSQL ended the transaction after 15 s, so that the deliveries waited again.
+test('what was written when an alarm of the broker began, and is confirmed at its end, is published once', async () => {
+  const published: number[] = [];
+  await using due = await openDue(2, async (jobs) => {
+    published.push(...jobs.map(({ job }) => job.deliveryId));
+    await wait(17_000); // the alarm
+  });
+  await until('none waits', async () => (await due.waiting()) === 0);
+  expect(published).toEqual([1, 2]);
 });

@@ -26,6 +26,8 @@ const jobsWaitingMax = 200;
 const fullMs = 25;
 /** A hanging dispatcher keeps its locks for no longer than this. */
 const settings = 'SET LOCAL idle_in_transaction_session_timeout = 15000';
+/** One that only waits for the broker, which may be in an alarm, says in time that it lives: else what it has written would be written twice. */
+const aliveEveryMs = 5_000;
 
 type Pumping = {
   pool: Pool;
@@ -97,6 +99,7 @@ function makeBatch(options: Pumping, release: Release): () => Promise<boolean> {
   let most = batchMax;
   const publishReleased = async (client: PoolClient): Promise<{ isMoreLeft: boolean; failure?: unknown }> => {
     const { rows, isMoreLeft } = await release(client, most);
+    const alive = setInterval(() => void client.query('SELECT').catch(() => {}), aliveEveryMs); // the next statement finds what is wrong
     try {
       if (rows.length > 0) await publish(options.enqueue, rows);
     } catch (error) {
@@ -107,6 +110,8 @@ function makeBatch(options: Pumping, release: Release): () => Promise<boolean> {
         await unclaim(client, ids);
         return { isMoreLeft, failure: error };
       } else throw error;
+    } finally {
+      clearInterval(alive);
     }
     return { isMoreLeft };
   };
