@@ -20,7 +20,7 @@ type Advisory = {
 };
 
 /** What to print, and the exit status. `output` is the output of `pnpm audit --json`, `errors` its error output. */
-export function judge(output: string, errors: string): { lines: string[]; exitCode: 0 | 1 } {
+function judge(output: string, errors: string): { lines: string[]; exitCode: 0 | 1 } {
   const advisories = advisoriesOf(output);
   if (!advisories) {
     const reason = /\bERR_PNPM_\w+|\bE[A-Z]{4,}\b/.exec(`${errors}\n${output}`)?.[0] ?? 'no reason given';
@@ -75,9 +75,7 @@ async function audit(): Promise<{ output: string; errors: string }> {
   return { output, errors };
 }
 
-if (import.meta.main) {
-  const { output, errors } = await audit();
-  const { lines, exitCode } = judge(output, errors);
-  for (const line of lines) console.log(line);
-  process.exitCode = exitCode;
-}
+const { output, errors } = await audit();
+const { lines, exitCode } = judge(output, errors);
+for (const line of lines) console.log(line);
+process.exitCode = exitCode;
