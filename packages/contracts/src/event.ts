@@ -58,7 +58,7 @@ export function parseEvent(message: EventMessage): ParsedEvent {
   if (isEncoded || data === undefined)
     return dead('not_a_cloudevent', 'a structured CloudEvent needs its payload in one of `data` and `data_base64`');
   if (!isObject(data)) return dead('not_an_object', '`data` is not a JSON object');
-  const payload = json.dataBytes(data);
+  const payload = json.dataBytes();
   if (payload.length > payloadMaxBytes)
     return dead('too_large', `${payload.length} bytes; at most ${payloadMaxBytes} are taken`);
   return fromAttributes(attributes, data, payload);
@@ -78,16 +78,26 @@ function fromBase64(attributes: Record<string, unknown>, encoded: unknown): Pars
 
 const base64Form = /^[A-Za-z0-9+/]*={0,2}$/;
 
-/** `dataBytes`: the original bytes of the member `data`. */
-type Read = { members: Record<string, unknown>; dataBytes(data: object): Buffer };
+/**
+ * `dataBytes`: the original bytes of the member `data`, which is there: numbers beyond 2^53 and the order and spacing of keys would not
+ * survive parse and stringify.
+ */
+type Read = { members: Record<string, unknown>; dataBytes(): Buffer };
 
 function readWhole(body: Buffer): Read | 'not_json' | 'not_an_object' {
-  const text = body.toString('utf8');
-  const members = parseJson(text);
+  const members = parseJson(body.toString('utf8'));
   if (members === undefined) return 'not_json';
   if (!isObject(members)) return 'not_an_object';
-  return { members, dataBytes: (data) => Buffer.from(dataText(text) ?? JSON.stringify(data)) };
+  return {
+    members,
+    dataBytes() {
+      const found = membersOf(body, namesOfData) as Map<string, Span>; // of an object, as above
+      const { start, end } = found.get('data')!;
+      return body.subarray(start, end);
+    },
+  };
 }
+const namesOfData = new Set(['data']);
 
 /** JSON of up to a megabyte is parsed as a whole, which is faster; in memory it may be forty times as large. */
 const builtMaxBytes = 1024 * 1024;
@@ -319,53 +329,6 @@ function parseTime(value: unknown): Date | undefined {
 
 /** JavaScript takes 30 February for 2 March. */
 const isDay = (text: string): boolean => new Date(text).getUTCDate() === Number(text.slice(8));
-
-/**
- * The text of the top-level member `data` of a valid JSON object, so that a structured event's payload keeps its bytes: numbers beyond 2^53
- * and the order and spacing of keys would not survive parse and stringify.
- */
-function dataText(json: string): string | undefined {
-  let found: string | undefined;
-  let depth = 0;
-  let position = 0;
-  let memberStart = -1;
-  let key: string | undefined;
-  let expectsKey = false;
-  while (position < json.length) {
-    const character = json[position]!;
-    if (character === '"') {
-      const end = stringEnd(json, position);
-      if (depth === 1 && expectsKey) {
-        key = JSON.parse(json.slice(position, end)) as string;
-        expectsKey = false;
-      }
-      position = end;
-      continue;
-    }
-    if (character === '{' || character === '[') {
-      depth += 1;
-      if (depth === 1) expectsKey = true;
-    } else if (character === ':' && depth === 1) {
-      memberStart = position + 1;
-    } else if (character === '}' || character === ']' || (character === ',' && depth === 1)) {
-      if (depth === 1) {
-        // As in JSON.parse, the last member of that name wins.
-        if (key === 'data') found = json.slice(memberStart, position).trim();
-        key = undefined;
-        expectsKey = true;
-      }
-      if (character !== ',') depth -= 1;
-    }
-    position += 1;
-  }
-  return found;
-}
-
-function stringEnd(json: string, start: number): number {
-  let position = start + 1;
-  while (json[position] !== '"') position += json[position] === '\\' ? 2 : 1;
-  return position + 1;
-}
 
 function parseJson(text: string): unknown {
   try {

@@ -1,4 +1,4 @@
-/** Reads some members of a large JSON object without building the rest: 24 MB of `[],[],…` would take a gigabyte. */
+/** Finds some members of a JSON object without building the rest: 24 MB of `[],[],…` would take a gigabyte. */
 
 /** The position of a value, without surrounding white space. */
 export type Span = { start: number; end: number };
@@ -11,10 +11,7 @@ const none = 'not_json';
  * The values of the `wanted` members of the object in `json`, which is UTF-8; as in JSON.parse, the last of duplicate names wins. Accepts
  * exactly what JSON.parse accepts, and needs memory only for the nesting depth.
  */
-export function membersOf(
-  json: Uint8Array,
-  wanted: ReadonlySet<string>,
-): Map<string, Span> | 'not_json' | 'not_an_object' {
+export function membersOf(json: Buffer, wanted: ReadonlySet<string>): Map<string, Span> | 'not_json' | 'not_an_object' {
   const members = new Map<string, Span>();
   let open = new Uint8Array(64); // whether each level is an object
   let depth = 0;
@@ -90,9 +87,9 @@ function grown(from: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   return to;
 }
 
-function nameIn(json: Uint8Array, start: number, end: number, wanted: ReadonlySet<string>): string | undefined {
+function nameIn(json: Buffer, start: number, end: number, wanted: ReadonlySet<string>): string | undefined {
   if (end - start > nameMaxBytes) return undefined;
-  const name = JSON.parse(Buffer.from(json.subarray(start, end)).toString('utf8')) as string;
+  const name = JSON.parse(json.toString('utf8', start, end)) as string;
   return wanted.has(name) ? name : undefined;
 }
 
