@@ -12,10 +12,8 @@ COPY packages packages
 COPY services/dispatcher services/dispatcher
 COPY infra/images/trim.sh infra/images/trim.sh
 RUN npx --yes pnpm@12.21.0 install --frozen-lockfile --filter gatepost --filter "@gatepost/dispatcher..."
-RUN npx pnpm --filter "@gatepost/dispatcher..." --if-present run generate \
-  && npx tsc --build services/dispatcher \
-  # Prisma is an optional dependency of the webhook schema's package, and the dispatcher does not use it.
-  && npx pnpm --filter "@gatepost/dispatcher" deploy --legacy --prod --no-optional /app \
+RUN npx tsc --build services/dispatcher \
+  && npx pnpm --filter "@gatepost/dispatcher" deploy --legacy --prod /app \
   && sh infra/images/trim.sh /app
 
 # Only Node, without npm.

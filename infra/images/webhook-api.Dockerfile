@@ -15,8 +15,7 @@ COPY docs/receivers.md docs/receivers.md
 COPY examples examples
 COPY infra/images/trim.sh infra/images/trim.sh
 RUN npx --yes pnpm@12.21.0 install --frozen-lockfile --filter gatepost --filter "@gatepost/webhook-api..."
-RUN npx pnpm --filter "@gatepost/webhook-api..." --if-present run generate \
-  && npx tsc --build services/webhook-api \
+RUN npx tsc --build services/webhook-api \
   && npx pnpm --filter "@gatepost/console" run build \
   && npx pnpm --filter "@gatepost/webhook-api" deploy --legacy --prod /app \
   && sh infra/images/trim.sh /app

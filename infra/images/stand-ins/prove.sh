@@ -29,8 +29,10 @@ for name in $services smoke; do
   [ -z "$left" ] || fails "gatepost/$name holds $left"
   holds "gatepost/$name: $((size / 1000000)) MB, not root, without development dependencies"
 done
-[ -z "$(inside dispatcher find /app -path '*@prisma*')" ] || fails 'Prisma is in the image of the dispatcher'
-holds 'the dispatcher has no Prisma'
+for name in webhook-api dispatcher; do
+  [ -z "$(inside "$name" find /app -path '*@prisma*')" ] || fails "Prisma is in gatepost/$name"
+done
+holds 'the webhook API and the dispatcher have no Prisma'
 
 trap 'compose --profile smoke down --volumes --timeout 30 || true' EXIT
 compose --profile smoke down --volumes

@@ -69,15 +69,14 @@ export async function openLastRelease(): Promise<Release> {
   return { name, folder, [Symbol.dispose]: () => kept.dispose() };
 }
 
-/** Whether a package of the release has the same dependencies as in this checkout. */
+/** Whether the dependencies of a package of the release are installed in this checkout. */
 function hasSameDependencies(file: string, folder: string): boolean {
   if (!existsSync(root + file)) return false;
-  const read = (path: string) =>
-    JSON.parse(readFileSync(path, 'utf8')) as Record<'dependencies' | 'optionalDependencies', Record<string, string>>;
-  const allOf = ({ dependencies, optionalDependencies }: ReturnType<typeof read>) => ({
-    ...dependencies,
-    ...optionalDependencies,
-  });
-  const ours = allOf(read(root + file));
-  return Object.entries(allOf(read(join(folder, file)))).every(([name, version]) => ours[name] === version);
+  type Kind = 'dependencies' | 'devDependencies' | 'optionalDependencies';
+  const read = (path: string) => JSON.parse(readFileSync(path, 'utf8')) as Record<Kind, Record<string, string>>;
+  const ours = read(root + file);
+  const theirs = read(join(folder, file));
+  const installed = { ...ours.devDependencies, ...ours.dependencies };
+  const needed = { ...theirs.dependencies, ...theirs.optionalDependencies };
+  return Object.entries(needed).every(([name, version]) => installed[name] === version);
 }

@@ -7,17 +7,17 @@ import { inTransaction } from '@gatepost/runtime/transaction';
 import { freshDatabase } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
 import { listenForChanges } from '@gatepost/webhook-db/changes';
-import { openDatabase, Prisma } from '@gatepost/webhook-db/client';
 import { checkMigrated, migrateWebhooks, migrationsFolder } from '@gatepost/webhook-db/migrations';
-import { openPool } from '@gatepost/webhook-db/pool';
+import { openPool, schemaName } from '@gatepost/webhook-db/pool';
 import { afterAll, expect, test } from '@jest/globals';
+import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
+import { Prisma, PrismaClient } from './generated/client.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 const { url: databaseUrl } = stack.use(await freshDatabase());
 await migrateWebhooks(databaseUrl);
-const database = stack.adopt(openDatabase({ databaseUrl, name: 'test' }), (opened) => opened.$disconnect());
 const pool = stack.adopt(
   openPool({
     databaseUrl,
@@ -28,6 +28,9 @@ const pool = stack.adopt(
     },
   }),
   (opened) => opened.end(),
+);
+const database = stack.adopt(new PrismaClient({ adapter: new PrismaPg(pool, { schema: schemaName }) }), (opened) =>
+  opened.$disconnect(),
 );
 
 test('schema.prisma has every table and column of the migrated database, and no other', async () => {
