@@ -3,13 +3,14 @@
  * costs at most one burst per account, and nothing where a dispatcher remembers. While Redis is away each dispatcher keeps to its own share
  * of the rate.
  */
-import { randomUUID } from 'node:crypto';
 import type { Log } from '@gatepost/runtime/log';
-import { Counter, Gauge, type Registry } from '@gatepost/runtime/metrics';
+import { Counter, type Registry } from '@gatepost/runtime/metrics';
 import { connectRedis, makeRedis } from '@gatepost/runtime/redis';
 import type { Redis } from 'ioredis';
 import { type Bucket, type Limit, levelNow, momentsOf, roomFor } from './bucket.ts';
 import { drawScript } from './bucket-script.ts';
+import { keepPresence, type Presence } from './presence.ts';
+import { type Sharing, watchSharing } from './sharing.ts';
 
 /** When an admitted delivery may be sent, ms since 1970. */
 export type Grant = {
@@ -39,11 +40,8 @@ const aheadMs = 400;
 const arrivalMarginMs = 100;
 // Longer than a busy machine stalls: what Redis granted without answering in time is granted here once more.
 const commandTimeoutMs = 1_000;
-const presenceEveryMs = 2_000;
 const knownMax = 50_000;
 const firstWaitMs = 3_000;
-/** No write may have failed for this long: while one node of a Cluster is away, the others take writes. */
-const sharedAgainMs = 5_000;
 
 type Scripted = Redis & {
   draw(
@@ -82,15 +80,7 @@ export async function openThrottle(options: ThrottleOptions): Promise<Throttle> 
   await connectRedis(redis, firstWaitMs).catch((error) =>
     log.warn({ error }, 'could not connect to Redis, starting without it'),
   );
-  const presence = await keepPresence(redis, sharing, options.countDispatchers);
-  new Gauge({
-    name: 'dispatcher_dispatchers_alive',
-    help: 'Dispatchers seen in Redis within ten seconds, or in PostgreSQL while Redis is away; the same number from every dispatcher',
-    registers: [registry],
-    collect() {
-      this.set(presence.dispatchers());
-    },
-  });
+  const presence = await keepPresence(redis, sharing, options);
   const draw = makeDraw(redis, presence, sharing, options);
 
   return {
@@ -125,52 +115,12 @@ export async function openThrottle(options: ThrottleOptions): Promise<Throttle> 
   };
 }
 
-type Sharing = { wrote(): void; failed(error: unknown): void };
-
-/**
- * Tells operators whether limits are kept in Redis or by each dispatcher: by the connection, and by how writes end, since a Redis that is full
- * or stands still keeps its connections.
- */
-function watchSharing(redis: Redis, log: Log, registry: Registry): Sharing {
-  let isLocal = true;
-  let failedAtMs = Number.NEGATIVE_INFINITY;
-  redis.on('ready', () => {
-    isLocal = false;
-    log.info('connected to Redis');
-  });
-  redis.on('close', () => {
-    if (!isLocal) log.warn('lost Redis; each dispatcher keeps to its share of the limits');
-    isLocal = true;
-  });
-  redis.on('error', () => {}); // 'close' follows, and the gauge tells
-  new Gauge({
-    name: 'dispatcher_throttle_is_local',
-    help: '1 while Redis is away or takes no writes, and each dispatcher keeps limits by itself',
-    registers: [registry],
-    collect() {
-      this.set(isLocal ? 1 : 0);
-    },
-  });
-  return {
-    wrote() {
-      if (!isLocal || performance.now() - failedAtMs < sharedAgainMs) return;
-      isLocal = false;
-      log.info('Redis takes writes again');
-    },
-    failed(error) {
-      failedAtMs = performance.now();
-      if (!isLocal) log.warn({ error }, 'Redis takes no writes; each dispatcher keeps to its share of the limits');
-      isLocal = true;
-    },
-  };
-}
-
 type Asked = { limit: Limit; level: number; drawn: number };
 
 /** Asks for `count` deliveries; 0 only looks. While Redis is away, it uses only what this dispatcher knows. */
 function makeDraw(
   redis: Scripted,
-  presence: { dispatchers(): number },
+  presence: Presence,
   sharing: Sharing,
   { registry }: ThrottleOptions,
 ): (accountId: number, limit: Limit, count: number, ms: number) => Promise<Asked> {
@@ -220,45 +170,3 @@ function makeDraw(
 
 /** All keys of one account share a hash tag, and hence a Redis Cluster node. */
 const keyOf = (accountId: number): string => `throttle:{${accountId}}`;
-
-/** The last known number of dispatchers: each announces itself every other second. Counts once before it answers. */
-async function keepPresence(
-  redis: Redis,
-  sharing: Sharing,
-  countDispatchers: () => Promise<number>,
-): Promise<Disposable & { dispatchers(): number }> {
-  const key = 'dispatchers';
-  const me = randomUUID();
-  let seen = 1;
-  const report = async () => {
-    const now = Date.now();
-    const results = await redis
-      .multi()
-      .zadd(key, now, me)
-      .zremrangebyscore(key, 0, now - 5 * presenceEveryMs)
-      .zcard(key)
-      .pexpire(key, 60_000)
-      .exec();
-    seen = Math.max(1, Number(results?.[2]?.[1] ?? 1));
-  };
-  const tick = async () => {
-    try {
-      await report();
-      sharing.wrote();
-    } catch (error) {
-      sharing.failed(error);
-      // If that fails too, the last count stands.
-      seen = Math.max(1, await countDispatchers().catch(() => seen));
-    }
-  };
-  await tick();
-  const timer = setInterval(tick, presenceEveryMs);
-  timer.unref();
-  return {
-    dispatchers: () => seen,
-    [Symbol.dispose]() {
-      clearInterval(timer);
-      redis.zrem(key, me).catch(() => {});
-    },
-  };
-}
