@@ -14,7 +14,7 @@ import { makeOrderOf, makeOrderTally, type Order } from '../routing/order.ts';
 import type { Route } from '../routing/route.ts';
 import type { Settle, Tag } from '../settling/settle.ts';
 import type { Backpressure } from './backpressure.ts';
-import { accountOf, makeNoisyNeighbours } from './noisy-neighbours.ts';
+import { watchFloods } from './floods.ts';
 import { type EventQueues, openReaders } from './readers.ts';
 
 export type ReadAhead = AsyncDisposable & {
@@ -106,7 +106,7 @@ export async function openReadAhead(options: {
       // Events given back may go to any dispatcher, ahead of all that waits there. When we can take no more, no other account's events get in either.
       const isFull = heldEvents.held() > readers.capacity() * 0.8;
       if ((isFull || (await options.eventsWaiting()) < giveBackMax) && !paused)
-        for (const tag of heldEvents.takeHeld(floods.many(giveBackMax)))
+        for (const tag of heldEvents.takeHeld(fewer(giveBackMax, floods.meanBytes())))
           void options.settle(tag, { kind: 'give_back', why: 'held' });
     } else if (floods.isOver() && route.routing() === 0 && ahead.routing() === 0) {
       // Only when everything received through the readers is routed: closing a channel gives back unsettled messages. Deliveries under way (there
@@ -153,6 +153,9 @@ export async function openReadAhead(options: {
 /** A single message may be larger. */
 const hasRoom = (route: Route) => route.waiting() < waitingMax && route.bytes() < routingMaxBytes;
 
+/** At most this many messages, fewer where they are large. */
+const fewer = (most: number, bytesEach: number) => Math.max(1, Math.min(most, Math.floor(routingMaxBytes / bytesEach)));
+
 /** Drops the body. */
 const tagOf = ({ ack, giveBack }: Incoming): Tag => ({ ack, giveBack });
 
@@ -198,47 +201,6 @@ function makeHeld(orderOf: (message: Incoming) => Order) {
         return tag;
       });
     },
-  };
-}
-
-/**
- * Tracks senders that flood or did so a moment ago: the tail of a flood stays behind the rest of it. The sender is the account; where none can
- * be read, or the producer may not publish for it, it is the producer, who must not be able to mark that account as a noisy neighbour.
- */
-function watchFloods(producers: Producers, overMs = 10_000) {
-  const accountFrom = (message: Incoming) => {
-    const named = accountOf(message);
-    return named !== undefined && producers.refuse(message.userId, named) ? undefined : named;
-  };
-  // No account has a space in its name.
-  const senderOf = (message: Incoming) => accountFrom(message) ?? `producer ${message.userId ?? ''}`;
-  const now = () => performance.now(); // a clock that nobody sets
-  const noisyNeighbours = makeNoisyNeighbours();
-  const floodedAt = new Map<string, number>();
-  let lastAt = Number.NEGATIVE_INFINITY;
-  let meanBytes = 2_000;
-  return {
-    /** Counts a message and says whether it belongs to a flood. */
-    count(message: Incoming): { account: string | undefined; sender: string; floods: boolean } {
-      meanBytes = meanBytes * 0.99 + message.body.length * 0.01;
-      const account = accountFrom(message);
-      const sender = account ?? senderOf(message);
-      if (noisyNeighbours.count(sender)) {
-        lastAt = now();
-        floodedAt.set(sender, lastAt);
-      }
-      const isOver = now() - (floodedAt.get(sender) ?? Number.NEGATIVE_INFINITY) > overMs;
-      if (isOver) floodedAt.delete(sender);
-      return { account, sender, floods: !isOver };
-    },
-    /** Whether a message belongs to a flood, without counting it. */
-    includes: (message: Incoming) => floodedAt.has(senderOf(message)),
-    hasOthers: noisyNeighbours.hasOthers,
-    meanBytes: () => meanBytes,
-    /** At most this many messages, fewer where they are large. */
-    many: (most: number) => Math.max(1, Math.min(most, Math.floor(routingMaxBytes / meanBytes))),
-    /** Nobody floods or did so a moment ago. */
-    isOver: () => now() - lastAt > overMs,
   };
 }
 
