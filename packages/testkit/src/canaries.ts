@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { inherited } from './system.ts';
 
 export const canary = 'hunter2-canary';
-export const canaryKey = Buffer.from(canary.padEnd(32)).toString('base64');
+const canaryKey = Buffer.from(canary.padEnd(32)).toString('base64');
 
 /** An environment that any service accepts, with the canary wherever a secret may be. Nothing listens at its addresses. */
 export const canaryEnv: Record<string, string> = {
