@@ -161,6 +161,9 @@ export function subjectOf({ account, repository }: Pick<Event, 'account' | 'repo
   return repository === null ? account : `${account}/${repository}`;
 }
 
+/** The form of an event's `subject`: `owner`, or `owner/repo`. */
+export const subjectForm = /^([A-Za-z0-9._-]{1,100})(?:\/([A-Za-z0-9._-]{1,100}))?$/;
+
 /** The form of an event's `type`, which is sent as a header. */
 export const eventTypeForm = /^[a-z0-9_]{1,64}$/;
 
@@ -189,8 +192,7 @@ function fromAttributes(
   if (typeof source !== 'string' || source.length > 2048 || /\s/.test(source) || !isPlainText(source))
     return bad('source', 'must be a URI of at most 2048 characters');
   if (typeof type !== 'string' || !eventTypeForm.test(type)) return bad('type', 'must match [a-z0-9_]{1,64}');
-  const place =
-    typeof subject === 'string' ? /^([A-Za-z0-9._-]{1,100})(?:\/([A-Za-z0-9._-]{1,100}))?$/.exec(subject) : null;
+  const place = typeof subject === 'string' ? subjectForm.exec(subject) : null;
   if (!place) return bad('subject', 'must be `owner/repo` or `owner`');
   const occurred = parseTime(time);
   if (!occurred)

@@ -1,11 +1,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { rootCertificates } from 'node:tls';
 import { describe, expect, test } from '@jest/globals';
 import {
+  certificatesFile,
   cidrList,
   commonVariables,
   describeEnv,
+  host,
   httpUrl,
   integer,
   issuerUrl,
@@ -130,6 +133,20 @@ test('an error that repeats a URL is logged without its secrets, and still says 
   expect(maskUrlsIn('at f (file:///srv/.pnpm/a@1.0.0/x.js:1:2)')).toBe('at f (file:///srv/.pnpm/a@1.0.0/x.js:1:2)');
 });
 
+test('a file of certificates holds at least one, and nothing that only looks like one', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'certificates-'));
+  const isTaken = (content: string) => {
+    writeFileSync(join(folder, 'ca.pem'), content);
+    return certificatesFile.safeParse(join(folder, 'ca.pem')).success;
+  };
+  const [one = '', other = ''] = rootCertificates;
+  const broken = '-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----';
+  expect(isTaken(`# the company's\n${one}\n${other}\n`)).toBe(true);
+  for (const content of ['', 'garbage', broken, `${one}\n${broken}`]) expect(isTaken(content)).toBe(false);
+  expect(certificatesFile.safeParse(folder).success).toBe(false);
+  rmSync(folder, { recursive: true });
+});
+
 describe('each kind of value reads', () => {
   test.each([
     [integer(1, 10), '10', 10],
@@ -152,6 +169,13 @@ describe('each kind of value reads', () => {
     [issuerUrl, 'https://gate.example/', 'https://gate.example/'],
     [issuerUrl, 'https://gate.example', 'https://gate.example'],
     [issuerUrl, 'https://gate.example/?a=/', undefined],
+    [host, '0.0.0.0', '0.0.0.0'],
+    [host, 'fe80::1%eth0', 'fe80::1%eth0'],
+    [host, 'my_host.internal', 'my_host.internal'],
+    [host, 'a b', undefined],
+    [host, '[::1]', undefined],
+    [host, '127.0.0.1:80', undefined],
+    [host, '127.0.0.300', undefined],
   ])('%# %j', (kind, value, expected) => {
     const result = (kind as z.ZodType).safeParse(value);
     expect(result.success ? result.data : undefined).toEqual(expected);

@@ -2,6 +2,7 @@
  * Reading the environment: every service describes its variables as one zod object, reads them once at start, and reports all bad values
  * together, before opening anything. `docs/configuration.md` is generated from the same objects.
  */
+import { X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
@@ -165,6 +166,11 @@ export const issuerUrl = httpUrl.refine((value) => !/[?#\s]/.test(value), {
   message: 'must have no query or fragment',
 });
 
+/** An IP address or a name, without a port. */
+export const host = text.refine((value) => isIP(value) !== 0 || /^(?![\d.]+$)[\w.-]{1,253}$/.test(value), {
+  message: 'must be an IP address or the name of a host',
+});
+
 /** 32 bytes in base64. */
 const key32 = z.string().transform((value, context) => {
   const key = Buffer.from(value, 'base64');
@@ -229,7 +235,20 @@ export const secondsList = listOf('whole numbers of seconds', (item) => (/^\d+$/
 /** The path of a file that exists. */
 export const existingFile = text.refine((value) => existsSync(value), {
   error: () => `there is no such file, seen from ${process.cwd()}`,
+  abort: true, // further checks may read it
 });
+
+/** The path of a file with one or more certificates. Node would ignore anything else in it. */
+export const certificatesFile = existingFile.refine(hasCertificates, 'must be a PEM file with certificates');
+
+function hasCertificates(path: string): boolean {
+  try {
+    const blocks = readFileSync(path, 'utf8').match(/-----BEGIN [^-]*-----.*?-----END [^-]*-----/gs) ?? [];
+    return blocks.map((block) => new X509Certificate(block)).length > 0;
+  } catch {
+    return false;
+  }
+}
 
 /** Paths of existing files, separated by commas. A missing one is not quoted: it may be a misplaced secret. */
 export const existingFiles = z.string().transform((value, context) => {
@@ -254,7 +273,7 @@ export const commonVariables = {
     description:
       'in `production`, as in the images, a service refuses to start with the demo’s seed or its secrets, an http issuer that is not loopback, or, unless `HOST` is loopback, a store’s default password',
   }),
-  HOST: text.default('127.0.0.1').meta({ description: 'address that listeners bind to; `0.0.0.0` in the images' }),
+  HOST: host.default('127.0.0.1').meta({ description: 'address that listeners bind to; `0.0.0.0` in the images' }),
   LOG_LEVEL: z.enum(logLevels).default('info').meta({
     description: 'lowest level that is logged; `PUT /log-level` on the ops port changes it while the service runs',
   }),

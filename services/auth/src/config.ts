@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { subjectForm } from '@gatepost/contracts/event';
 import {
   amqpUrlVariable,
   cidrList,
@@ -104,6 +105,7 @@ const each = z.object({
   }),
   SMS_FROM: text.optional().meta({ description: 'the number or name that text messages come from, for Twilio’s form' }),
   EVENTS_ACCOUNT: text
+    .regex(subjectForm, 'must be the name of an account, of letters, digits, `.`, `_` and `-`')
     .optional()
     .meta({ description: 'account under which the gate publishes its own events to RabbitMQ; off by default' }),
   ORGANIZATION_ACCOUNTS: organizationAccountsVariable,

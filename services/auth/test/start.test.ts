@@ -24,7 +24,7 @@ test('a seed with an unknown key is refused with its path, before anything is op
 });
 
 // Each was once reported alone, after the schema had been migrated and seeded.
-test('variables that need others are refused together with them, before anything is opened', () => {
+test('bad variables, and those that need others, are refused together, before anything is opened', () => {
   const given = { SECRETS_KEY: Buffer.alloc(32, 1).toString('base64'), REDIS_URL: 'redis://127.0.0.1:1' };
   const read = (env: Record<string, string>) => () => readEnv(variables, { ...given, ...env });
   const sms = { SMS_URL: 'https://sms.example/' };
@@ -37,6 +37,16 @@ test('variables that need others are refused together with them, before anything
         'neither AUTH_DATABASE_URL nor DATABASE_URL is set',
         'EVENTS_ACCOUNT is set, but AMQP_URL is not',
         'SMS_URL is set, but SMS_FROM is not, which the form of Twilio needs',
+      ],
+    }),
+  );
+  expect(read({ EVENTS_ACCOUNT: 'a b', HOST: 'a b' })).toThrow(
+    expect.objectContaining({
+      problems: [
+        'HOST: must be an IP address or the name of a host',
+        'EVENTS_ACCOUNT: must be the name of an account, of letters, digits, `.`, `_` and `-`',
+        'neither AUTH_DATABASE_URL nor DATABASE_URL is set',
+        'EVENTS_ACCOUNT is set, but AMQP_URL is not',
       ],
     }),
   );

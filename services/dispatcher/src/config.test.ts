@@ -2,6 +2,28 @@ import { readEnv } from '@gatepost/runtime/env';
 import { expect, test } from '@jest/globals';
 import { variables } from './config.ts';
 
+const needed = {
+  DATABASE_URL: 'postgresql://localhost/db',
+  AMQP_URL: 'amqp://localhost',
+  REDIS_URL: 'redis://localhost',
+  SECRETS_KEY: Buffer.alloc(32).toString('base64'),
+};
+const read = (more: Record<string, string>) => readEnv(variables, { ...needed, ...more });
+
+// Each once started a dispatcher whose deliveries failed one by one.
+test('a user agent that no header can hold and a CA file without a certificate are refused at the start, both at once', () => {
+  for (const userAgent of ['Hookshot\r\nX-Injected: 1', 'Hóokshot'])
+    expect(() => read({ DELIVERY_USER_AGENT: userAgent, DELIVERY_CA_FILE: import.meta.filename })).toThrow(
+      expect.objectContaining({
+        problems: [
+          'DELIVERY_CA_FILE: must be a PEM file with certificates',
+          'DELIVERY_USER_AGENT: must be printable ASCII on one line, as it is sent in a header',
+        ],
+      }),
+    );
+  expect(() => read({ DELIVERY_USER_AGENT: 'GitHub-Hookshot/044aadd (ours)' })).not.toThrow();
+});
+
 // Beyond 24 days a timer of Node fires all the time; below the longest that an attempt may take, those in hand were made again.
 test.each([
   ['more than a day', { RESCUE_AFTER_SECONDS: '86401' }, 'from 1 to 86400'],
@@ -11,13 +33,6 @@ test.each([
     'DELIVERY_TIMEOUT_MS',
   ],
 ])('a time after which deliveries count as lost is refused if it is %s', (_what, given, why) => {
-  const needed = {
-    DATABASE_URL: 'postgresql://localhost/db',
-    AMQP_URL: 'amqp://localhost',
-    REDIS_URL: 'redis://localhost',
-    SECRETS_KEY: Buffer.alloc(32).toString('base64'),
-  };
-  const read = (more: Record<string, string>) => readEnv(variables, { ...needed, ...more });
   expect(() => read({ RESCUE_AFTER_SECONDS: '60', DELIVERY_TIMEOUT_MS: '30000' })).not.toThrow();
   expect(() => read(given)).toThrow(why);
 });

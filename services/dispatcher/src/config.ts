@@ -4,6 +4,7 @@ import { shardsMax } from '@gatepost/contracts/shards';
 import { deliveryTimeoutMs } from '@gatepost/contracts/stopping';
 import {
   amqpUrlVariable,
+  certificatesFile,
   cidrList,
   commonVariables,
   existingFile,
@@ -60,7 +61,7 @@ export const variables = z
       description: 'CIDRs exempt from the private-address guard, separated by commas',
       shownDefault: 'empty; `127.0.0.2/32` under `npm start`',
     }),
-    DELIVERY_CA_FILE: existingFile
+    DELIVERY_CA_FILE: certificatesFile
       .optional()
       .meta({ description: 'more PEM roots trusted for receivers', shownDefault: 'none' }),
     DELIVERY_PROXY_URL: httpUrl.optional().meta({
@@ -69,6 +70,7 @@ export const variables = z
       secret: true,
     }),
     DELIVERY_USER_AGENT: text
+      .regex(/^[\x20-\x7e]+$/, 'must be printable ASCII on one line, as it is sent in a header')
       .default(`Gatepost-Hookshot/${version}`)
       .meta({ description: 'user agent of deliveries', shownDefault: '`Gatepost-Hookshot/<version>`' }),
     DELIVERY_RETENTION_DAYS: integer(1, 3650)

@@ -26,8 +26,17 @@ import {
 import { directUrlVariable, postgresUrl } from '@gatepost/runtime/postgres';
 import { redisUrls } from '@gatepost/runtime/redis-url';
 import { certificateVariables } from '@gatepost/runtime/tls';
+import { readCatalog } from './hooks/catalog.ts';
 
-export const variables = z.object({
+const catalogFile = existingFile.superRefine((file, context) => {
+  try {
+    readCatalog(file);
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: (error as Error).message.split('\n')[0] });
+  }
+});
+
+const each = z.object({
   ...commonVariables,
   STOP_DELAY_MS: stopDelayVariable,
   WEBHOOK_API_PORT: port.default(4500).meta({ description: 'port of the REST API' }),
@@ -106,7 +115,7 @@ export const variables = z.object({
   DELIVERY_EGRESS_CIDRS: cidrList
     .default(['127.0.0.1/32'])
     .meta({ description: 'what `GET /meta` lists under `hooks`', shownDefault: '127.0.0.1/32' }),
-  EVENT_CATALOG_FILE: existingFile.optional().meta({
+  EVENT_CATALOG_FILE: catalogFile.optional().meta({
     description:
       "YAML or JSON file of event types beyond GitHub's and the gate's: names, or names with descriptions for `/docs`",
   }),
@@ -139,4 +148,12 @@ export const variables = z.object({
   TRUST_PROXY: renamedTo('TRUSTED_PROXIES'),
 });
 
-export type Env = z.infer<typeof variables>;
+export type Env = z.infer<typeof each>;
+
+export const variables = each.refine(
+  (env) => env.WEBHOOK_DATABASE_URL !== undefined || env.DATABASE_URL !== undefined,
+  {
+    path: ['DATABASE_URL'],
+    when: () => true, // even when other values are bad
+  },
+);

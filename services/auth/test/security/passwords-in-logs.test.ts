@@ -28,7 +28,7 @@ test('secrets are not logged by the process when it starts or refuses to start',
 test('a URL in the wrong variable is not logged when it causes a later error', async () => {
   await using database = await freshDatabase();
   const stores = { DATABASE_URL: database.url, REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: freshPrefix() };
-  const wrong = { HOST: `redis://:${canary}@127.0.0.1:1/`, START_TIMEOUT_MS: '0' };
+  const wrong = { GRANT_PLUGINS: `redis://:${canary}@127.0.0.1:1/`, START_TIMEOUT_MS: '0' };
   const output = await outputOf(main, { ...canaryEnv, ...stores, ...wrong }, /could not start/);
   expect(output).toContain('could not start');
   expect(output).not.toContain(canary);

@@ -96,15 +96,15 @@ export function readCatalog(file: string | undefined): EventCatalog {
 
 function readNames(file: string): Record<string, string> {
   const content: unknown = parseYaml(readFileSync(file, 'utf8'));
-  const own = isMapping(content) ? content : namesOnly(file, content);
+  const own = isMapping(content) ? content : namesOnly(content);
   const bad = Object.entries(own).filter(([name, text]) => !/^[a-z0-9_]{1,64}$/.test(name) || typeof text !== 'string');
-  if (bad.length > 0) throw new Error(`EVENT_CATALOG_FILE: not an event type: ${bad.map(([name]) => name).join(', ')}`);
+  if (bad.length > 0) throw new Error(`not an event type: ${bad.map(([name]) => name).join(', ')}`);
   return own as Record<string, string>;
 }
 
-function namesOnly(file: string, content: unknown): Record<string, unknown> {
+function namesOnly(content: unknown): Record<string, unknown> {
   const names = typeof content === 'string' ? content.split(/\s+/).filter(Boolean) : (content ?? []);
-  if (!Array.isArray(names)) throw new Error(`EVENT_CATALOG_FILE: ${file} does not hold a list`);
+  if (!Array.isArray(names)) throw new Error('does not hold a list of event types');
   return Object.fromEntries(names.map((name) => [String(name), typeof name === 'string' ? '' : undefined]));
 }
 
