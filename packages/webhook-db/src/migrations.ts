@@ -4,6 +4,7 @@ import { type Applied, findMissing, migrate } from '@gatepost/migrate/migrate';
 import { readEnv, z } from '@gatepost/runtime/env';
 import { Misconfigured } from '@gatepost/runtime/misconfigured';
 import { postgresUrl } from '@gatepost/runtime/postgres';
+import { isProgram } from '@gatepost/runtime/program';
 import { schemaName } from './pool.ts';
 import { webhookDatabaseOf } from './urls.ts';
 
@@ -22,7 +23,7 @@ export async function checkMigrated(databaseUrl: string): Promise<void> {
     ]);
 }
 
-if (import.meta.main) {
+if (isProgram(import.meta.filename)) {
   const url = postgresUrl.optional();
   const variables = {
     WEBHOOK_DATABASE_URL: url,

@@ -1,9 +1,12 @@
-import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { migrate } from '@gatepost/migrate/migrate';
 import { openLog } from '@gatepost/runtime/log';
 import { inTransaction } from '@gatepost/runtime/transaction';
+import { withoutMain } from '@gatepost/testkit/program';
 import { freshDatabase } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
 import { listenForChanges } from '@gatepost/webhook-db/changes';
@@ -32,6 +35,19 @@ const pool = stack.adopt(
 const database = stack.adopt(new PrismaClient({ adapter: new PrismaPg(pool, { schema: schemaName }) }), (opened) =>
   opened.$disconnect(),
 );
+
+test('the program that migrates says what it did on every version of Node, also through a link, and names a missing database', async () => {
+  const folder = stack.adopt(mkdtempSync(join(tmpdir(), 'linked-')), (path) => rmSync(path, { recursive: true }));
+  symlinkSync(join(import.meta.dirname, '..'), join(folder, 'webhook-db'));
+  const run = (env: Record<string, string>) => {
+    const program = join(folder, 'webhook-db/src/migrations.ts');
+    return promisify(execFile)(process.execPath, [...withoutMain, '--conditions=source', program], { env });
+  };
+  expect((await run({ DATABASE_URL: databaseUrl })).stdout).toMatch(/^webhooks: 0 of \d+ migrations applied now/);
+  await expect(run({})).rejects.toMatchObject({
+    stderr: expect.stringContaining('bad environment:\n  neither WEBHOOK_DATABASE_URL nor DATABASE_URL is set'),
+  });
+});
 
 test('schema.prisma has every table and column of the migrated database, and no other', async () => {
   const { rows } = await pool.query<{ column: string }>(`

@@ -4,6 +4,7 @@ import { type Applied, findMissing, migrate } from '@gatepost/migrate/migrate';
 import { readEnv, z } from '@gatepost/runtime/env';
 import { Misconfigured } from '@gatepost/runtime/misconfigured';
 import { postgresUrl } from '@gatepost/runtime/postgres';
+import { isProgram } from '@gatepost/runtime/program';
 import { authDatabaseOf } from './config.ts';
 import { schemaName } from './database.ts';
 
@@ -22,7 +23,7 @@ export async function checkMigrated(databaseUrl: string): Promise<void> {
     ]);
 }
 
-if (import.meta.main) {
+if (isProgram(import.meta.filename)) {
   const url = postgresUrl.optional();
   const variables = {
     AUTH_DATABASE_URL: url,

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { readEnv } from '@gatepost/runtime/env';
+import { withoutMain } from '@gatepost/testkit/program';
 import { freshDatabase } from '@gatepost/testkit/stores';
 import { afterAll, expect, test } from '@jest/globals';
 import pg from 'pg';
@@ -188,7 +189,7 @@ test('a gate that must not migrate starts once its migrations have run, with a U
   await writeFile(join(folder, 'url'), `${url}\n`);
   const { stdout } = await promisify(execFile)(
     process.execPath,
-    ['--conditions=source', join(import.meta.dirname, '../src/migrations.ts')],
+    [...withoutMain, '--conditions=source', join(import.meta.dirname, '../src/migrations.ts')],
     { env: { AUTH_DATABASE_URL_FILE: join(folder, 'url') } },
   );
   expect(stdout).toMatch(/^auth: (\d+) of \1 migrations applied now/);
