@@ -95,6 +95,13 @@ test('an empty file is an empty seed, and a file that is not YAML is refused as 
   expect(problemsOf('a: [')[0]).toMatch(/^not YAML: /);
 });
 
+test('an address with spaces around it, or a line break within, is refused: compared literally, it would match nothing', () => {
+  for (const uri of [' https://a.example/cb', 'https://a.example/cb ', 'https://a.example/\\ncb'])
+    expect(problemsOf(`clients:\n  - { client_id: a, name: A, app_type: spa, callbacks: ["${uri}"] }`)).toEqual([
+      'clients[0].callbacks[0]: must be an absolute URI, without spaces around it',
+    ]);
+});
+
 test('problems in a seed are reported with the name of the file', () => {
   expect(() => parseSeed('clients: [{}]', 'mine.yaml')).toThrow(
     /^bad seed file mine\.yaml:\n {2}clients\[0\]\.client_id: /,

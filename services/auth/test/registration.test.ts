@@ -100,6 +100,8 @@ test.each([
   ['keys that cross a network in the clear', { ...byKeys, jwks_uri: 'http://registered.example/jwks' }],
   ['keys here and there', { ...byKeys, jwks: { keys: [] } }],
   ['sectors', { sector_identifier_uri: 'https://registered.example/sector' }],
+  ['a space before a redirect URI', { redirect_uris: [` ${redirect_uri}`] }],
+  ['a space after a logout address', { post_logout_redirect_uris: ['https://registered.example/ '] }],
   ['userinfo signed with a shared key', { userinfo_signed_response_alg: 'HS256' }],
 ])('a registration with %s is refused', async (_what, metadata) => {
   const { status, json } = await register(metadata);

@@ -65,6 +65,10 @@ export function registeredClient(metadata: ClientMetadata): Prisma.ClientCreateI
   const grantTypes = metadata.grant_types ?? ['authorization_code'];
   const refused = grantTypes.find((type) => !openGrantTypes.includes(type));
   if (refused) throw new errors.InvalidClientMetadata(`grant_types must not include ${refused}`);
+  // The library lets these through, and then compares them literally.
+  const uris = [...(metadata.redirect_uris ?? []), ...(metadata.post_logout_redirect_uris ?? [])];
+  if (uris.some((uri) => uri !== uri.trim() || /[\t\r\n]/.test(uri)))
+    throw new errors.InvalidClientMetadata('redirect URIs must have no spaces around them and no line breaks');
   if (metadata.jwks_uri !== undefined && isInTheClear(metadata.jwks_uri))
     throw new errors.InvalidClientMetadata(
       'jwks_uri must be an https address: keys read in the clear could be anybody’s',

@@ -7,12 +7,15 @@ export const seconds = z.number().int().min(1).max(157_788_000);
 /** Schemes that execute or display the content of the URL itself; no application can be reached through them. */
 const dangerous = /^(?:javascript|data|vbscript|file|blob|about):/i;
 
+/** URL parsers drop spaces around an address and line breaks within it, so it would be stored but match nothing. */
+const isUnpadded = (value: string) => value === value.trim() && !/[\t\r\n]/.test(value);
+
 /** A redirect target: absolute, without a fragment (RFC 6749 3.1.2); also with an application’s own scheme. */
 export const allowedUri = z
   .string()
   .max(1_024)
   .refine(
-    (value) => URL.canParse(value) && !dangerous.test(value.trim()),
+    (value) => isUnpadded(value) && URL.canParse(value) && !dangerous.test(value),
     'Not the absolute URI of an application, such as https://app.example.com/callback',
   )
   .refine((value) => !value.includes('#'), 'A URI must not have a fragment')
@@ -25,7 +28,10 @@ export const cleared = <T extends z.ZodType>(shape: T) =>
 export const httpUri = z
   .string()
   .max(1_024)
-  .refine((value) => /^https?:$/.test(URL.parse(value)?.protocol ?? ''), 'Not an http or https URI');
+  .refine(
+    (value) => isUnpadded(value) && /^https?:$/.test(URL.parse(value)?.protocol ?? ''),
+    'Not an http or https URI',
+  );
 
 /** As a browser sends it: scheme, host and port. */
 export const origin = z
