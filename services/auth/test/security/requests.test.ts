@@ -182,6 +182,16 @@ describe('request_uri', () => {
     expect((await use(json.request_uri)).location?.searchParams.has('code') ?? false).toBe(false);
   });
 
+  test('sec-098-par-reload: a pushed request answered with an error can be sent again in its minute, and gives one code in all', async () => {
+    const { json } = await push({ prompt: 'none' });
+    const errorFor = async (browser: Browser) =>
+      (await use(json.request_uri, {}, browser)).location?.searchParams.get('error');
+    const nobody = new Browser(gate);
+    expect([await errorFor(nobody), await errorFor(nobody)]).toEqual(['login_required', 'login_required']);
+    expect((await use(json.request_uri)).location!.searchParams.has('code')).toBe(true);
+    expect((await use(json.request_uri)).location?.searchParams.has('code') ?? false).toBe(false);
+  });
+
   test('sec-098-par-race: of eight parallel uses at most one gets a code', async () => {
     const { json } = await push();
     const pages = await Promise.all(Array.from({ length: 8 }, () => use(json.request_uri)));
