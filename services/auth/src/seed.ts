@@ -12,10 +12,10 @@ import { fapiProblem } from './clients/fapi.ts';
 import { hashSecret, secretMatches } from './clients/secret.ts';
 import { type Database, Prisma } from './database.ts';
 import { type FactorName, factorNames } from './factors/types.ts';
-import { sealSecrets } from './management/inert.ts';
 import { applyOrganizations } from './organizations/seed.ts';
 import type { Api } from './resources/store.ts';
 import { applyRoles } from './roles/seed.ts';
+import { sealSecrets } from './settings/inert.ts';
 import { optionsProblem } from './upstream/options.ts';
 import { isUpstream } from './upstream/strategies.ts';
 

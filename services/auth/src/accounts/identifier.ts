@@ -2,6 +2,7 @@
  * Parses what somebody typed to identify themselves. Its form alone decides what it is, and no two kinds share a form: nobody’s
  * username can be another person’s email address or phone number.
  */
+import { z } from '@gatepost/runtime/env';
 
 export type Identifier = { kind: 'email' | 'phone' | 'username'; value: string };
 
@@ -15,10 +16,15 @@ export function parseIdentifier(typed: unknown): Identifier | undefined {
   if (text.length === 0 || text.length > 320 || /[\p{Cc}\p{Cs}]/u.test(text)) return undefined;
   if (isEmail(text)) return { kind: 'email', value: text.toLowerCase() };
   const digits = withoutSeparators(text);
-  if (/^\+[1-9]\d{6,14}$/.test(digits)) return { kind: 'phone', value: digits };
+  if (e164.test(digits)) return { kind: 'phone', value: digits };
   if (/^[^\s@]{1,128}$/.test(text)) return { kind: 'username', value: text.toLowerCase() };
   return undefined;
 }
+
+const e164 = /^\+[1-9]\d{6,14}$/;
+
+/** For programs, which give a number as it is stored. */
+export const phoneNumber = z.string().regex(e164, 'Not a phone number such as +15555550100');
 
 /** Enough to catch a typo; only sending mail tells whether an address exists. */
 export function isEmail(text: string): boolean {

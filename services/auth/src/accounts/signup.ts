@@ -4,7 +4,7 @@ import type { PeopleActions } from '../actions/people.ts';
 import type { AccountModel, SettingsModel } from '../generated/models.ts';
 import { networkOf } from '../http/network.ts';
 import type { Languages } from '../mail/language.ts';
-import { merge } from '../management/merge.ts';
+import { merge } from '../merge-metadata.ts';
 import type { BreachedPasswords } from '../protection/breached/breached-passwords.ts';
 import type { Report } from '../report.ts';
 import type { SettingsStore } from '../settings/store.ts';

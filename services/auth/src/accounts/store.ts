@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Database, type Pool, Prisma } from '../database.ts';
 import type { AccountModel } from '../generated/models.ts';
-import { parted } from '../management/merge.ts';
+import { parted } from '../merge-metadata.ts';
 import { upstreamPrefixes } from '../upstream/strategies.ts';
 import { type AccountForTokens, findForTokens } from './for-tokens.ts';
 import { parseIdentifier } from './identifier.ts';

@@ -1,11 +1,11 @@
 /** `event.session` and `event.refresh_token`: this request's, in the form of `api/v2`. */
 import type { Client, KoaContextWithOIDC } from 'oidc-provider';
+import { presentSession } from '../accounts/present-session.ts';
 import { hashId } from '../adapter/hashed.ts';
 import type { StoredSession } from '../adapter/sessions.ts';
 import { refreshLifetime, rotates, sessionLifetime } from '../clients/lifetimes.ts';
 import type { OwnMetadata } from '../clients/metadata.ts';
 import { addressOf } from '../http/head.ts';
-import { presentSession } from '../management/sessions.ts';
 import { audienceOf } from '../resources/audience.ts';
 
 /** A session that has just begun is stored only after the actions, so this reports what it will contain. */

@@ -1,11 +1,11 @@
 /** Auth0’s `event`, as far as the gate knows it. Never contains a password, a code or a client’s secret. */
 import type { IncomingMessage } from 'node:http';
 import type { Client, KoaContextWithOIDC } from 'oidc-provider';
+import { makePresentUser, type PresentedAccount, presentUsers } from '../accounts/present-user.ts';
 import type { OwnMetadata } from '../clients/metadata.ts';
 import type { Database, Pool } from '../database.ts';
 import { addressOf } from '../http/head.ts';
 import { connectionOfSession } from '../library/seam.ts';
-import { type PresentedAccount, presenter, presentUsers } from '../management/present-user.ts';
 import type { OrganizationStore } from '../organizations/store.ts';
 import { audienceOf } from '../resources/audience.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
@@ -88,7 +88,7 @@ export async function userOf(
   // Most people have no other identity, and a caller that has read one says so.
   const [user] =
     account.hasLinked === false
-      ? [(await presenter(parts))({ account, linked: [] })]
+      ? [(await makePresentUser(parts))({ account, linked: [] })]
       : await presentUsers(parts, [account]);
   const { blocked: _, logins_count: __, last_ip: ___, last_login: ____, ...rest } = user as Params;
   return { ...rest, multifactor: account.factors };

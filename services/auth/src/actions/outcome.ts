@@ -2,7 +2,7 @@
  * The outcome of a trigger's actions: what they asked for through `api` (worker/api.ts), as far as it is allowed. Auth0’s rules for claims:
  * https://auth0.com/docs/secure/tokens/json-web-tokens/create-custom-claims.
  */
-import { merge } from '../management/merge.ts';
+import { merge } from '../merge-metadata.ts';
 import type { Command } from './worker/messages.ts';
 
 type Values = Record<string, unknown>;

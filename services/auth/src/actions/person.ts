@@ -1,7 +1,7 @@
 /** A person as actions see them, read by one statement of plain SQL, since a token request waits for it. */
 import { accountColumns } from '../accounts/for-tokens.ts';
+import type { PresentedAccount } from '../accounts/present-user.ts';
 import type { Pool } from '../database.ts';
-import type { PresentedAccount } from '../management/present-user.ts';
 
 /** An account, the names of its roles, and whether other accounts are linked to it. */
 export type PersonForActions = PresentedAccount & { roles: string[]; hasLinked: boolean };

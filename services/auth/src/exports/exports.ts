@@ -6,17 +6,26 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { Router } from 'express';
+import { presentUsers } from '../accounts/present-user.ts';
+import type { Audit } from '../audit.ts';
+import type { Database } from '../database.ts';
 import { ApiError } from '../http/api-error.ts';
 import { setRoute } from '../http/route.ts';
 import type { Mac } from '../keys/mac.ts';
-import type { Parts } from '../management/parts.ts';
-import { presentUsers } from '../management/present-user.ts';
+import type { ConnectionStore } from '../settings/connections.ts';
 import { csvLine, type ExportRequest, jsonLine } from './lines.ts';
 
 /** Rows per query. */
 const pageMax = 500;
 
-type ExportParts = Pick<Parts, 'db' | 'connections' | 'jobs' | 'audit'> & { issuer: string; exportLinks: Mac };
+type ExportParts = {
+  issuer: string;
+  exportLinks: Mac;
+  db: Database;
+  connections: ConnectionStore;
+  jobs: { find(id: string): Promise<{ export?: ExportRequest } | undefined> };
+  audit: Pick<Audit, 'add'>;
+};
 
 /** The address of a job's file. */
 export const locationOf = (

@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { z } from '@gatepost/runtime/env';
 import type { Seal } from '@gatepost/runtime/seal';
 import type { PoolClient } from 'pg';
+import { phoneNumber } from '../accounts/identifier.ts';
 import { totpPurpose } from '../factors/store.ts';
 
 export type ImportedFactor = { type: 'totp'; secret: string } | { type: 'phone' | 'email'; target: string };
@@ -14,9 +15,7 @@ const totp = z.strictObject({
   // A key of less than 80 bits is too weak.
   secret: z.string().regex(/^[A-Z2-7]{16,128}$/, 'A secret is Base32 without padding, of 16 characters and more'),
 });
-const phone = z.strictObject({
-  value: z.string().regex(/^\+[1-9]\d{6,14}$/, 'Not a phone number such as +15555550100'),
-});
+const phone = z.strictObject({ value: phoneNumber });
 const email = z.strictObject({ value: z.email().max(320).toLowerCase() });
 
 /** One factor: an object with one of the three names. */

@@ -3,12 +3,12 @@
  * https://auth0.com/docs/manage-users/user-migration/bulk-user-import-database-schema-and-examples
  */
 import { z } from '@gatepost/runtime/env';
-import { parseUsername } from '../accounts/identifier.ts';
+import { parseUsername, phoneNumber } from '../accounts/identifier.ts';
 import { customHash, storedHash, storedPhc, UnusableHash } from '../accounts/imported-password.ts';
 import type { ConnectionModel } from '../generated/models.ts';
-import { findFlaw } from '../management/invalid.ts';
-import { merge } from '../management/merge.ts';
-import { httpUri } from '../management/shapes.ts';
+import { httpUri } from '../http/http-uri.ts';
+import { findFlaw } from '../http/parse-shape.ts';
+import { merge } from '../merge-metadata.ts';
 import { type ImportedFactor, mfaFactor } from './mfa-factors.ts';
 
 const text = (max: number) => z.string().trim().min(1).max(max);
@@ -19,7 +19,7 @@ const shape = z
     email_verified: z.boolean(),
     user_id: z.string().regex(/^(?:auth0\|)?[\w.@+-]{1,128}$/, 'Not a user id of a database connection'),
     username: z.string().max(256),
-    phone_number: z.string().regex(/^\+[1-9]\d{6,14}$/, 'Not a phone number such as +15555550100'),
+    phone_number: phoneNumber,
     phone_verified: z.boolean(),
     name: text(300),
     nickname: text(300),

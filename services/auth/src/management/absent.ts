@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from '@gatepost/runtime/env';
+import { isRecord } from '../is-record.ts';
 import type { Description } from './descriptions.ts';
 import { type Operation, ok, operation } from './operation.ts';
 import { checkpointQuery, list, ofArray, pageQuery } from './paging.ts';
@@ -62,9 +63,6 @@ function differing(asked: Record<string, unknown>, current: object, path = ''): 
   }
   return undefined;
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const isEmpty = (value: unknown) =>
   value === null || value === '' || value === false || (typeof value === 'object' && Object.keys(value).length === 0);
 

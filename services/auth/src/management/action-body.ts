@@ -7,8 +7,8 @@ import { openActionSecrets, type Secret } from '../actions/secrets.ts';
 import { syntaxProblem } from '../actions/syntax.ts';
 import { isTriggerId, runtimes, triggerIds, versionOf } from '../actions/triggers.ts';
 import type { ActionModel, ActionVersionModel } from '../generated/models.ts';
-import { ignoringReadOnly } from './inert.ts';
 import { badBody } from './problem.ts';
+import { ignoringReadOnly } from './read-only.ts';
 
 const codeMax = 100_000;
 /** What tools write for a secret that they could not read. */

@@ -1,10 +1,11 @@
 /** `branding`: how the pages look, and `branding/templates/universal-login`, the tenant's own page template. */
 import { z } from '@gatepost/runtime/env';
+import { httpUri } from '../http/http-uri.ts';
 import { checkTemplate } from '../pages/custom-template.ts';
 import type { StoredBranding } from '../settings/branding.ts';
 import { gone, ok, operation } from './operation.ts';
 import { badBody, ManagementProblem } from './problem.ts';
-import { cleared, httpUri } from './shapes.ts';
+import { cleared } from './shapes.ts';
 
 const color = z.string().regex(/^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/i, 'Not a colour such as #0d5f50');
 const gradient = z.strictObject({

@@ -7,11 +7,13 @@ import { complianceLevels } from '../clients/fapi.ts';
 import type { RegisteredClient } from '../clients/store.ts';
 import { Prisma } from '../database.ts';
 import { mfaPolicies } from '../factors/types.ts';
+import { httpUri } from '../http/http-uri.ts';
+import { changeInert } from '../settings/inert.ts';
 import { inertDefaults } from './client-view.ts';
 import { authenticationMethods, newAuthenticationMethods } from './credential.ts';
-import { changeInert, ignoringReadOnly } from './inert.ts';
 import { inertOfClient } from './inert-fields.ts';
-import { allowedUri, httpUri, origin, scope, seconds, shortText } from './shapes.ts';
+import { ignoringReadOnly } from './read-only.ts';
+import { allowedUri, origin, scope, seconds, shortText } from './shapes.ts';
 
 const authMethod = z.enum(['none', 'client_secret_post', 'client_secret_basic', 'private_key_jwt']);
 const appType = z.enum(['regular_web', 'spa', 'native', 'non_interactive']);

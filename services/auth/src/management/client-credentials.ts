@@ -7,10 +7,10 @@ import { Prisma } from '../database.ts';
 import type { ClientCredentialModel } from '../generated/models.ts';
 import { load as loadClient } from './clients.ts';
 import { credentialBody, dateOf, expiresAt, makeCredential } from './credential.ts';
-import { ignoringReadOnly } from './inert.ts';
 import { created, gone, ok, operation } from './operation.ts';
 import type { Parts } from './parts.ts';
 import { conflict, ManagementProblem, missing } from './problem.ts';
+import { ignoringReadOnly } from './read-only.ts';
 
 export const listCredentials = operation({
   async run({ parts, params }) {

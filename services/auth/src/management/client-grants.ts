@@ -3,11 +3,11 @@ import { z } from '@gatepost/runtime/env';
 import type { Database } from '../database.ts';
 import type { ClientGrantModel } from '../generated/models.ts';
 import type { Api } from '../resources/store.ts';
-import { ignoringReadOnly } from './inert.ts';
 import { created, gone, ok, operation } from './operation.ts';
 import { checkpointQuery, fieldsQuery, list, pageQuery, type Source } from './paging.ts';
 import type { Parts } from './parts.ts';
 import { badBody, conflict, insufficientScope, missing } from './problem.ts';
+import { ignoringReadOnly } from './read-only.ts';
 import { scope, shortText } from './shapes.ts';
 
 const scopes = z.array(scope).max(1_000);

@@ -1,7 +1,7 @@
 /** An application as the API shows it. */
 import { hour } from '../clients/lifetimes.ts';
 import type { RegisteredClient } from '../clients/store.ts';
-import { showInert } from './inert.ts';
+import { showInert } from '../settings/inert.ts';
 import type { Parts } from './parts.ts';
 
 export function present({ issuer, seal }: Parts, client: RegisteredClient, withKeys: boolean): object {

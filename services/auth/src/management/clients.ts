@@ -9,6 +9,7 @@ import { type RegisteredClient, withRelations } from '../clients/store.ts';
 import { type Database, Prisma } from '../database.ts';
 import type { ClientCredentialModel } from '../generated/models.ts';
 import { isInTheClear } from '../http/loopback.ts';
+import { merge } from '../merge-metadata.ts';
 import type { Api } from '../resources/store.ts';
 import { attachCredentials, checkMayChange, secretFor } from './client-authentication.ts';
 import {
@@ -25,7 +26,6 @@ import {
 import { checkOwn } from './client-grants.ts';
 import { globalClient, present, presenter } from './client-view.ts';
 import { findCredentials, makeCredential } from './credential.ts';
-import { merge } from './merge.ts';
 import { created, gone, ok, operation } from './operation.ts';
 import { checkpointQuery, chooseFields, fieldsQuery, list, ofArray, pageQuery, type Source } from './paging.ts';
 import type { Parts } from './parts.ts';

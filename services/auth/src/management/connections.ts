@@ -6,14 +6,15 @@ import { sessionsEnd, sessionsEnded } from '../accounts/end-access.ts';
 import { type Database, Prisma } from '../database.ts';
 import type { ConnectionModel } from '../generated/models.ts';
 import { isEnabled } from '../settings/connections.ts';
+import { changeInert, sealSecrets, showInert } from '../settings/inert.ts';
 import { optionsProblem } from '../upstream/options.ts';
 import { isUpstream, type Strategy, strategies } from '../upstream/strategies.ts';
-import { changeInert, ignoringReadOnly, sealSecrets, showInert } from './inert.ts';
 import { inertOfConnection } from './inert-fields.ts';
 import { created, gone, ok, operation } from './operation.ts';
 import { checkpointQuery, chooseFields, fieldsQuery, list, ofArray, pageQuery } from './paging.ts';
 import type { Parts } from './parts.ts';
 import { badBody, conflict, ManagementProblem, missing } from './problem.ts';
+import { ignoringReadOnly } from './read-only.ts';
 
 const options = z.record(z.string().max(100), z.unknown());
 const strategy = z.enum(['auth0', 'email', 'sms', ...(Object.keys(strategies) as Strategy[])]);
@@ -104,7 +105,7 @@ export const updateConnection = operation({
 /**
  * As at Auth0, a connection's accounts are deleted with it. The connection goes first: whoever creates an account holds it meanwhile, so
  * there is no account that the statements after this do not see. For people whose account there was linked to another, it is unknown which
- * sessions it began, so all of theirs end, as when one is unlinked (identities.ts).
+ * sessions it began, so all of theirs end, as when one is unlinked (accounts/link.ts).
  */
 export const deleteConnection = operation({
   async run({ parts, params }) {

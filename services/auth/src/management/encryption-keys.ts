@@ -7,8 +7,8 @@ import { resealActionSecrets } from '../actions/secrets.ts';
 import type { Pool } from '../database.ts';
 import { resealFactors } from '../factors/reseal.ts';
 import { resealSigningKeys } from '../keys/signing-keys.ts';
+import { resealSecrets } from '../settings/inert.ts';
 import { resealUpstreamTokens } from '../upstream/tokens.ts';
-import { resealSecrets } from './inert.ts';
 import { gone, operation } from './operation.ts';
 
 /** JSON columns in which people may have stored secrets. */

@@ -3,15 +3,13 @@
  * administrator’s request and never because both have the same email address; unlinking makes it an account of its own again.
  */
 import { z } from '@gatepost/runtime/env';
-import { inTransaction } from '@gatepost/runtime/transaction';
-import type { PoolClient } from 'pg';
-import { sessionsEnd, sessionsEnded } from '../accounts/end-access.ts';
+import { type LinkProblem, link, unlink } from '../accounts/link.ts';
+import { type identityOf, presentUsers } from '../accounts/present-user.ts';
 import type { AccountModel } from '../generated/models.ts';
 import { accountOfIdToken } from './linked-token.ts';
 import { type Answer, created, ok, operation } from './operation.ts';
 import type { Parts } from './parts.ts';
 import { checkTargetNotAbove } from './permissions.ts';
-import { type identityOf, presentUsers } from './present-user.ts';
 import { badBody, conflict, ManagementProblem, missing } from './problem.ts';
 import { loadUser } from './users.ts';
 
@@ -31,7 +29,8 @@ export const linkIdentity = operation({
     // Somebody who signs in as the one is the other from then on.
     await checkTargetNotAbove(parts, secondary, held);
     if (secondary.userId === primary.userId) throw badBody('an account cannot be linked to itself');
-    await link(parts, primary.userId, secondary.userId);
+    const problem = await link(parts.pool, { primary: primary.userId, secondary: secondary.userId });
+    if (problem) throw linkProblems[problem]();
     return created(await identitiesOf(parts, primary.userId));
   },
 });
@@ -45,72 +44,13 @@ export const unlinkIdentity = operation({
     const { identities } = await presented(parts, primary);
     if (isNamed(identities[0], provider, user_id))
       throw new ManagementProblem(400, 'operation_not_supported', 'Main identity cannot be unlinked');
-    await unlink(parts, primary.userId, (row) => row.strategy === provider && withoutPrefix(row.user_id) === user_id);
+    const isLeaving = (row: { user_id: string; strategy: string }) =>
+      row.strategy === provider && withoutPrefix(row.user_id) === user_id;
+    if (!(await unlink(parts.pool, primary.userId, isLeaving)))
+      throw missing('identity', 'The user has no such identity.');
     return ok(await identitiesOf(parts, primary.userId));
   },
 });
-
-/** In one transaction; then all sessions of both end. @throws ManagementProblem 404 when no linked identity matches */
-export async function unlink(
-  { pool }: Pick<Parts, 'pool'>,
-  primary: string,
-  isLeaving: (identity: { user_id: string; strategy: string }) => boolean,
-): Promise<void> {
-  const mark = sessionsEnd();
-  await inTransaction(pool, async (client) => {
-    const { rows } = await client.query<{ user_id: string; strategy: string }>(
-      `SELECT user_id, strategy FROM accounts JOIN connections ON connections.name = connection
-       WHERE linked_to = $1 ORDER BY user_id FOR UPDATE OF accounts`,
-      [primary],
-    );
-    const leaving = rows.find(isLeaving);
-    if (!leaving) throw missing('identity', 'The user has no such identity.');
-    const both = [primary, leaving.user_id];
-    await client.query('UPDATE accounts SET linked_to = NULL WHERE user_id = $1', [leaving.user_id]);
-    await client.query('UPDATE accounts SET sessions_not_before = $2, updated_at = now() WHERE user_id = ANY ($1)', [
-      both,
-      mark,
-    ]);
-    await client.query('DELETE FROM artefacts WHERE account_id = ANY ($1)', [both]);
-  });
-  await sessionsEnded(mark);
-}
-
-type LockedPrimary = { blocked: boolean; sessionsNotBefore: Date | null; incarnation: string };
-
-/**
- * In one transaction, so that neither account can be linked elsewhere meanwhile. Sessions of the linked account end.
- * @param checks further ones in the transaction, which throw to prevent the link: `before` it locks the accounts, and of the `primary` one
- */
-export async function link(
-  { pool }: Pick<Parts, 'pool'>,
-  primary: string,
-  secondary: string,
-  checks?: { before(client: PoolClient): Promise<void>; primary(account: LockedPrimary): void },
-): Promise<void> {
-  await inTransaction(pool, async (client) => {
-    await checks?.before(client);
-    const { rows } = await client.query<LockedPrimary & { user_id: string; linked_to: string | null }>(
-      `SELECT user_id, linked_to, blocked, sessions_not_before AS "sessionsNotBefore", incarnation
-         FROM accounts WHERE user_id = ANY ($1) ORDER BY user_id FOR UPDATE`,
-      [[primary, secondary]],
-    );
-    const [first, second] = [primary, secondary].map((id) => rows.find((row) => row.user_id === id));
-    if (!first || first.linked_to !== null || !second) throw missing('user', 'The user does not exist.');
-    checks?.primary(first);
-    if (second.linked_to !== null) throw alreadyLinked();
-    if (second.blocked) throw badBody('a blocked user cannot be linked');
-    const { rowCount } = await client.query('SELECT FROM accounts WHERE linked_to = $1 LIMIT 1', [secondary]);
-    if (rowCount) throw conflict('identity_conflict', 'The user has identities of their own: unlink them first.');
-    await client.query(
-      'UPDATE accounts SET linked_to = $2, sessions_not_before = $3, updated_at = now() WHERE user_id = $1',
-      [secondary, primary, sessionsEnd()],
-    );
-    await client.query('UPDATE accounts SET updated_at = now() WHERE user_id = $1', [primary]);
-    await client.query('DELETE FROM consents WHERE user_id = $1', [secondary]);
-    await client.query('DELETE FROM artefacts WHERE account_id = $1', [secondary]);
-  });
-}
 
 type Named = { provider?: string; user_id?: string; connection_id?: string; link_with?: string };
 
@@ -151,6 +91,13 @@ async function findIdentity(
 }
 
 const alreadyLinked = () => conflict('identity_conflict', 'The specified identity is linked to a user already.');
+
+const linkProblems: Record<LinkProblem, () => ManagementProblem> = {
+  no_account: () => missing('user', 'The user does not exist.'),
+  already_linked: alreadyLinked,
+  blocked: () => badBody('a blocked user cannot be linked'),
+  has_linked: () => conflict('identity_conflict', 'The user has identities of their own: unlink them first.'),
+};
 
 type Identity = ReturnType<typeof identityOf>;
 

@@ -1,11 +1,11 @@
 /** `organizations/{id}/members`: an organization's members, and their roles within it. */
 import { z } from '@gatepost/runtime/env';
+import { namesOf } from '../accounts/present-user.ts';
 import type { Prisma } from '../database.ts';
 import { gone, operation } from './operation.ts';
 import { loadOrganization } from './organizations.ts';
 import { checkpointQuery, fieldsQuery, list, ofArray, pageQuery, type Source } from './paging.ts';
 import type { Parts } from './parts.ts';
-import { namesOf } from './present-user.ts';
 import { missing } from './problem.ts';
 import { checkRolesHeld, ofUsers, presentRole } from './roles.ts';
 

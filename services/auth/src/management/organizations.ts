@@ -3,13 +3,13 @@ import { randomBytes } from 'node:crypto';
 import { z } from '@gatepost/runtime/env';
 import { Prisma } from '../database.ts';
 import type { OrganizationModel } from '../generated/models.ts';
-import { ignoringReadOnly } from './inert.ts';
-import { parted } from './merge.ts';
+import { httpUri } from '../http/http-uri.ts';
+import { parted } from '../merge-metadata.ts';
 import { created, gone, ok, operation } from './operation.ts';
 import { checkpointQuery, list, ofArray, pageQuery, type Source } from './paging.ts';
 import type { Parts } from './parts.ts';
 import { badBody, conflict, missing } from './problem.ts';
-import { httpUri } from './shapes.ts';
+import { ignoringReadOnly } from './read-only.ts';
 import { loadUser } from './users.ts';
 
 const colour = z.string().regex(/^#[0-9A-Fa-f]{6}$/, 'Not a colour such as #0059d6');

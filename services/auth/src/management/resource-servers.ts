@@ -3,12 +3,13 @@ import { z } from '@gatepost/runtime/env';
 import { audienceOf } from '../resources/audience.ts';
 import type { Api, Scope } from '../resources/store.ts';
 import { tokenDialects } from '../resources/token-dialect.ts';
-import { changeInert, ignoringReadOnly, showInert } from './inert.ts';
+import { changeInert, showInert } from '../settings/inert.ts';
 import { inertOfResourceServer } from './inert-fields.ts';
 import { created, gone, ok, operation } from './operation.ts';
 import { checkpointQuery, chooseFields, fieldsQuery, list, ofArray, pageQuery } from './paging.ts';
 import type { Parts } from './parts.ts';
 import { badBody, conflict, ManagementProblem, missing } from './problem.ts';
+import { ignoringReadOnly } from './read-only.ts';
 import { scope, shortText } from './shapes.ts';
 
 const writable = {

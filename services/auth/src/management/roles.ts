@@ -1,9 +1,9 @@
 /** `roles`: named sets of permissions; the permissions of a role, and who has it. */
 import { z } from '@gatepost/runtime/env';
+import { namesOf } from '../accounts/present-user.ts';
 import { Prisma } from '../database.ts';
 import type { RoleModel } from '../generated/models.ts';
 import { newRoleId } from '../roles/role-id.ts';
-import { ignoringReadOnly } from './inert.ts';
 import { created, gone, ok, operation } from './operation.ts';
 import { checkpointQuery, list, ofArray, pageQuery, type Source } from './paging.ts';
 import type { Parts } from './parts.ts';
@@ -15,8 +15,8 @@ import {
   permissionPresenter,
   permissionsBody,
 } from './permissions.ts';
-import { namesOf } from './present-user.ts';
 import { conflict, missing } from './problem.ts';
+import { ignoringReadOnly } from './read-only.ts';
 import { shortText } from './shapes.ts';
 
 const shape = z.strictObject({

@@ -1,8 +1,8 @@
 /** Takes one request through one route, from its token's scopes to its answer: the core of the management API. */
 import type { Request, RequestHandler } from 'express';
+import { parseShape } from '../http/parse-shape.ts';
 import { setRoute } from '../http/route.ts';
 import type { Caller } from './authenticate.ts';
-import { parseShape } from './invalid.ts';
 import type { Parts } from './parts.ts';
 import { badBody, badQuery, insufficientScope } from './problem.ts';
 import type { Route } from './routes.ts';

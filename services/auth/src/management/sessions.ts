@@ -1,9 +1,9 @@
 /** `sessions`: where people are signed in. A session deleted here ends at once; access that applications got through it continues. */
 import { z } from '@gatepost/runtime/env';
 import { endSessionAndTokens, sessionsEnd, sessionsEnded } from '../accounts/end-access.ts';
+import { presentSession } from '../accounts/present-session.ts';
 import { isSessionEnded } from '../accounts/store.ts';
 import type { StoredSession } from '../adapter/sessions.ts';
-import { sessionLifetime } from '../clients/lifetimes.ts';
 import { countedFrom } from '../library/seam.ts';
 import { ok, operation } from './operation.ts';
 import { checkpointQuery, list, ofArray } from './paging.ts';
@@ -64,29 +64,4 @@ async function load({ sessions, accounts }: Parts, uid = ''): Promise<StoredSess
   if (!account || isSessionEnded(countedFrom(session), account))
     throw missing('session', 'The session does not exist.');
   return session;
-}
-
-/** In Auth0's form. */
-export function presentSession(session: StoredSession): object {
-  const { uid, accountId, iat, exp, loginTs, endsAt = Number.POSITIVE_INFINITY, amr, authorizations, device } = session;
-  const at = (seconds: number | undefined) => (seconds === undefined ? null : new Date(seconds * 1000).toISOString());
-  // A code came by text message or mail (RFC 8176 calls both `otp`).
-  const nameOf = (method: string) => (method !== 'otp' ? method : accountId.startsWith('sms|') ? 'sms' : 'email');
-  const used = exp === undefined ? undefined : exp - sessionLifetime.idle;
-  return {
-    id: uid,
-    user_id: accountId,
-    // A session is stored just after its first sign-in.
-    created_at: at(Math.min(iat ?? loginTs, loginTs)),
-    updated_at: at(used),
-    authenticated_at: at(loginTs),
-    idle_expires_at: at(exp),
-    expires_at: at(Math.min(loginTs + sessionLifetime.absolute, endsAt)),
-    last_interacted_at: at(used),
-    device: device && { ...device, initial_asn: null, last_asn: null },
-    clients: Object.keys(authorizations ?? {}).map((client_id) => ({ client_id })),
-    authentication: { methods: (amr ?? []).map((name) => ({ name: nameOf(name), timestamp: at(loginTs) })) },
-    cookie: { mode: 'persistent' },
-    session_metadata: null,
-  };
 }

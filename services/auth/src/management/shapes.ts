@@ -25,14 +25,6 @@ export const allowedUri = z
 export const cleared = <T extends z.ZodType>(shape: T) =>
   z.union([shape, z.literal(''), z.null()]).transform((value) => (value === '' ? null : value));
 
-export const httpUri = z
-  .string()
-  .max(1_024)
-  .refine(
-    (value) => isUnpadded(value) && /^https?:$/.test(URL.parse(value)?.protocol ?? ''),
-    'Not an http or https URI',
-  );
-
 /** As a browser sends it: scheme, host and port. */
 export const origin = z
   .string()

@@ -4,15 +4,17 @@ import { z } from '@gatepost/runtime/env';
 import { sessionLifetime } from '../clients/lifetimes.ts';
 import { mfaPolicies, mfaSettingsOf } from '../factors/types.ts';
 import type { SettingsModel } from '../generated/models.ts';
+import { httpUri } from '../http/http-uri.ts';
 import { isSpoken, locales } from '../pages/language.ts';
 import { type SelfService, selfServiceOf } from '../self-service/settings.ts';
-import { changeInert, ignoringReadOnly, showInert } from './inert.ts';
+import { changeInert, showInert } from '../settings/inert.ts';
 import { inertOfTenant } from './inert-fields.ts';
 import { ok, operation } from './operation.ts';
 import { chooseFields, fieldsQuery } from './paging.ts';
 import type { Parts } from './parts.ts';
 import { badBody } from './problem.ts';
-import { cleared, httpUri } from './shapes.ts';
+import { ignoringReadOnly } from './read-only.ts';
+import { cleared } from './shapes.ts';
 
 /** Auth0 accepts these in either unit, and shows hours. */
 const lifetimes = ['session', 'idle_session', 'ephemeral_session', 'idle_ephemeral_session'] as const;

@@ -2,15 +2,15 @@
 
 import { z } from '@gatepost/runtime/env';
 import { baseUrlOf } from '@gatepost/runtime/issuer';
+import { identityOf } from '../accounts/present-user.ts';
 import { stateOf } from '../accounts/store.ts';
 import { verificationPath } from '../accounts/verification-mail.ts';
 import type { AccountModel } from '../generated/models.ts';
+import { httpUri } from '../http/http-uri.ts';
 import { created, operation } from './operation.ts';
 import type { Parts } from './parts.ts';
 import { checkTargetNotAbove } from './permissions.ts';
-import { identityOf } from './present-user.ts';
 import { badBody, ManagementProblem, missing } from './problem.ts';
-import { httpUri } from './shapes.ts';
 import { loadUser } from './users.ts';
 
 /** 0 or absent means five days, as at Auth0. */

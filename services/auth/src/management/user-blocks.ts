@@ -4,11 +4,11 @@
  */
 import { z } from '@gatepost/runtime/env';
 import { parseIdentifier } from '../accounts/identifier.ts';
+import { withIdentities } from '../accounts/present-user.ts';
 import { subjectOf } from '../accounts/subject.ts';
 import type { AccountModel } from '../generated/models.ts';
 import { gone, ok, operation } from './operation.ts';
 import type { Parts } from './parts.ts';
-import { withIdentities } from './present-user.ts';
 import { badQuery } from './problem.ts';
 import { loadUser } from './users.ts';
 

@@ -1,14 +1,16 @@
 /** The fields of a person that a request may set. */
 import { z } from '@gatepost/runtime/env';
+import { phoneNumber } from '../accounts/identifier.ts';
 import { passwordMaxBytes } from '../accounts/password.ts';
-import { httpUri, shortText } from './shapes.ts';
+import { httpUri } from '../http/http-uri.ts';
+import { shortText } from './shapes.ts';
 
 const metadata = z.record(z.string().max(255), z.unknown());
 const profile = {
   email: z.email().max(320),
   email_verified: z.boolean(),
   username: z.string().max(256),
-  phone_number: z.string().regex(/^\+[1-9]\d{6,14}$/, 'Not a phone number such as +15555550100'),
+  phone_number: phoneNumber,
   phone_verified: z.boolean(),
   password: z.string().min(1).max(passwordMaxBytes),
   blocked: z.boolean(),

@@ -1,11 +1,11 @@
 /** Converts a request's body to an account's columns, and refuses what is not allowed. */
 import { parseUsername } from '../accounts/identifier.ts';
 import { hashPassword, TooBusy } from '../accounts/password.ts';
+import { namesOf } from '../accounts/present-user.ts';
 import { passwordMinLength, passwordProblem } from '../accounts/signup.ts';
 import type { Prisma } from '../database.ts';
 import type { AccountModel, ConnectionModel } from '../generated/models.ts';
 import { isUpstream } from '../upstream/strategies.ts';
-import { namesOf } from './present-user.ts';
 import { badBody, ManagementProblem, tryAgain } from './problem.ts';
 import type { CreateBody, UpdateBody } from './user-body.ts';
 

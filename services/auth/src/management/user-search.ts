@@ -16,7 +16,7 @@ const normalized = (expression: Prisma.Sql): Field => ({
 const lowered = (column: Prisma.Sql): Field => ({ holds: 'text', sql: column, ignoreCase: true });
 const date = (column: Prisma.Sql): Field => ({ holds: 'date', sql: column });
 
-// The names that present-user.ts derives for an account without these. The indexes use the same expressions.
+// The names that accounts/present-user.ts derives for an account without these. The indexes use the same expressions.
 const name = sql`coalesce(account.name, account.email, account.phone_number, account.username, account.user_id)`;
 const nickname = sql`coalesce(account.nickname, account.username, split_part(coalesce(account.email, account.phone_number, account.user_id), '@', 1))`;
 

@@ -1,16 +1,16 @@
 /** `users` and `users-by-email`: people. */
 import { z } from '@gatepost/runtime/env';
 import { endAccess, sessionsEnd, sessionsEnded } from '../accounts/end-access.ts';
+import { makePresentUser, type Person, presentUsers, withIdentities } from '../accounts/present-user.ts';
 import type { Also } from '../accounts/store.ts';
 import { Prisma } from '../database.ts';
 import type { AccountModel } from '../generated/models.ts';
+import { merge } from '../merge-metadata.ts';
 import { lengthMax } from './lucene.ts';
-import { merge } from './merge.ts';
 import { created, gone, ok, operation } from './operation.ts';
 import { chooseFields, fieldsQuery, list, pageQuery, type Source } from './paging.ts';
 import type { Parts } from './parts.ts';
 import { checkTargetNotAbove } from './permissions.ts';
-import { type Person, presenter, presentUsers, withIdentities, withProvidersTokens } from './present-user.ts';
 import { badBody, conflict, ManagementProblem, missing } from './problem.ts';
 import { searchCondition } from './search.ts';
 import { createBody, updateBody } from './user-body.ts';
@@ -57,7 +57,7 @@ export const listUsers = operation({
     // Without an order, the same person may appear on two pages.
     const isOrdered = query.primary_order !== 'false' || query.sort !== undefined;
     const order = isOrdered ? Prisma.sql`ORDER BY ${userOrder(query.sort)}` : Prisma.empty;
-    return list('users', query, source(parts, where, order), await presenter(parts));
+    return list('users', query, source(parts, where, order), await makePresentUser(parts));
   },
 });
 
@@ -176,6 +176,22 @@ async function askForProof(
   { verify_email, client_id: clientId }: { verify_email?: boolean | undefined; client_id?: string | undefined },
 ): Promise<void> {
   if (verify_email === true) await verificationMails.send({ account, clientId, languages: {} });
+}
+
+/** Adds providers' tokens to identities whose connection stores them (`read:user_idp_tokens`). */
+async function withProvidersTokens(
+  { db, upstreamTokens }: Parts,
+  { userId }: AccountModel,
+  user: object,
+): Promise<object> {
+  const linked = await db.account.findMany({ where: { linkedTo: userId }, orderBy: { userId: 'asc' } });
+  const userIds = [userId, ...linked.map((account) => account.userId)]; // in the order of the identities
+  const tokens = await upstreamTokens.find(userIds);
+  const { identities } = user as { identities: object[] };
+  return {
+    ...user,
+    identities: identities.map((identity, index) => ({ ...identity, ...tokens.get(userIds[index]!) })),
+  };
 }
 
 /** @throws ManagementProblem 404 */

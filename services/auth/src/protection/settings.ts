@@ -5,6 +5,7 @@
 import { z } from '@gatepost/runtime/env';
 import ipaddr from 'ipaddr.js';
 import type { SettingsModel } from '../generated/models.ts';
+import { isRecord } from '../is-record.ts';
 
 const isAddress = (text: string) =>
   ipaddr.IPv4.isValidFourPartDecimal(text) ||
@@ -164,6 +165,3 @@ function merged(before: unknown, change: unknown): unknown {
   const names = Object.entries(change).filter(([, value]) => value !== undefined);
   return { ...before, ...Object.fromEntries(names.map(([name, value]) => [name, merged(before[name], value)])) };
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,10 +1,9 @@
 /** The ways to sign in to this account: its own, and identities at other providers linked to it. */
 import type { Request } from 'express';
+import { unlink } from '../accounts/link.ts';
 import type { AccountModel, ConnectionModel } from '../generated/models.ts';
 import { fieldsOf, queryOf } from '../http/form-fields.ts';
 import { seeOther } from '../http/page.ts';
-import { unlink } from '../management/identities.ts';
-import { ManagementProblem } from '../management/problem.ts';
 import type { AccountGroup, AccountItem } from '../pages/account.ts';
 import type { ProblemName } from '../pages/strings/en.ts';
 import { UpstreamFailure } from '../upstream/failure.ts';
@@ -47,12 +46,7 @@ export async function changeSignIns(visit: Visit, request: Request): Promise<voi
   if (action !== 'unlink') return visit.turnTo(path);
   const { parts, account } = visit;
   const leaving = (await linkedTo(visit)).find(({ userId }) => userId === id);
-  try {
-    await unlink(parts, account.userId, ({ user_id }) => user_id === id);
-  } catch (error) {
-    if (error instanceof ManagementProblem && error.statusCode === 404) throw notFound();
-    throw error;
-  }
+  if (!(await unlink(parts.pool, account.userId, ({ user_id }) => user_id === id))) throw notFound();
   visit.note('sapi', { operation: 'DELETE account/sign-ins', target: id });
   const connection = (await parts.connections.list()).find(({ name }) => name === leaving?.connection);
   if (connection) visit.notify({ name: 'factor_removed', provider: labelOf(connection) });

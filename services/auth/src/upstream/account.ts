@@ -1,7 +1,7 @@
 /**
  * The account of somebody who signed in elsewhere: found by the connection and the provider's own id for the person, created at the
  * first sign-in. Never found by address: an account with the same address, proven or not, is somebody else's until an administrator or
- * the person links the two (management/identities.ts).
+ * the person links the two (accounts/link.ts).
  */
 import type { AccountStore } from '../accounts/store.ts';
 import type { AccountModel } from '../generated/models.ts';

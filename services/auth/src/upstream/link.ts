@@ -6,6 +6,7 @@ import type { Request, Response } from 'express';
 import { errors, type Provider } from 'oidc-provider';
 import type { PoolClient } from 'pg';
 import { isLastAdministrator } from '../accounts/last-administrator.ts';
+import { link } from '../accounts/link.ts';
 import { type AccountStore, isSessionEnded } from '../accounts/store.ts';
 import type { Audit } from '../audit.ts';
 import { accountClientId } from '../clients/account-client-id.ts';
@@ -16,8 +17,6 @@ import { ApiError } from '../http/api-error.ts';
 import { addressOf as clientAddress } from '../http/head.ts';
 import { countedFrom } from '../library/seam.ts';
 import type { NotifyOfChange } from '../mail/change-notice.ts';
-import { link } from '../management/identities.ts';
-import { ManagementProblem } from '../management/problem.ts';
 import { isSelfService } from '../self-service/settings.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import type { SettingsStore } from '../settings/store.ts';
@@ -114,21 +113,23 @@ export function makeLinking(parts: Parts): Linking {
       const isOtherAccount = owner?.userId !== accountId;
       // An account with a second factor cannot be taken over with the first one alone.
       if (isOtherAccount && hasSecondFactor(account.factors)) return { link_error: 'second_factor' };
-      if (isOtherAccount)
-        await link({ pool }, accountId, account.userId, {
+      if (isOtherAccount) {
+        const both = { primary: accountId, secondary: account.userId };
+        const problem = await link(pool, both, {
           before: (client) => checkNotLast(client, account.userId),
           // Nor may either happen between that check and this write: a new password removes the identities that it finds.
           primary(owner) {
             if (owner.blocked || isSessionEnded(countedFrom(session), owner)) throw sessionOver();
           },
         });
+        if (problem) return { link_error: 'already_linked' };
+      }
       const details = { operation: 'POST account/sign-ins', target: account.userId };
       audit.add({ type: 'sapi', userId: accountId, clientId: accountClientId, details });
       if (isOtherAccount) await notifyOwner(connection, accountId, request);
       return { linked: connection.name };
     } catch (error) {
       if (error instanceof LastAdministrator) return { link_error: 'last_administrator' };
-      if (error instanceof ManagementProblem) return { link_error: 'already_linked' };
       const failure = failureOf(error);
       if (!(failure instanceof UpstreamFailure)) throw failure;
       return { link_error: failure.code === 'access_denied' ? 'refused' : 'failed' };

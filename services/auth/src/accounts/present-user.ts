@@ -1,7 +1,8 @@
-/** People as the management API shows them, with the identities they log in by. */
+/** People as Auth0 shows them, in its management API, to actions and in exports: with the identities they log in by. */
+import type { Database } from '../database.ts';
 import type { AccountModel, ConnectionModel } from '../generated/models.ts';
+import type { ConnectionStore } from '../settings/connections.ts';
 import { isSocial } from '../upstream/strategies.ts';
-import type { Parts } from './parts.ts';
 
 /** The shown part of an account: nothing that authenticates somebody. */
 export type PresentedAccount = Omit<AccountModel, 'passwordHash' | 'credentialsVersion'>;
@@ -10,7 +11,7 @@ export type PresentedAccount = Omit<AccountModel, 'passwordHash' | 'credentialsV
 export type Person = { account: PresentedAccount; linked: PresentedAccount[] };
 
 export async function withIdentities<Account extends PresentedAccount>(
-  { db }: Pick<Parts, 'db'>,
+  { db }: { db: Database },
   accounts: Account[],
 ): Promise<{ account: Account; linked: AccountModel[] }[]> {
   const ids = accounts.map(({ userId }) => userId);
@@ -19,32 +20,20 @@ export async function withIdentities<Account extends PresentedAccount>(
 }
 
 export async function presentUsers(
-  parts: Pick<Parts, 'db' | 'connections'>,
+  parts: { db: Database; connections: ConnectionStore },
   accounts: PresentedAccount[],
 ): Promise<object[]> {
-  const present = await presenter(parts);
+  const present = await makePresentUser(parts);
   return (await withIdentities(parts, accounts)).map(present);
 }
 
-export async function presenter({ connections }: Pick<Parts, 'connections'>): Promise<(person: Person) => object> {
+export async function makePresentUser({
+  connections,
+}: {
+  connections: ConnectionStore;
+}): Promise<(person: Person) => object> {
   const known = new Map((await connections.list()).map((connection) => [connection.name, connection]));
   return (person) => present(person, known);
-}
-
-/** Adds providers' tokens to identities whose connection stores them (`read:user_idp_tokens`). */
-export async function withProvidersTokens(
-  { db, upstreamTokens }: Parts,
-  { userId }: AccountModel,
-  user: object,
-): Promise<object> {
-  const linked = await db.account.findMany({ where: { linkedTo: userId }, orderBy: { userId: 'asc' } });
-  const userIds = [userId, ...linked.map((account) => account.userId)]; // in the order of the identities
-  const tokens = await upstreamTokens.find(userIds);
-  const { identities } = user as { identities: object[] };
-  return {
-    ...user,
-    identities: identities.map((identity, index) => ({ ...identity, ...tokens.get(userIds[index]!) })),
-  };
 }
 
 /** Its user_id without the prefix, and its connection's strategy. */

@@ -1,13 +1,8 @@
 /** Validates input against its schema and reports the first problem in words close to Auth0’s. */
 import type { z } from '@gatepost/runtime/env';
-import type { ManagementProblem } from './problem.ts';
 
 /** @throws the error that `problem` makes of the first thing that is wrong */
-export function parseShape(
-  schema: z.ZodType,
-  value: unknown,
-  problem: (message: string) => ManagementProblem,
-): unknown {
+export function parseShape(schema: z.ZodType, value: unknown, problem: (message: string) => Error): unknown {
   const flaw = findFlaw(value);
   if (flaw !== undefined) throw problem(flaw);
   const result = schema.safeParse(value, { error: inWords });

@@ -1,11 +1,12 @@
 /**
- * Fields that Auth0 documents, without effect here (inert-fields.ts). They are stored as given, so that a tool finds what it wrote.
+ * Fields that Auth0 documents, without effect here (management/inert-fields.ts). They are stored as given, so that a tool finds what it wrote.
  * Secret ones are sealed, and shown only to callers who may change them.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { z } from '@gatepost/runtime/env';
+import type { z } from '@gatepost/runtime/env';
 import type { Seal } from '@gatepost/runtime/seal';
 import type { Prisma } from '../database.ts';
+import { isRecord } from '../is-record.ts';
 
 export type InertFields = Record<string, z.ZodType>;
 type Values = Record<string, unknown>;
@@ -30,20 +31,6 @@ const secretNames = new Set([
   'token',
   'twilio_token',
 ]);
-
-/**
- * A body as tools send it back: read-only fields are dropped, and so is null where it would remove nothing.
- * Fields the shape does not know stay, to be refused.
- */
-export function ignoringReadOnly<Shape extends z.ZodObject>(shape: Shape, readOnly: readonly string[]) {
-  const isNoise = ([name, value]: [string, unknown]) =>
-    readOnly.includes(name) ||
-    (value === null && Object.hasOwn(shape.shape, name) && !shape.shape[name].safeParse(null).success);
-  return z.preprocess(
-    (body) => (isRecord(body) ? Object.fromEntries(Object.entries(body).filter((entry) => !isNoise(entry))) : body),
-    shape,
-  );
-}
 
 /**
  * The column after a change: fields in the body are set, null removes, and a default is left out where nothing else was set.
@@ -111,6 +98,3 @@ function walk(value: unknown, onSecret: (value: unknown) => unknown): unknown {
   ]);
   return Object.fromEntries(entries.filter(([, inner]) => inner !== undefined));
 }
-
-const isRecord = (value: unknown): value is Values =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,0 +1,10 @@
+import { isUnpadded } from '@gatepost/contracts/seed-shapes';
+import { z } from '@gatepost/runtime/env';
+
+export const httpUri = z
+  .string()
+  .max(1_024)
+  .refine(
+    (value) => isUnpadded(value) && /^https?:$/.test(URL.parse(value)?.protocol ?? ''),
+    'Not an http or https URI',
+  );
