@@ -1,4 +1,5 @@
 /** A command: a row of the table that help, completions, docs/cli.md and the parser are made from. */
+import type { Flags } from './flags.ts';
 import type { Session } from './session/session.ts';
 import type { Output } from './terminal.ts';
 
@@ -53,13 +54,4 @@ export type Context = {
   signal: AbortSignal;
   /** The current session. @throws Problem `notSignedIn`. */
   session(): Promise<Session>;
-};
-
-export type Flags = {
-  text(name: string): string | undefined;
-  is(name: string): boolean;
-  /** The values of an option that may be repeated, unchanged. */
-  all(name: string): string[];
-  /** The comma-separated parts of a value. */
-  list(name: string): string[];
 };

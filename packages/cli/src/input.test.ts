@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { afterEach, expect, test } from '@jest/globals';
-import type { Flags } from './command.ts';
+import type { Flags } from './flags.ts';
 import { confirm } from './input.ts';
 
 const { stdin, stderr } = process;

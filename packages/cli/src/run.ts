@@ -1,7 +1,8 @@
 /** Takes one command from its arguments to its exit code: the spine. */
 import { constants } from 'node:os';
 import { parseArgs } from 'node:util';
-import type { Command, Context, Flags } from './command.ts';
+import type { Command, Context } from './command.ts';
+import { readFlags } from './flags.ts';
 import { exits, Problem, usage } from './problem.ts';
 import { commands, globalOptions } from './table.ts';
 import { clean, openOutput } from './terminal.ts';
@@ -119,20 +120,6 @@ function readArguments(command: Command, given: string[], hint: string): Record<
   return Object.fromEntries(
     expected.flatMap(({ name }, index) => (given[index] === undefined ? [] : [[name, given[index]]])),
   );
-}
-
-function readFlags(values: Record<string, unknown>): Flags {
-  return {
-    text: (name) => values[name] as string | undefined,
-    is: (name) => values[name] === true,
-    all: (name) => [values[name] ?? []].flat().map(String),
-    list: (name) =>
-      [values[name] ?? []]
-        .flat()
-        .flatMap((text) => String(text).split(','))
-        .map((text) => text.trim())
-        .filter(Boolean),
-  };
 }
 
 async function help(command: Command | undefined, argv: string[], rest: string[]): Promise<number> {

@@ -1,6 +1,6 @@
 /** The signed-in user, with a currently valid token. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Flags } from '../command.ts';
+import type { Flags } from '../flags.ts';
 import { Problem, usage } from '../problem.ts';
 import { type Api, openApi } from './api.ts';
 import { askToken, findEndpoints, findPlace, Refused, type Tokens } from './gate.ts';
