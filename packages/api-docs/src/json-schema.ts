@@ -3,6 +3,9 @@ import { z } from 'zod';
 
 export type JsonSchema = { [key: string]: unknown; $ref?: string; definitions?: Record<string, JsonSchema> };
 
+/** A reference to a component. */
+export const refTo = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
+
 /** A schema as JSON Schema; a schema with an `id` goes into `schemas`, replaced by a reference. */
 export function toJsonSchema(
   schema: z.ZodType,

@@ -1,6 +1,6 @@
 /** The part of OpenAPI 3.0 that the gate's description uses, and its conversion from short declarations. */
 import { exampleOf } from '@gatepost/api-docs/example';
-import type { JsonSchema } from '@gatepost/api-docs/json-schema';
+import { type JsonSchema, refTo } from '@gatepost/api-docs/json-schema';
 
 export type Schema = JsonSchema;
 /** `schema`: the name of a component, or the schema itself. Without one the answer has no body, or is a page. */
@@ -33,8 +33,6 @@ export type Described = {
   requestBody?: { required: true; content: Content };
   responses: Record<string, { description: string; content?: Content }>;
 };
-
-const refTo = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
 
 /** `path` in OpenAPI's notation. `schemas` are the components, with their examples. */
 export function describeOperation(path: string, operation: Operation, schemas: Record<string, Schema>): Described {

@@ -5,8 +5,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { escapeHtml } from '@gatepost/api-docs/escape-html';
 import { isLoopback } from '@gatepost/runtime/production';
-import { escapeHtml } from '../pages/fill.ts';
 import type { Mail, PostBox, TextMessage } from './post-box.ts';
 
 type SentMail = { id: string; at: string; to: string; subject: string; text: string; html: string | undefined };

@@ -2,6 +2,7 @@
  * What each operation does and answers, for `/openapi.json` and `/docs`: one line per route (a test compares), with an example of its body
  * if it has one. Features of Auth0 that Gatepost lacks are described by absent.ts.
  */
+import { refTo } from '@gatepost/api-docs/json-schema';
 import { free, openResource, resource } from './resource.ts';
 
 export type Answers = Record<number, { description: string; schema?: object }>;
@@ -467,7 +468,6 @@ export const resources = {
 };
 
 type Name = keyof typeof resources;
-const refTo = (name: Name) => ({ $ref: `#/components/schemas/${name}` });
 const one = (name: Name, status = 200): Answers => ({ [status]: { description: 'The resource', schema: refTo(name) } });
 const none = (status = 204, description = 'Done'): Answers => ({ [status]: { description } });
 /** An empty object. */

@@ -4,6 +4,8 @@
  * is escaped (`raw` has no effect) and allowed only where escaping helps (template-rules.ts); and the page’s CSP runs none of its
  * scripts.
  */
+
+import { escapeHtml } from '@gatepost/api-docs/escape-html';
 import {
   Context,
   type Emitter,
@@ -14,7 +16,6 @@ import {
   type TopLevelToken,
   toValueSync,
 } from 'liquidjs';
-import { escapeHtml } from './fill.ts';
 import { addressFilter, readTemplate, safeAddress } from './template-rules.ts';
 
 /** Auth0's limit for a template, in characters. */

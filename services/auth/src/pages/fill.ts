@@ -1,4 +1,5 @@
 /** Fills a page's values into its texts. */
+import { escapeHtml } from '@gatepost/api-docs/escape-html';
 
 export type Values = Record<string, string | number | undefined>;
 
@@ -13,10 +14,6 @@ export function fill(text: string, values: Values): string {
 export function fillRich(text: string, values: Values): string {
   if (!complete(text, values)) return '';
   return escapeHtml(text).replace(placeholder, (_, name: string) => `<bdi>${escapeHtml(String(values[name]))}</bdi>`);
-}
-
-export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
 /** JSON that is inert inside a script element: it has no `<` that could end it, and no line separator of JavaScript. */

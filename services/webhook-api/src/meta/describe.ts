@@ -1,6 +1,6 @@
 /** The API in OpenAPI 3.0, generated from the table of routes and the validating schemas. */
 import { exampleOf } from '@gatepost/api-docs/example';
-import { type JsonSchema, toJsonSchema } from '@gatepost/api-docs/json-schema';
+import { type JsonSchema, refTo, toJsonSchema } from '@gatepost/api-docs/json-schema';
 import { z } from 'zod';
 import type { AnswerSchema } from '../http/operation.ts';
 import type { AnyRoute } from '../http/route.ts';
@@ -179,8 +179,6 @@ function errorsOf({ access, operation }: AnyRoute): Described['responses'] {
 /** Whether a query refuses some values, rather than only clamping them. */
 const isParticular = (query: z.ZodObject | undefined): boolean =>
   query?.safeParse(Object.fromEntries(Object.keys(query.shape).map((name) => [name, 'odd']))).success === false;
-
-const refTo = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
 
 const tagOf = (path: string): string => {
   if (/^\/(organizations\/|user\/memberships\/|user\/orgs$)/.test(path)) return 'orgs';

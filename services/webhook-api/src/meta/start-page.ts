@@ -2,7 +2,9 @@
  * `GET /` for browsers: what this is, and where to go from here. GitHub's clients ask there too, for JSON or for anything, and still get
  * GitHub's root (`root.ts`); a person's browser prefers HTML.
  */
+
 import { createHash } from 'node:crypto';
+import { escapeHtml } from '@gatepost/api-docs/escape-html';
 import { type ReadyCheck, watchChecks } from '@gatepost/runtime/checks';
 import type { RequestHandler } from 'express';
 import type { BaseOf } from '../http/base.ts';
@@ -55,8 +57,6 @@ function renderStart({ base, issuer, audience, stores }: Start): string {
 </main></body></html>
 `;
 }
-
-const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
 // The colours of the gate's pages (services/auth/templates/style.css).
 const style = `
