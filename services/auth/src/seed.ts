@@ -174,7 +174,7 @@ async function applyClient(db: Writer, client: SeedClient): Promise<void> {
     webOrigins: client.web_origins,
     allowedOrigins: client.allowed_origins,
     grantTypes: client.grant_types,
-    tokenEndpointAuthMethod: client.token_endpoint_auth_method ?? defaultAuthMethod(client),
+    tokenEndpointAuthMethod: client.token_endpoint_auth_method ?? authMethodByCredentials(client),
     jwks: (client.jwks as Prisma.InputJsonObject | undefined) ?? Prisma.DbNull,
     refreshToken: (client.refresh_token as Prisma.InputJsonObject | undefined) ?? Prisma.DbNull,
     resourceServerIdentifier: client.resource_server_identifier ?? null,
@@ -214,7 +214,7 @@ function secretHashes(secret: string | undefined, live: string[]): string[] {
   return [hashSecret(secret), ...live].slice(0, 2);
 }
 
-function defaultAuthMethod(client: SeedClient): string {
+function authMethodByCredentials(client: SeedClient): string {
   if (client.client_secret) return 'client_secret_post';
   return client.jwks ? 'private_key_jwt' : 'none';
 }

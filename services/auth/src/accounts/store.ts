@@ -195,7 +195,7 @@ export function isSessionEnded(
 }
 
 /** `auth0|…` for a database connection, `email|…` and `sms|…` for the others, as Auth0 does. */
-function newUserId(connection: string): string {
+export function newUserId(connection?: string): string {
   const prefix = connection === 'email' || connection === 'sms' ? connection : 'auth0';
   return `${prefix}|${randomBytes(12).toString('hex')}`;
 }

@@ -2,13 +2,13 @@
  * Carries out imports, one at a time and each in one transaction: after a crash an import is either fully written, or begun again by
  * whichever process finds it first.
  */
-import { randomBytes } from 'node:crypto';
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { describeError, type Log } from '@gatepost/runtime/log';
 import type { Seal } from '@gatepost/runtime/seal';
 import { isAway } from '@gatepost/runtime/store-errors';
 import { inTransaction } from '@gatepost/runtime/transaction';
 import type { PoolClient } from 'pg';
+import { newUserId } from '../accounts/store.ts';
 import type { Pool } from '../database.ts';
 import type { ConnectionModel } from '../generated/models.ts';
 import type { PermissionStore } from '../roles/permissions.ts';
@@ -177,8 +177,6 @@ async function ownersOf(client: PoolClient, connection: string, users: ImportedU
   const accounts = await accountsOf(client, connection, emails);
   return new Map(accounts.map(({ email, userId, linkedTo }) => [email, { userId, owner: linkedTo ?? userId }]));
 }
-
-const newUserId = () => `auth0|${randomBytes(12).toString('hex')}`;
 
 const duplicate = {
   code: 'DUPLICATED_USER',

@@ -63,6 +63,7 @@ function differing(asked: Record<string, unknown>, current: object, path = ''): 
   }
   return undefined;
 }
+
 const isEmpty = (value: unknown) =>
   value === null || value === '' || value === false || (typeof value === 'object' && Object.keys(value).length === 0);
 

@@ -8,7 +8,7 @@ export function present({ issuer, seal }: Parts, client: RegisteredClient, withK
   const oidc = client.oidcMetadata as Record<string, unknown>;
   const { oidc_logout: logout, grant_types: grantTypes, ...inert } = showInert(client.inert, seal, withKeys);
   return {
-    tenant: tenantOf(issuer),
+    tenant: tenantNameOf(issuer),
     ...inertDefaults,
     ...inert,
     jwt_configuration: {
@@ -72,7 +72,7 @@ export const inertDefaults = {
 };
 
 /** Auth0's tenant name is the first label of its host. */
-function tenantOf(issuer: string): string {
+function tenantNameOf(issuer: string): string {
   return new URL(issuer).hostname.split('.')[0] as string;
 }
 

@@ -4,7 +4,7 @@ import { z } from '@gatepost/runtime/env';
 import { Prisma } from '../database.ts';
 import type { OrganizationModel } from '../generated/models.ts';
 import { httpUri } from '../http/http-uri.ts';
-import { parted } from '../merge-metadata.ts';
+import { merge, parted } from '../merge-metadata.ts';
 import { created, gone, ok, operation } from './operation.ts';
 import { checkpointQuery, list, ofArray, pageQuery, type Source } from './paging.ts';
 import type { Parts } from './parts.ts';
@@ -80,7 +80,7 @@ export const createOrganization = operation({
       .create({
         data: {
           ...columns(rest),
-          metadata: withoutNulls(body.metadata ?? {}),
+          metadata: merge({}, body.metadata) as Prisma.InputJsonObject,
           id: `org_${randomBytes(8).toString('hex')}`,
           name: body.name,
           connections: { create: connections.map((one) => ({ connectionId: one.connection_id, ...optionsOf(one) })) },
@@ -114,11 +114,11 @@ export const updateOrganization = operation({
     const { id } = await loadOrganization(parts, params.id);
     // Merged in the database, so that concurrent changes do not overwrite each other.
     const { set, removed } = parted(body.metadata ?? {});
-    const merge = parts.db.$executeRaw`
+    const metadata = parts.db.$executeRaw`
       UPDATE organizations SET metadata = (metadata - ${removed}::text[]) || ${set}::jsonb WHERE id = ${id}`;
     const data = { ...columns(body), version: { increment: 1 } };
     const update = parts.db.organization.update({ where: { id }, data });
-    const [, after] = await parts.db.$transaction([merge, update]).catch(refuseName);
+    const [, after] = await parts.db.$transaction([metadata, update]).catch(refuseName);
     parts.organizations.clear();
     return ok(presentOrganization(after));
   },
@@ -246,12 +246,9 @@ function columns(body: z.infer<typeof updateBody>) {
   return {
     ...(body.name !== undefined && { name: body.name }),
     ...(body.display_name !== undefined && { displayName: body.display_name }),
-    ...(body.branding !== undefined && { branding: withoutNulls(body.branding) }),
+    ...(body.branding !== undefined && { branding: merge({}, body.branding) as Prisma.InputJsonObject }),
   };
 }
-
-const withoutNulls = (value: object) =>
-  Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== null)) as Prisma.InputJsonObject;
 
 type Options = 'assign_membership_on_login' | 'show_as_button' | 'is_signup_enabled';
 

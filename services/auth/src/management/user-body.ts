@@ -40,7 +40,7 @@ const readOnly = {
   multifactor: z.unknown(),
 };
 export const createBody = z.preprocess(
-  withoutNulls(),
+  ignoringNulls(),
   z
     .strictObject({
       ...profile,
@@ -62,7 +62,7 @@ const removable = [
   'picture',
 ] as const;
 export const updateBody = z.preprocess(
-  withoutNulls(removable),
+  ignoringNulls(removable),
   z
     .strictObject({
       ...profile,
@@ -85,7 +85,7 @@ function text(max: number) {
 }
 
 /** Drops null, which some of Auth0's clients send for fields they do not set. */
-function withoutNulls(kept: readonly string[] = []) {
+function ignoringNulls(kept: readonly string[] = []) {
   const names = new Set(Object.keys({ ...profile, ...readOnly, user_id: true }).filter((name) => !kept.includes(name)));
   return (body: unknown) =>
     typeof body !== 'object' || body === null || Array.isArray(body)

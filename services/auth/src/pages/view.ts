@@ -58,7 +58,7 @@ export function makeView<Name extends PageName>(name: Name, page: Pages[Name] & 
   const screen = screens[name];
   const any = page as AnyPage;
   const language = chooseLanguage(any.uiLocales, any.acceptLanguage, any.enabledLocales);
-  const tenant = tenantOf(any);
+  const tenant = tenantWithDefaults(any);
   const account = any.user?.email ?? any.user?.phone_number ?? any.user?.name;
   const values: Values = {
     application: any.application?.name || undefined,
@@ -131,7 +131,7 @@ function problemsOf({ problems = [], said }: AnyPage, strings: Strings, values: 
   }));
 }
 
-function tenantOf({ tenant, enabledLocales }: AnyPage) {
+function tenantWithDefaults({ tenant, enabledLocales }: AnyPage) {
   return {
     ...tenant,
     friendly_name: tenant?.friendly_name || 'Gatepost',

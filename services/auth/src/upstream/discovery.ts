@@ -13,7 +13,7 @@ import { appleSecret } from './apple.ts';
 import { clientKey } from './client-key.ts';
 import { allowsAnyDirectory, commonConfiguration, commonEndpointOf, isFormOfIssuer } from './directories.ts';
 import { failureOf, UpstreamFailure } from './failure.ts';
-import { type Options, openOptions, tenantOf } from './options.ts';
+import { directoryOf, type Options, openOptions } from './options.ts';
 import { isUpstream, type Strategy, type StrategyDefinition, strategies } from './strategies.ts';
 
 /** A provider, ready for requests. */
@@ -148,7 +148,7 @@ async function discover(
   const given =
     options.discovery_url ??
     options.issuer ??
-    definition.discoveryUrl?.replace('{tenant}', commonEndpointOf(strategy, options) ?? tenantOf(options) ?? '');
+    definition.discoveryUrl?.replace('{tenant}', commonEndpointOf(strategy, options) ?? directoryOf(options) ?? '');
   if (!given) throw new UpstreamFailure('misconfigured');
   // Auth0 accepts the address of the document, or the one it lies below.
   const base = given.replace(/\/?(?:\.well-known\/openid-configuration)?$/, '');

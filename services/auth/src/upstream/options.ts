@@ -142,7 +142,7 @@ function missing(strategy: Strategy, options: Options): string | undefined {
   if (
     strategy === 'waad' &&
     !commonEndpointOf(strategy, options) &&
-    tenantOf(options) === undefined &&
+    directoryOf(options) === undefined &&
     !options.discovery_url
   )
     return 'options.tenant_domain is missing: a domain of the directory such as contoso.onmicrosoft.com, or its id';
@@ -171,7 +171,7 @@ function isKey({ private_key: pem = '', token_endpoint_auth_signing_alg: alg = '
 }
 
 /** The directory's id, or one of its domains. Not the address for all directories: anybody could create one, with people in it. */
-export function tenantOf({ tenantId, tenant_domain }: Options): string | undefined {
+export function directoryOf({ tenantId, tenant_domain }: Options): string | undefined {
   const tenant = tenantId ?? tenant_domain;
   // Microsoft ignores case.
   return tenant && /^[\w.-]+$/.test(tenant) && !['common', 'organizations', 'consumers'].includes(tenant.toLowerCase())
