@@ -37,11 +37,10 @@ import { type OwnMetadata, ownMetadataNames } from './clients/metadata.ts';
 import { refuseOwnMetadata } from './clients/registration.ts';
 import { withConformantClaims } from './conformant-claims.ts';
 import type { RequireSecondFactor } from './factors/mfa-token.ts';
-import { multiFactorAcr } from './factors/policy.ts';
+import { multiFactorAcr, signInAcr } from './factors/policy.ts';
 import { exchangedClaims } from './grants/token-exchange.ts';
 import { isOwnOrigin } from './http/cors.ts';
 import { makeOutsideFetch } from './http/outside-fetch.ts';
-import { signInAcr } from './interaction/acr.ts';
 import { makePolicy } from './interaction/policy.ts';
 import { rememberClients } from './interaction/way-back.ts';
 import { makeCookieKeys } from './keys/cookie-keys.ts';
@@ -56,14 +55,12 @@ import {
   allowLocalImplicit,
   alwaysIncludeSid,
   applySeam,
-  bindSessions,
   checkResponseModes,
-  connectionOfSession,
-  countedFrom,
   keepKnownScopes,
   keepProperty,
   replaceSigningKeys,
 } from './library/seam.ts';
+import { bindSessions, connectionOfSession, countedFrom } from './library/sessions.ts';
 import { withOrganization } from './organizations/in-claims.ts';
 import type { InvitationStore } from './organizations/invitations.ts';
 import type { OrganizationStore } from './organizations/store.ts';

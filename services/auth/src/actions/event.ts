@@ -5,7 +5,7 @@ import { makePresentUser, type PresentedAccount, presentUsers } from '../account
 import type { OwnMetadata } from '../clients/metadata.ts';
 import type { Database, Pool } from '../database.ts';
 import { addressOf } from '../http/head.ts';
-import { connectionOfSession } from '../library/seam.ts';
+import { connectionOfSession } from '../library/sessions.ts';
 import type { OrganizationStore } from '../organizations/store.ts';
 import { audienceOf } from '../resources/audience.ts';
 import type { ConnectionStore } from '../settings/connections.ts';

@@ -13,7 +13,8 @@ import { type RefreshedGrant, type RequireSecondFactor, SecondFactorImpossible }
 import { hasSecondFactors, isMultiFactor } from '../factors/policy.ts';
 import { mfaSettingsOf } from '../factors/types.ts';
 import { addressOf } from '../http/head.ts';
-import { endAdmission, revokeGrant } from '../library/seam.ts';
+import { revokeGrant } from '../library/seam.ts';
+import { endAdmission } from '../library/sessions.ts';
 import { rolesAfterJoining } from '../organizations/admission.ts';
 import { organizationOf } from '../organizations/of-grant.ts';
 import { audienceOf } from '../resources/audience.ts';

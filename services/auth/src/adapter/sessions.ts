@@ -4,9 +4,16 @@
  */
 import type { Redis } from 'ioredis';
 import type { AdapterPayload } from 'oidc-provider';
-import type { SessionDevice } from '../library/seam.ts';
 import { defineScript } from '../redis-script.ts';
 import { hashId } from './hashed.ts';
+
+/** Where a session began and where it was last used. */
+export type SessionDevice = {
+  initial_user_agent: string;
+  initial_ip: string;
+  last_user_agent: string;
+  last_ip: string;
+};
 
 /** As it is stored. */
 export type StoredSession = AdapterPayload & {
@@ -15,7 +22,7 @@ export type StoredSession = AdapterPayload & {
   loginTs: number;
   /** When an action ends the session, in epoch seconds (actions/post-login.ts). */
   endsAt?: number;
-  /** When its owner ended all other sessions (library/seam.ts), in epoch seconds with milliseconds. */
+  /** When its owner ended all other sessions (library/sessions.ts), in epoch seconds with milliseconds. */
   continuedAt?: number;
   incarnation?: string;
   device?: SessionDevice;

@@ -8,7 +8,10 @@ import {
   secondFactors,
 } from './types.ts';
 
-/** Auth0’s name for a sign-in with several factors; all others have the `acr` `1` (interaction/acr.ts). */
+/** The `acr` of a sign-in with one factor (interaction/acr.ts). */
+export const signInAcr = '1';
+
+/** Auth0’s name for a sign-in with several factors. */
 export const multiFactorAcr = 'http://schemas.openid.net/pape/policies/2007/06/multi-factor';
 
 export type SecondFactorDue =

@@ -12,13 +12,19 @@ import { type AccountState, stateOf } from '../accounts/store.ts';
 import type { StoredOutcome } from '../actions/outcomes.ts';
 import type { OwnMetadata } from '../clients/metadata.ts';
 import type { AccountModel, SettingsModel } from '../generated/models.ts';
-import { signInAcr } from '../interaction/acr.ts';
 import type { Interaction } from '../interaction/interaction.ts';
-import { connectionOfSession, loginOf } from '../library/seam.ts';
+import { connectionOfSession, loginOf } from '../library/sessions.ts';
 import { isFresh } from './fresh.ts';
 import { isPasskeyOffered } from './passkey-offer.ts';
 import type { Pending } from './pending.ts';
-import { demandsMultiFactor, isMultiFactor, multiFactorAcr, type SecondFactorDue, secondFactorDue } from './policy.ts';
+import {
+  demandsMultiFactor,
+  isMultiFactor,
+  multiFactorAcr,
+  type SecondFactorDue,
+  secondFactorDue,
+  signInAcr,
+} from './policy.ts';
 import { isRememberedBrowser, rememberBrowser } from './remembered.ts';
 import { mfaSettingsOf } from './types.ts';
 
@@ -60,8 +66,19 @@ export function dueOf(given: {
   return secondFactorDue({ settings: mfaSettingsOf(settings), policy, factors, demanded });
 }
 
+/** Continues the authorization request with this account, after a second factor if one is due. */
+export async function finishLogin(
+  interaction: Interaction,
+  account: AccountModel,
+  proven: Pick<ProvenLogin, 'amr' | 'connection' | 'isReported'>,
+): Promise<void> {
+  const { isDue, isRemembered } = await beginSecondFactor(interaction, account, proven);
+  const at = interaction.begunAt;
+  if (!isDue) await completeLogin(interaction, { ...proven, account: stateOf(account), at, isRemembered });
+}
+
 /** Sends the browser to the second factor if one is due; otherwise says that none is, and whether a remembered browser was spared it. */
-export async function beginSecondFactor(
+async function beginSecondFactor(
   interaction: Interaction,
   account: AccountModel,
   { amr, connection, isReported }: Pick<ProvenLogin, 'amr' | 'connection' | 'isReported'>,
@@ -154,7 +171,7 @@ export async function provenTwice(
 }
 
 /** Everything required is proven: the login continues, perhaps after offering a passkey. */
-export async function completeLogin(interaction: Interaction, login: ProvenLogin): Promise<void> {
+async function completeLogin(interaction: Interaction, login: ProvenLogin): Promise<void> {
   return (await isPasskeyOffered(interaction, login))
     ? offerPasskey(interaction, login)
     : continueAuthorization(interaction, login);

@@ -4,13 +4,11 @@
  * for. A request that requires a value nobody can reach here is refused at once, since no sign-in would help (Core 5.5.1.1).
  */
 import { errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
-import { essentialAcrs, hasSecondFactors, multiFactorAcr } from '../factors/policy.ts';
+import { essentialAcrs, hasSecondFactors, multiFactorAcr, signInAcr } from '../factors/policy.ts';
 import { mfaSettingsOf } from '../factors/types.ts';
 import type { SettingsStore } from '../settings/store.ts';
 
 const { Check } = interactionPolicy;
-
-export const signInAcr = '1';
 
 export const essentialAcrWeLack = (settings: SettingsStore) =>
   new Check('acr_we_lack', 'the requested acr cannot be reached', async (ctx) => {

@@ -18,7 +18,7 @@ import type { AccountModel } from '../generated/models.ts';
 import { addressOf } from '../http/head.ts';
 import { seeOther, sendPage } from '../http/page.ts';
 import type { Mac } from '../keys/mac.ts';
-import { loginOf } from '../library/seam.ts';
+import { loginOf } from '../library/sessions.ts';
 import type { Languages } from '../mail/language.ts';
 import type { OrganizationPrompt } from '../organizations/prompts.ts';
 import type { OrganizationStore } from '../organizations/store.ts';

@@ -5,11 +5,10 @@
 import type { Request } from 'express';
 import { parseIdentifier } from '../accounts/identifier.ts';
 import { passwordMinLength } from '../accounts/signup.ts';
-import { stateOf } from '../accounts/store.ts';
 import type { Subject } from '../accounts/subject.ts';
 import { logInByPasskey, passkeyOptions } from '../factors/passkey.ts';
-import { beginSecondFactor, completeLogin, type ProvenLogin } from '../factors/second-factor.ts';
-import type { AccountModel, ConnectionModel } from '../generated/models.ts';
+import { finishLogin } from '../factors/second-factor.ts';
+import type { ConnectionModel } from '../generated/models.ts';
 import { fieldsOf } from '../http/form-fields.ts';
 import type { IdentifierKind } from '../pages/pages.ts';
 import type { ProblemName } from '../pages/strings/en.ts';
@@ -274,17 +273,6 @@ export async function checkSignup(interaction: Interaction, request: Request): P
   const result = await parts.signUp({ connection, email, password, request, ip, clientId, languages });
   if (result.kind === 'refused') return redisplay(interaction, 'signup', email, result.problems, { said: result.said });
   return finishLogin(interaction, result.account, { amr: ['pwd'], connection });
-}
-
-/** Continues the authorization request with this account, after a second factor if one is due. */
-export async function finishLogin(
-  interaction: Interaction,
-  account: AccountModel,
-  proven: Pick<ProvenLogin, 'amr' | 'connection' | 'isReported'>,
-): Promise<void> {
-  const { isDue, isRemembered } = await beginSecondFactor(interaction, account, proven);
-  const at = interaction.begunAt;
-  if (!isDue) await completeLogin(interaction, { ...proven, account: stateOf(account), at, isRemembered });
 }
 
 /** The provider to go to directly, because it was requested or is the only way. */

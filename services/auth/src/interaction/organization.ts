@@ -3,7 +3,7 @@ import type { Request } from 'express';
 import type { OwnMetadata } from '../clients/metadata.ts';
 import type { AccountModel } from '../generated/models.ts';
 import { fieldsOf } from '../http/form-fields.ts';
-import { connectionOfSession } from '../library/seam.ts';
+import { connectionOfSession } from '../library/sessions.ts';
 import { connectionOf } from '../organizations/admission.ts';
 import { isOrganizationOptional, type WithoutOrganization } from '../organizations/prompts.ts';
 import type { Organization } from '../organizations/store.ts';

@@ -4,10 +4,10 @@ import { type PostLogin, postLoginPrompt } from '../actions/post-login.ts';
 import { needsConfirmation } from '../authorization/confirmation.ts';
 import { sessionLifetime } from '../clients/lifetimes.ts';
 import { needsFreshLogin, secondFactorPrompt } from '../factors/prompt.ts';
+import type { StoredUpstream } from '../library/sessions.ts';
 import { type AdmissionParts, admissionCheck, joinPrompt } from '../organizations/admission.ts';
 import { afterLogin, beforeLogin } from '../organizations/prompts.ts';
 import type { SettingsStore } from '../settings/store.ts';
-import type { StoredUpstream } from '../upstream/session.ts';
 import { essentialAcrWeLack } from './acr.ts';
 
 const { base, Check, Prompt } = interactionPolicy;
@@ -39,20 +39,20 @@ export function makePolicy({
       const { connection } = ctx.oidc.params as { connection?: string };
       const isThere =
         connection === (ctx.oidc.session as { upstream?: StoredUpstream } | undefined)?.upstream?.connection;
-      return connection !== undefined && !isThere && !loginResult(ctx) ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT;
+      return connection !== undefined && !isThere && !hasLoggedIn(ctx) ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT;
     }),
   );
   // A login made in another browser counts only after the person here confirms it (authorization/login-ticket.ts).
   login.checks.add(
     new Check('login_ticket', 'End-User authentication is required', 'login_required', (ctx) =>
-      ctx.oidc.params?.login_ticket !== undefined && !loginResult(ctx) ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT,
+      ctx.oidc.params?.login_ticket !== undefined && !hasLoggedIn(ctx) ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT,
     ),
   );
   // A session ends eventually, however often it is used; sooner if an action says so.
   login.checks.add(
     new Check('session_lifetime', 'End-User authentication is required', 'login_required', (ctx) => {
       const { session } = ctx.oidc;
-      if (!session?.accountId || loginResult(ctx)) return Check.NO_NEED_TO_PROMPT;
+      if (!session?.accountId || hasLoggedIn(ctx)) return Check.NO_NEED_TO_PROMPT;
       const { endsAt = Number.POSITIVE_INFINITY } = session as { endsAt?: number };
       const isExpired = session.past(sessionLifetime.absolute) || endsAt <= Date.now() / 1000;
       return isExpired ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT;
@@ -86,6 +86,7 @@ export function makePolicy({
   return policy;
 }
 
-function loginResult(ctx: KoaContextWithOIDC): unknown {
-  return (ctx.oidc.result as { login?: unknown } | undefined)?.login;
+/** In this interaction. */
+function hasLoggedIn(ctx: KoaContextWithOIDC): boolean {
+  return (ctx.oidc.result as { login?: unknown } | undefined)?.login !== undefined;
 }

@@ -4,10 +4,11 @@
  */
 import type { Request } from 'express';
 import type { Ticket } from '../authorization/login-ticket.ts';
+import { finishLogin } from '../factors/second-factor.ts';
 import type { AccountModel } from '../generated/models.ts';
 import { fieldsOf } from '../http/form-fields.ts';
 import type { Interaction } from './interaction.ts';
-import { finishLogin, showFirstPage } from './login.ts';
+import { showFirstPage } from './login.ts';
 
 /** Shows the question, or the login page if that login does not exist or has expired. */
 export async function showSignInAs(interaction: Interaction): Promise<void> {

@@ -13,9 +13,9 @@ import { sendPage } from '../http/page.ts';
 import { setRoute } from '../http/route.ts';
 import type { MakeCommonContext } from '../interaction/common-context.ts';
 import { linkBack } from '../interaction/way-back.ts';
+import type { StoredUpstream } from '../library/sessions.ts';
 import type { Report } from '../report.ts';
 import type { FederatedLogout } from '../upstream/logout.ts';
-import type { StoredUpstream } from '../upstream/session.ts';
 
 type OpenSession = Session & {
   authorizations?: Record<string, { sid?: string }>;

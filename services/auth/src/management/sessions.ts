@@ -4,7 +4,7 @@ import { endSessionAndTokens, sessionsEnd, sessionsEnded } from '../accounts/end
 import { presentSession } from '../accounts/present-session.ts';
 import { isSessionEnded } from '../accounts/store.ts';
 import type { StoredSession } from '../adapter/sessions.ts';
-import { countedFrom } from '../library/seam.ts';
+import { countedFrom } from '../library/sessions.ts';
 import { ok, operation } from './operation.ts';
 import { checkpointQuery, list, ofArray } from './paging.ts';
 import type { Parts } from './parts.ts';

@@ -5,7 +5,7 @@
 import { errors, type Grant, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import type { TokenAccount } from '../accounts/store.ts';
 import type { Audit } from '../audit.ts';
-import { connectionOfSession } from '../library/seam.ts';
+import { connectionOfSession } from '../library/sessions.ts';
 import type { OrganizationParts } from './request.ts';
 import type { Organization } from './store.ts';
 

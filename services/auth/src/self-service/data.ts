@@ -1,6 +1,6 @@
 /** A person's own stored data: everything about the account except what authenticates them. */
 import { accountClaims, isSessionEnded } from '../accounts/store.ts';
-import { countedFrom } from '../library/seam.ts';
+import { countedFrom } from '../library/sessions.ts';
 import { connectedTo } from './applications.ts';
 import { selfServiceOf } from './settings.ts';
 import { linkedTo } from './sign-ins.ts';

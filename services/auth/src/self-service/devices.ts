@@ -5,7 +5,7 @@ import { isSessionEnded, stateOf } from '../accounts/store.ts';
 import type { StoredSession } from '../adapter/sessions.ts';
 import { sessionLifetime } from '../clients/lifetimes.ts';
 import { fieldsOf } from '../http/form-fields.ts';
-import { countedFrom } from '../library/seam.ts';
+import { countedFrom } from '../library/sessions.ts';
 import type { AccountItem } from '../pages/account.ts';
 import { browserOf } from './browser.ts';
 import { notFound, type Visit } from './visit.ts';

@@ -15,7 +15,7 @@ import { hasSecondFactor } from '../factors/types.ts';
 import type { ConnectionModel } from '../generated/models.ts';
 import { ApiError } from '../http/api-error.ts';
 import { addressOf as clientAddress } from '../http/head.ts';
-import { countedFrom } from '../library/seam.ts';
+import { countedFrom } from '../library/sessions.ts';
 import type { NotifyOfChange } from '../mail/change-notice.ts';
 import { isSelfService } from '../self-service/settings.ts';
 import type { ConnectionStore } from '../settings/connections.ts';

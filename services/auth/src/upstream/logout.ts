@@ -12,9 +12,10 @@ import * as oidc from 'openid-client';
 import { hashId } from '../adapter/hashed.ts';
 import { minute } from '../clients/lifetimes.ts';
 import { changeAnswers } from '../library/middleware.ts';
+import type { StoredUpstream } from '../library/sessions.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import type { Remotes } from './discovery.ts';
-import { openHint, type StoredUpstream } from './session.ts';
+import { openHint } from './session.ts';
 
 export type FederatedLogout = {
   /** Where to send the browser, which then returns to `back`. Undefined if the provider ends no sessions or is down; ours ends anyway. */
@@ -81,7 +82,7 @@ export function federateLogouts(provider: Provider, federated: FederatedLogout):
   changeAnswers(provider, 'end_session_confirm', async (ctx) => {
     if (ctx.status !== 303 || !ctx.oidc.params?.logout) return;
     if ((ctx.oidc.body as Record<string, unknown> | undefined)?.[federatedField] === undefined) return;
-    // Our own property (library/seam.ts).
+    // Our own property (library/sessions.ts).
     const { upstream } = ctx.oidc.session as unknown as { upstream?: StoredUpstream };
     const address = await federated.addressOf(upstream, String(ctx.response.get('location')));
     if (address) ctx.redirect(address);

@@ -4,11 +4,9 @@
  */
 import type { Seal } from '@gatepost/runtime/seal';
 import type { Interaction } from '../interaction/interaction.ts';
+import type { StoredUpstream } from '../library/sessions.ts';
 
 export type UpstreamSession = { accountId: string; connection: string; idToken?: string | undefined };
-
-/** As the library's models carry it; `hint` is the provider's ID token, for its logout. */
-export type StoredUpstream = { accountId: string; connection: string; hint?: string };
 
 const purpose = 'upstream session';
 /** Longer hints are dropped: a session is read with each request. */
