@@ -1,7 +1,8 @@
 /** The management API's part of the description, made from its table of routes. */
 import { toJsonSchema } from '@gatepost/api-docs/json-schema';
 import { absentRoutes } from '../management/absent.ts';
-import { descriptions, resources } from '../management/descriptions.ts';
+import { descriptions } from '../management/descriptions.ts';
+import { resources } from '../management/resource-examples.ts';
 import type { Route } from '../management/routes.ts';
 import type { Answer, Operation, Schema } from './openapi.ts';
 
