@@ -24,7 +24,7 @@ import { checkForm, wellFormed } from './http/well-formed.ts';
 import type { MakeCommonContext } from './interaction/common-context.ts';
 import { ForeignForm } from './interaction/interaction.ts';
 import { linkBack, rememberedClient } from './interaction/way-back.ts';
-import { aliasStructuredToken, aliasStructuredTokens } from './library/tokens/spelling.ts';
+import { aliasStructuredToken, aliasTokenInForm } from './library/tokens/spelling.ts';
 import { makeProblemHandler } from './management/management.ts';
 import type { makeRequestObserver } from './observe.ts';
 import { TemporarilyUnavailable } from './stores-away.ts';
@@ -78,7 +78,7 @@ function makeApp(parts: AppParts): Express {
   app.use(wellFormed);
   app.use(protocolEndpoints, jsonAsForm);
   app.use('/oidc/register', checkedJson);
-  app.use(tokenEndpoints, aliasStructuredTokens);
+  app.use(tokenEndpoints, aliasTokenInForm);
   app.get('/userinfo', queryTokenAsHeader);
   app.use('/oidc/logout', boundParameters);
   app.post(formEndpoints, formAsQuery);

@@ -16,7 +16,7 @@ import type { Report } from '../report.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import { busy } from '../stores-away.ts';
 import type { AccountTickets } from './account-ticket.ts';
-import { endAccess, sessionsEnd, sessionsEnded } from './end-access.ts';
+import { endAccess, sessionsEnd, waitForSessionsEnd } from './end-access.ts';
 import {
   type FirstProofParts,
   type RemovedSignIns,
@@ -141,7 +141,7 @@ async function changePassword(parts: ChangePasswordParts, request: Request, resp
   if (!changed) return redisplay();
   const ownerId = changed.linkedTo ?? changed.userId;
   if (removed) await reportRemovedSignIns(parts, changed, removed, { ip });
-  await sessionsEnded(mark);
+  await waitForSessionsEnd(mark);
   // Somebody locked out for guessing at the old password may use the new one (as at Auth0).
   await parts.attemptLimits.clear(subjectOf(changed.connection, ticket.email, changed).key, ip);
   parts.report.passwordChanged(ownerId, ip);

@@ -56,7 +56,7 @@ export function sparedBy(mark: Date): number {
 }
 
 /** Resolves once a new session counts as later than the mark: less than a second after the mark was made. */
-export async function sessionsEnded(mark: Date): Promise<void> {
+export async function waitForSessionsEnd(mark: Date): Promise<void> {
   const ms = Math.ceil(sparedBy(mark)) * 1000 - Date.now();
   if (ms > 0) await setTimeout(ms);
 }

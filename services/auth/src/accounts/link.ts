@@ -2,7 +2,7 @@
 import { inTransaction } from '@gatepost/runtime/transaction';
 import type { PoolClient } from 'pg';
 import type { Pool } from '../database.ts';
-import { sessionsEnd, sessionsEnded } from './end-access.ts';
+import { sessionsEnd, waitForSessionsEnd } from './end-access.ts';
 
 type LockedPrimary = { blocked: boolean; sessionsNotBefore: Date | null; incarnation: string };
 
@@ -67,6 +67,6 @@ export async function unlink(
     await client.query('DELETE FROM artefacts WHERE account_id = ANY ($1)', [both]);
     return true;
   });
-  if (wasLinked) await sessionsEnded(mark);
+  if (wasLinked) await waitForSessionsEnd(mark);
   return wasLinked;
 }

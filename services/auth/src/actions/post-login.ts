@@ -10,7 +10,7 @@ import type { Sessions, StoredSession } from '../adapter/sessions.ts';
 import type { Audit } from '../audit.ts';
 import type { Database } from '../database.ts';
 import { type RefreshedGrant, type RequireSecondFactor, SecondFactorImpossible } from '../factors/mfa-token.ts';
-import { hasSecondFactors, isMultiFactor } from '../factors/policy.ts';
+import { isMultiFactor, offersSecondFactors } from '../factors/policy.ts';
 import { mfaSettingsOf } from '../factors/types.ts';
 import { addressOf } from '../http/head.ts';
 import { revokeGrant } from '../library/seam.ts';
@@ -121,7 +121,7 @@ export function makePostLogin(parts: PostLoginParts): PostLogin {
 
   /** If an action requires a second factor that nobody can have, nobody gets in. */
   async function checkSecondFactors(): Promise<void> {
-    if (!hasSecondFactors(mfaSettingsOf(await settings.load())))
+    if (!offersSecondFactors(mfaSettingsOf(await settings.load())))
       throw new DeniedByAction('A second factor is required, and none is switched on.');
   }
 }

@@ -55,7 +55,7 @@ export function hasFirstFactor(
 }
 
 /** Whether anybody could prove a second factor here. */
-export function hasSecondFactors(settings: MfaSettings): boolean {
+export function offersSecondFactors(settings: MfaSettings): boolean {
   return secondFactors.some((type) => isEnabled(settings, type));
 }
 

@@ -15,7 +15,7 @@ import type { PermissionStore } from '../roles/permissions.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import { addFactors } from './mfa-factors.ts';
 import type { ProgressStore } from './progress.ts';
-import { type Fault, type ImportedUser, readUser, withoutSecrets } from './read-user.ts';
+import { type Fault, type ImportedUser, maskSecrets, readUser } from './read-user.ts';
 import {
   accountsOf,
   endImport,
@@ -129,7 +129,7 @@ async function writePart(
   const refused: Refused[] = [];
   const read = new Map<ImportedUser & { user_id: string }, number>();
   const refuse = (index: number, errors: Fault[]) =>
-    refused.push({ index: part.from + index, user: withoutSecrets(part.users[index]), errors });
+    refused.push({ index: part.from + index, user: maskSecrets(part.users[index]), errors });
   for (const [index, one] of part.users.entries()) {
     if (index % sliceMax === 0) await yieldToOthers();
     const result = readUser(one, connection);

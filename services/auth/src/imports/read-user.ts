@@ -130,7 +130,7 @@ const withoutNulls = (given: unknown): unknown =>
 const harmless = shape.omit({ password_hash: true, custom_password_hash: true, mfa_factors: true }).shape;
 
 /** What is kept of a user who was not imported. A member that the schema does not know may be a misnamed password or hash. */
-export const withoutSecrets = (given: unknown): object =>
+export const maskSecrets = (given: unknown): object =>
   typeof given === 'object' && given !== null
     ? Object.fromEntries(
         Object.entries(given).map(([name, value]) => [name, Object.hasOwn(harmless, name) ? value : '***']),

@@ -4,7 +4,7 @@
  * for. A request that requires a value nobody can reach here is refused at once, since no sign-in would help (Core 5.5.1.1).
  */
 import { errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
-import { essentialAcrs, hasSecondFactors, multiFactorAcr, signInAcr } from '../factors/policy.ts';
+import { essentialAcrs, multiFactorAcr, offersSecondFactors, signInAcr } from '../factors/policy.ts';
 import { mfaSettingsOf } from '../factors/types.ts';
 import type { SettingsStore } from '../settings/store.ts';
 
@@ -14,7 +14,7 @@ export const essentialAcrWeLack = (settings: SettingsStore) =>
   new Check('acr_we_lack', 'the requested acr cannot be reached', async (ctx) => {
     const wanted = essentialAcrs(acrRequestOf(ctx));
     if (wanted.length === 0 || wanted.includes(signInAcr)) return Check.NO_NEED_TO_PROMPT;
-    if (wanted.includes(multiFactorAcr) && hasSecondFactors(mfaSettingsOf(await settings.load())))
+    if (wanted.includes(multiFactorAcr) && offersSecondFactors(mfaSettingsOf(await settings.load())))
       return Check.NO_NEED_TO_PROMPT;
     throw new errors.UnmetAuthenticationRequirements('none of the requested acr values can be reached');
   });

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from '@gatepost/runtime/env';
-import { sessionsEnd, sessionsEnded } from '../accounts/end-access.ts';
+import { sessionsEnd, waitForSessionsEnd } from '../accounts/end-access.ts';
 import { type Database, Prisma } from '../database.ts';
 import type { ConnectionModel } from '../generated/models.ts';
 import { isEnabled } from '../settings/connections.ts';
@@ -123,7 +123,7 @@ export const deleteConnection = operation({
       parts.db.account.deleteMany({ where: { connection: name } }),
     ]);
     parts.connections.clear();
-    if (ended > 0) await sessionsEnded(mark);
+    if (ended > 0) await waitForSessionsEnd(mark);
     return gone;
   },
 });

@@ -39,7 +39,7 @@ export const createInvitation = operation({
     await checkRolesHeld(parts, roles, held);
     const connection = (await parts.connections.list()).find(({ id }) => id === body.connection_id);
     if (body.connection_id !== undefined && !connection) throw missing('connection', 'The connection does not exist.');
-    if (connection && !(await isEnabled(parts, organization, connection.name)))
+    if (connection && !(await isEnabledFor(parts, organization, connection.name)))
       throw badBody('the connection is not enabled for the organization');
     const { ticket, ticketHash } = makeInvitationTicket();
     const url = await invitationUrl(parts, { client, organization, ticket });
@@ -125,7 +125,7 @@ async function clientOf({ clients }: Parts, clientId: string): Promise<Registere
   return client;
 }
 
-async function isEnabled({ db }: Parts, organization: OrganizationModel, name: string): Promise<boolean> {
+async function isEnabledFor({ db }: Parts, organization: OrganizationModel, name: string): Promise<boolean> {
   const where = { organizationId: organization.id };
   const connections = await db.organizationConnection.findMany({ where, include: { connection: true } });
   return connectionOf({ ...organization, connections }, name) !== undefined;

@@ -7,7 +7,7 @@ import { loadOrganization } from './organizations.ts';
 import { checkpointQuery, fieldsQuery, list, ofArray, pageQuery, type Source } from './paging.ts';
 import type { Parts } from './parts.ts';
 import { missing } from './problem.ts';
-import { checkRolesHeld, ofUsers, presentRole } from './roles.ts';
+import { checkRolesHeld, ofPrimaryAccounts, presentRole } from './roles.ts';
 
 const membersBody = z.strictObject({ members: z.array(z.string().min(1).max(300)).min(1).max(100) });
 const rolesBody = z.strictObject({ roles: z.array(z.string().min(1).max(100)).min(1).max(50) });
@@ -21,10 +21,10 @@ export const listMembers = operation({
     const { db } = parts;
     const { id: organizationId } = await loadOrganization(parts, params.id);
     const source: Source<Member> = {
-      total: () => db.organizationMember.count({ where: { organizationId, ...ofUsers } }),
+      total: () => db.organizationMember.count({ where: { organizationId, ...ofPrimaryAccounts } }),
       items: ({ skip, take, after }) =>
         db.organizationMember.findMany({
-          where: { organizationId, ...ofUsers, ...(after !== undefined && { userId: { gt: after } }) },
+          where: { organizationId, ...ofPrimaryAccounts, ...(after !== undefined && { userId: { gt: after } }) },
           orderBy: { userId: 'asc' },
           include: withAccountAndRoles,
           skip,

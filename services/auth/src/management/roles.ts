@@ -127,7 +127,7 @@ export const listUsersOfRole = operation({
     const { id: roleId } = await loadRole(parts, params.id);
     const { db } = parts;
     const source: Source<Awaited<ReturnType<typeof usersOf>>[number]> = {
-      total: () => db.userRole.count({ where: { roleId, ...ofUsers } }),
+      total: () => db.userRole.count({ where: { roleId, ...ofPrimaryAccounts } }),
       items: ({ skip, take, after }) => usersOf(parts, { roleId, skip, take, after }),
       key: ({ userId }) => userId,
     };
@@ -177,14 +177,14 @@ export function presentRole(role: RoleModel): object {
 }
 
 /** A linked account is no user of its own; what it has counts again once it is unlinked. */
-export const ofUsers = { account: { linkedTo: null } };
+export const ofPrimaryAccounts = { account: { linkedTo: null } };
 
 function usersOf(
   { db }: Parts,
   { roleId, after, ...window }: { roleId: string; skip: number; take: number; after: string | undefined },
 ) {
   return db.userRole.findMany({
-    where: { roleId, ...ofUsers, ...(after !== undefined && { userId: { gt: after } }) },
+    where: { roleId, ...ofPrimaryAccounts, ...(after !== undefined && { userId: { gt: after } }) },
     orderBy: { userId: 'asc' },
     include: { account: true },
     ...window,

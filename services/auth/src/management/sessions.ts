@@ -1,6 +1,6 @@
 /** `sessions`: where people are signed in. A session deleted here ends at once; access that applications got through it continues. */
 import { z } from '@gatepost/runtime/env';
-import { endSessionAndTokens, sessionsEnd, sessionsEnded } from '../accounts/end-access.ts';
+import { endSessionAndTokens, sessionsEnd, waitForSessionsEnd } from '../accounts/end-access.ts';
 import { presentSession } from '../accounts/present-session.ts';
 import { isSessionEnded } from '../accounts/store.ts';
 import type { StoredSession } from '../adapter/sessions.ts';
@@ -33,7 +33,7 @@ export const endSessions = operation({
     const mark = sessionsEnd();
     await parts.accounts.update(userId, { sessionsNotBefore: mark });
     for (const { uid } of await parts.sessions.ofAccount(userId)) await parts.sessions.end(uid);
-    await sessionsEnded(mark);
+    await waitForSessionsEnd(mark);
     return { status: 202 };
   },
 });

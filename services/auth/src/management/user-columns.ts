@@ -48,7 +48,7 @@ export function withoutDefaults<Body extends UpdateBody>(account: AccountModel, 
 }
 
 /** With its prefix, as in our answers, or without, as at Auth0. */
-export function userIdOf(given: string, connection: ConnectionModel): string {
+export function prefixedUserId(given: string, connection: ConnectionModel): string {
   const prefix = `${prefixOf(connection)}|`;
   const id = given.startsWith(prefix) ? given.slice(prefix.length) : given;
   if (id.includes('|')) throw badBody(`a user_id of this connection must begin with ${prefix}`);

@@ -1,6 +1,6 @@
 /** `users` and `users-by-email`: people. */
 import { z } from '@gatepost/runtime/env';
-import { endAccess, sessionsEnd, sessionsEnded } from '../accounts/end-access.ts';
+import { endAccess, sessionsEnd, waitForSessionsEnd } from '../accounts/end-access.ts';
 import { makePresentUser, type Person, presentUsers, withIdentities } from '../accounts/present-user.ts';
 import type { Also } from '../accounts/store.ts';
 import { Prisma } from '../database.ts';
@@ -19,8 +19,8 @@ import {
   checkKeepsIdentifier,
   columns,
   hashOf,
+  prefixedUserId,
   updateOf,
-  userIdOf,
   usernameOf,
   withoutDefaults,
 } from './user-columns.ts';
@@ -83,7 +83,7 @@ export const createUser = operation({
       ...columns(body),
       ...usernameOf(body.username, connection),
       connection: connection.name,
-      ...(body.user_id !== undefined && { userId: userIdOf(body.user_id, connection) }),
+      ...(body.user_id !== undefined && { userId: prefixedUserId(body.user_id, connection) }),
       ...(body.password !== undefined && { passwordHash: await hashOf(body.password, body.email) }),
       userMetadata: merge({}, body.user_metadata) as Prisma.InputJsonObject,
       appMetadata: merge({}, body.app_metadata) as Prisma.InputJsonObject,
@@ -140,7 +140,7 @@ export const updateUser = operation({
       if (error.code === 'P2002') throw badBody('The specified new email, username or phone number already exists');
       throw error;
     });
-    if (ends) await sessionsEnded(mark);
+    if (ends) await waitForSessionsEnd(mark);
     await askForProof(parts, updated, body);
     if (body.password !== undefined) await parts.people.afterPasswordChange(updated);
     return ok((await presentUsers(parts, [updated]))[0]);
@@ -164,7 +164,7 @@ export const revokeAccess = operation({
     await parts.accounts.update(userId, { sessionsNotBefore: mark }, {}, (transaction) =>
       endAccess(transaction, userId),
     );
-    await sessionsEnded(mark);
+    await waitForSessionsEnd(mark);
     return { status: 202 };
   },
 });

@@ -1,6 +1,6 @@
 /** Where a person is signed in. Ending a session here also ends the access that applications got through it. */
 import type { Request } from 'express';
-import { endAccess, endSessionAndTokens, sessionsEnd, sessionsEnded, sparedBy } from '../accounts/end-access.ts';
+import { endAccess, endSessionAndTokens, sessionsEnd, sparedBy, waitForSessionsEnd } from '../accounts/end-access.ts';
 import { isSessionEnded, stateOf } from '../accounts/store.ts';
 import type { StoredSession } from '../adapter/sessions.ts';
 import { sessionLifetime } from '../clients/lifetimes.ts';
@@ -51,7 +51,7 @@ export async function endDevices(visit: Visit, request: Request): Promise<void> 
 export async function endOthers({ parts, account, session }: Visit, mark: Date): Promise<void> {
   for (const { uid } of await parts.sessions.ofAccount(account.userId))
     if (uid !== session.uid) await parts.sessions.end(uid);
-  await sessionsEnded(mark);
+  await waitForSessionsEnd(mark);
   session.continuedAt = sparedBy(mark);
   await session.persist();
 }

@@ -7,13 +7,13 @@ import type { NextFunction, Request, Response } from 'express';
 
 const jwt = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
-export function aliasStructuredTokens(request: Request, _response: Response, next: NextFunction): void {
+export function aliasTokenInForm(request: Request, _response: Response, next: NextFunction): void {
   const { body } = request as { body?: Record<string, unknown> };
   if (body) aliasStructuredToken(body);
   next();
 }
 
-/** The same for form fields. */
+/** The same for fields that were read already. */
 export function aliasStructuredToken(fields: Record<string, unknown>): void {
   if (typeof fields.token === 'string') fields.token = fields.token.replaceAll('.', '~');
 }
