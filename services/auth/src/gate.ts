@@ -83,7 +83,7 @@ import { makeStores, type Stores } from './stores.ts';
 import { makeLinking } from './upstream/link.ts';
 import { federateLogouts, makeFederatedLogout } from './upstream/logout.ts';
 import { makeUpstreamRoutes } from './upstream/routes.ts';
-import { makeUpstream } from './upstream/sign-in.ts';
+import { makeUpstream } from './upstream/upstream.ts';
 
 /** Where it listens, `ISSUER` first. */
 export type Gate = { listening: { issuer: string; port: number }[]; opsPort: number };

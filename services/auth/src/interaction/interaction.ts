@@ -31,7 +31,7 @@ import type { Report } from '../report.ts';
 import type { ResourceStore } from '../resources/store.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import type { SettingsStore } from '../settings/store.ts';
-import type { Upstream } from '../upstream/sign-in.ts';
+import type { Upstream } from '../upstream/upstream.ts';
 import type { MakeCommonContext } from './common-context.ts';
 import type { Facts, Outcome, PageMemory } from './page-memory.ts';
 

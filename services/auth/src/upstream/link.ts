@@ -21,10 +21,12 @@ import { isSelfService } from '../self-service/settings.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import type { Attempt } from './attempts.ts';
+import { authorizationUrl } from './authorization-url.ts';
 import { exchange } from './exchange.ts';
 import { failureOf, UpstreamFailure } from './failure.ts';
 import { labelOf } from './offered.ts';
-import { authorizationUrl, callbackParams, type Upstream } from './sign-in.ts';
+import { callbackParams } from './sign-in.ts';
+import type { Upstream } from './upstream.ts';
 
 type LinkAttempt = Extract<Attempt['for'], { kind: 'link' }>;
 

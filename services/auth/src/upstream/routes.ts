@@ -9,7 +9,8 @@ import { fieldsOf, queryOf } from '../http/form-fields.ts';
 import { seeOther } from '../http/page.ts';
 import { setRoute } from '../http/route.ts';
 import type { Linking } from './link.ts';
-import { callbackFields, type Upstream } from './sign-in.ts';
+import { callbackFields } from './sign-in.ts';
+import type { Upstream } from './upstream.ts';
 
 export function makeUpstreamRoutes({
   upstream,

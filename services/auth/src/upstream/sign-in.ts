@@ -3,49 +3,17 @@
  * interaction, returns to the address that every provider knows (routes.ts), and goes on to the interaction itself, whose cookie proves
  * that it is the browser that left: an answer obtained by somebody else signs nobody in (login CSRF, RFC 9700 4.7).
  */
-import { baseUrlOf } from '@gatepost/runtime/issuer';
 import type { Request } from 'express';
 import { errors } from 'oidc-provider';
-import * as oidc from 'openid-client';
-import type { AccountStore } from '../accounts/store.ts';
 import { finishLogin } from '../factors/second-factor.ts';
 import type { ConnectionModel } from '../generated/models.ts';
 import type { Interaction } from '../interaction/interaction.ts';
-import type { SettingsStore } from '../settings/store.ts';
-import { makeOpenUpstreamAccount, type OpenUpstreamAccount } from './account.ts';
-import type { Attempt, Attempts } from './attempts.ts';
-import type { Remote, Remotes } from './discovery.ts';
+import { authorizationUrl } from './authorization-url.ts';
 import { exchange } from './exchange.ts';
 import { descriptionOf, failureOf, UpstreamFailure } from './failure.ts';
 import { labelOf } from './offered.ts';
 import { rememberUpstream } from './session.ts';
 import { isUpstream, strategies } from './strategies.ts';
-import type { UpstreamTokens } from './tokens.ts';
-
-export type Upstream = {
-  /** The address that providers answer to. */
-  callback: string;
-  remotes: Remotes;
-  attempts: Attempts;
-  openAccount: OpenUpstreamAccount;
-};
-
-export function makeUpstream(parts: {
-  issuer: string;
-  remotes: Remotes;
-  attempts: Attempts;
-  accounts: AccountStore;
-  settings: SettingsStore;
-  upstreamTokens: UpstreamTokens;
-}): Upstream {
-  const { issuer, remotes, attempts } = parts;
-  return {
-    callback: `${baseUrlOf(issuer)}login/callback`,
-    remotes,
-    attempts,
-    openAccount: makeOpenUpstreamAccount(parts),
-  };
-}
 
 /** Sends the browser to the provider, or back to the application with the error. */
 export async function redirectToProvider(
@@ -84,85 +52,6 @@ export async function redirectToNamedProvider(interaction: Interaction, request:
   if (!connection || !isUpstream(connection.strategy)) return interaction.turnTo('identifier');
   const { identifier } = await interaction.recall('');
   return redirectToProvider(interaction, connection, identifier?.includes('@') ? identifier : undefined);
-}
-
-type AuthorizationOptions = {
-  params?: Record<string, unknown>;
-  hint?: string | undefined;
-  reauthenticate?: boolean;
-  /** The most seconds since the person authenticated. */
-  maxAge?: number | undefined;
-};
-
-/** The provider's address for this sign-in. @throws UpstreamFailure */
-export async function authorizationUrl(
-  { remotes, attempts, callback }: Upstream,
-  connection: ConnectionModel,
-  purpose: Attempt['for'],
-  { params = {}, hint, reauthenticate = false, maxAge }: AuthorizationOptions = {},
-): Promise<URL> {
-  const remote = await remotes.open(connection);
-  const { definition, options } = remote;
-  const redirectUri = options.own_callback ? `${callback}/${encodeURIComponent(connection.name)}` : callback;
-  const nonce = oidc.randomNonce();
-  const isOff = options.pkce_enabled === false || options.connection_settings?.pkce === 'disabled';
-  const verifier = isOff ? undefined : oidc.randomPKCECodeVerifier();
-  const asksAuthTime = definition.maxAge === true && maxAge !== undefined;
-  const state = await attempts.begin({
-    for: purpose,
-    connection: connection.name,
-    redirectUri,
-    nonce,
-    verifier,
-    freshSince: freshSince({ reauthenticate, maxAge }),
-    asksAuthTime,
-  });
-  const wanted: Record<string, string | undefined> = {
-    ...(hint && definition.hint && { [definition.hint]: hint }),
-    ...(reauthenticate && definition.reauthenticate && { prompt: definition.reauthenticate }),
-    ...(asksAuthTime && { max_age: String(maxAge) }),
-    ...chosenParameters(remote, params),
-    redirect_uri: redirectUri,
-    scope: scopeOf(remote),
-    state,
-    ...(definition.protocol === 'oidc' && { nonce }),
-    ...(definition.responseMode && { response_mode: definition.responseMode }),
-    ...(verifier && {
-      code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
-      code_challenge_method: 'S256',
-    }),
-  };
-  const set = Object.entries(wanted).filter((entry): entry is [string, string] => !!entry[1]);
-  return oidc.buildAuthorizationUrl(await remote.configuration(), Object.fromEntries(set));
-}
-
-/** Undefined if the time does not matter. */
-function freshSince({
-  reauthenticate,
-  maxAge,
-}: Pick<AuthorizationOptions, 'reauthenticate' | 'maxAge'>): number | undefined {
-  if (!reauthenticate && maxAge === undefined) return undefined;
-  return Math.floor(Date.now() / 1000) - (reauthenticate ? 0 : maxAge!);
-}
-
-/** Parameters added by the connection: constants, and ones taken from the application's own request. */
-function chosenParameters({ options }: Remote, params: Record<string, unknown>): Record<string, string> {
-  const chosen: Record<string, unknown> = { ...options.authParams };
-  for (const [name, of] of Object.entries(options.authParamsMap ?? {})) chosen[name] = params[of];
-  for (const [name, given] of Object.entries(options.upstream_params ?? {}))
-    if (given) chosen[name] = 'alias' in given ? params[String(given.alias)] : given.value;
-  return Object.fromEntries(
-    Object.entries(chosen).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
-  );
-}
-
-function scopeOf({ definition, options }: Remote): string {
-  const given = options.scope ?? [];
-  const asked = typeof given === 'string' ? given.split(/[\s,]+/) : given;
-  const all =
-    asked.filter(Boolean).length > 0 && definition.label === undefined ? asked : [...definition.scope, ...asked];
-  const base = definition.protocol === 'oidc' ? ['openid'] : [];
-  return [...new Set([...base, ...all.filter(Boolean)])].join(' ');
 }
 
 /** Handles the provider's answer, in the browser that left for it. */
