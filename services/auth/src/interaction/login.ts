@@ -5,20 +5,18 @@
 import type { Request } from 'express';
 import { parseIdentifier } from '../accounts/identifier.ts';
 import { passwordMinLength } from '../accounts/signup.ts';
-import type { Subject } from '../accounts/subject.ts';
 import { logInByPasskey, passkeyOptions } from '../factors/passkey.ts';
 import { finishLogin } from '../factors/second-factor.ts';
 import type { ConnectionModel } from '../generated/models.ts';
 import { fieldsOf } from '../http/form-fields.ts';
 import type { IdentifierKind } from '../pages/pages.ts';
 import type { ProblemName } from '../pages/strings/en.ts';
-import { SignUpDenied } from '../passwordless/account.ts';
-import type { Closed } from '../protection/attempt-limits.ts';
-import { busySeconds } from '../stores-away.ts';
 import { buttonsOf, hasHomeRealms, homeRealmOf } from '../upstream/offered.ts';
 import { redirectToProvider } from '../upstream/sign-in.ts';
+import { startCode } from './code.ts';
 import type { Interaction, Recalled } from './interaction.ts';
 import { challengeFor, isPerson } from './person-check.ts';
+import { pause, redisplay, typedMax } from './redisplay.ts';
 import { codeTarget, type Ways, waysOf } from './ways.ts';
 
 export async function showFirstPage(interaction: Interaction): Promise<void> {
@@ -134,111 +132,6 @@ export async function checkPassword(interaction: Interaction, request: Request):
   }
 }
 
-/** The same page again, with the typed values and the problems found. */
-function redisplay(
-  interaction: Interaction,
-  step: string,
-  identifier: string,
-  problems: ProblemName[],
-  { status, said }: { status?: number; said?: string | undefined } = {},
-): Promise<void> {
-  const retryAfterSeconds = problems.includes('busy') ? busySeconds : undefined;
-  const rest = {
-    ...(status && { status }),
-    ...(retryAfterSeconds && { retryAfterSeconds }),
-    ...(said !== undefined && { said }),
-  };
-  return interaction.turnTo(step, { identifier: identifier.slice(0, typedMax) }, { problems, ...rest });
-}
-
-const typedMax = 320;
-
-/** Too many attempts. Offers a new password where wrong ones are the cause. */
-function pause(
-  interaction: Interaction,
-  { seconds, subject, reason }: { seconds: number; subject: Subject; reason: Closed['reason'] },
-  { identifier, reset }: { identifier: string; reset: boolean },
-): Promise<void> {
-  interaction.parts.report.loginFailed(interaction, reason, subject);
-  const until = Date.now() + seconds * 1000;
-  return interaction.turnTo('too-many-attempts', {
-    identifier: identifier.slice(0, typedMax),
-    pause: { until, reset },
-  });
-}
-
-/** Shown while the pause lasts. */
-export async function showPause(interaction: Interaction): Promise<void> {
-  const { pause: paused } = await interaction.recall('too-many-attempts');
-  const seconds = paused?.until === undefined ? undefined : Math.ceil((paused.until - Date.now()) / 1000);
-  if (!paused || (seconds !== undefined && seconds <= 0)) return interaction.turnTo('identifier');
-  const page = {
-    back: interaction.path('identifier'),
-    ...(seconds && { minutes: Math.ceil(seconds / 60) }),
-    ...(paused.reset && { reset: interaction.path('forgot-password') }),
-  };
-  return interaction.show('too-many-attempts', page, {
-    status: 429,
-    ...(seconds && { retryAfterSeconds: seconds }),
-  });
-}
-
-export async function showCode(interaction: Interaction): Promise<void> {
-  const ways = await waysOf(interaction);
-  const { codeTo = '', outcome } = await interaction.recall('code');
-  const target = codeTarget(ways, codeTo);
-  if (!target) return interaction.turnTo('identifier');
-  const { channel, recipient } = target;
-  const page = {
-    step: 'code',
-    hidden: { identifier: recipient },
-    channel,
-    sentTo: recipient,
-    edit: interaction.path('identifier'),
-    resend: true,
-    resent: outcome.resent ?? false,
-  };
-  return interaction.show('code', page, outcome);
-}
-
-/** Checks a one-time code, or sends another one. */
-export async function checkCode(interaction: Interaction, request: Request): Promise<void> {
-  const { code = '', identifier = '', action } = fieldsOf(request);
-  const { parts } = interaction;
-  const ways = await waysOf(interaction);
-  const target = codeTarget(ways, identifier);
-  if (!target) return redisplay(interaction, 'identifier', identifier, ['identifier_unusable']);
-  if (action === 'resend') {
-    const { codeTo } = await interaction.recall('code');
-    // If a code was already sent from here, the challenge has been solved.
-    return startCode(interaction, ways, { identifier, ...(codeTo !== target.recipient && { request }), resent: true });
-  }
-  const { channel, connection, recipient } = target;
-  const failed = (problem: ProblemName, more = {}) => interaction.turnTo('code', {}, { problems: [problem], ...more });
-  if (!code.trim()) return failed('code_missing');
-  const asked = { connection, recipient, binding: interaction.uid };
-  const answer = await parts.checkCode({ channel, asked, code, ip: interaction.address });
-  switch (answer.kind) {
-    case 'busy':
-      return failed('busy', { status: 503, retryAfterSeconds: busySeconds });
-    case 'locked':
-      return pause(interaction, answer, { identifier: recipient, reset: false });
-    case 'wrong':
-      parts.report.loginFailed(interaction, 'wrong_code', answer.subject);
-      return failed('code_wrong');
-    case 'expired':
-      parts.report.loginFailed(interaction, 'code_expired', answer.subject);
-      return failed('code_expired');
-    case 'right':
-  }
-  const { clientId } = interaction.client;
-  const opening = { clientId, request, ip: interaction.address };
-  const account = await parts.openAccount(channel, connection, recipient, opening);
-  if (account instanceof SignUpDenied) return failed('signup_denied', { said: account.said });
-  if (!account) return failed('code_wrong');
-  return finishLogin(interaction, account, { amr: ['otp'], connection });
-}
-
 export async function showSignup(interaction: Interaction): Promise<void> {
   const ways = await waysOf(interaction);
   if (!ways.signup) return showIdentifier(interaction);
@@ -316,27 +209,3 @@ async function showClassic(interaction: Interaction, ways: Ways, { typed, outcom
 
 /** The stage of the challenge for a code offered beside the password. */
 const offered = (ways: Ways, identifier: string) => (codeTarget(ways, identifier) ? (['passwordless'] as const) : []);
-
-/** @param asked `request`: its challenge must be solved first; `page`: the page that showed it */
-async function startCode(
-  interaction: Interaction,
-  ways: Ways,
-  asked: { identifier: string; request?: Request; page?: 'identifier' | 'password'; resent?: boolean },
-): Promise<void> {
-  const { identifier, request, page = 'identifier', resent = false } = asked;
-  const target = codeTarget(ways, identifier);
-  if (!target) return redisplay(interaction, 'identifier', identifier, ['identifier_unusable']);
-  const check = {
-    stage: 'passwordless',
-    login: identifier,
-    also: page === 'password' ? (['login'] as const) : [],
-  } as const;
-  if (request && !(await isPerson(interaction, request, check)))
-    return redisplay(interaction, page, identifier, ['captcha_failed']);
-  const { parts, uid, languages, address: ip } = interaction;
-  const { clientId } = interaction.client;
-  const sent = await parts.sendCode({ ...target, binding: uid, ip, clientId, languages });
-  const facts = { identifier, codeTo: target.recipient };
-  if (sent === 'too_many') return interaction.turnTo('too-many-attempts', { ...facts, pause: {} });
-  return interaction.turnTo('code', facts, { resent });
-}

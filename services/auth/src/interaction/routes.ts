@@ -21,24 +21,23 @@ import { fieldsOf } from '../http/form-fields.ts';
 import { seeOther } from '../http/page.ts';
 import { setRoute } from '../http/route.ts';
 import { handleCallback, redirectToNamedProvider } from '../upstream/sign-in.ts';
+import { checkCode, showCode } from './code.ts';
 import { allowConsent, changeAccount, denyConsent, showConsent } from './consent.ts';
 import { redirectForAction, resumeAction } from './continue.ts';
 import { requestPasswordMail, showForgotPassword, showPasswordMail } from './forgot-password.ts';
 import type { Interaction } from './interaction.ts';
 import { type InteractionParts, openInteraction } from './interaction.ts';
 import {
-  checkCode,
   checkIdentifier,
   checkPassword,
   checkSignup,
-  showCode,
   showFirstPage,
   showIdentifier,
   showPassword,
-  showPause,
   showSignup,
 } from './login.ts';
 import { checkOrganizationForm, showOrganization } from './organization.ts';
+import { showPause } from './redisplay.ts';
 import { answerSignInAs, showSignInAs } from './sign-in-as.ts';
 
 type Handler = (interaction: Interaction, request: Request) => Promise<void>;
