@@ -1,14 +1,12 @@
 /** Values that several resources use, with their rules. */
 import { z } from '@gatepost/runtime/env';
+import { isUnpadded } from '../http/http-uri.ts';
 
 export const shortText = z.string().trim().min(1).max(256);
 export const seconds = z.number().int().min(1).max(157_788_000);
 
 /** Schemes that execute or display the content of the URL itself; no application can be reached through them. */
 const dangerous = /^(?:javascript|data|vbscript|file|blob|about):/i;
-
-/** URL parsers drop spaces around an address and line breaks within it, so it would be stored but match nothing. */
-const isUnpadded = (value: string) => value === value.trim() && !/[\t\r\n]/.test(value);
 
 /** A redirect target: absolute, without a fragment (RFC 6749 3.1.2); also with an application’s own scheme. */
 export const allowedUri = z
