@@ -26,8 +26,8 @@ const jobsWaitingMax = 200;
 const fullMs = 25;
 /** A hanging dispatcher keeps its locks for no longer than this. */
 const settings = 'SET LOCAL idle_in_transaction_session_timeout = 15000';
-/** One that only waits for the broker, which may be in an alarm, says in time that it lives: else what it has written would be written twice. */
-const aliveEveryMs = 5_000;
+/** Confirms that take longer, as in an alarm of the broker, are awaited without the transaction. */
+const lateMs = 5_000;
 
 type Pumping = {
   pool: Pool;
@@ -97,28 +97,29 @@ const look = {
 function makeBatch(options: Pumping, release: Release): () => Promise<boolean> {
   // Halved after an unexplained failure, until the row at fault is alone and the rest can go on.
   let most = batchMax;
-  const publishReleased = async (client: PoolClient): Promise<{ isMoreLeft: boolean; failure?: unknown }> => {
+  const publishReleased = async (client: PoolClient): Promise<Published> => {
     const { rows, isMoreLeft } = await release(client, most);
-    const alive = setInterval(() => void client.query('SELECT').catch(() => {}), aliveEveryMs); // the next statement finds what is wrong
+    const publishing = publish(options.enqueue, rows);
+    if (await isLate(publishing)) return { isMoreLeft, late: publishing };
     try {
-      if (rows.length > 0) await publish(options.enqueue, rows);
+      await publishing;
     } catch (error) {
       if (most === 1 && troubleOf(error) !== 'away') await bury(options, client, rows[0]!, error);
       else if (error instanceof Unconfirmed) {
-        // Those that are confirmed stay published: undoing their claim would publish them again.
-        const ids = error.jobs.map(({ job }) => job.deliveryId);
-        await unclaim(client, ids);
+        await unclaimUnconfirmed(client, error);
         return { isMoreLeft, failure: error };
       } else throw error;
-    } finally {
-      clearInterval(alive);
     }
     return { isMoreLeft };
   };
   return async () => {
     try {
-      const { isMoreLeft, failure } = await inTransaction(options.pool, publishReleased, settings);
+      const { isMoreLeft, failure, late } = await inTransaction(options.pool, publishReleased, settings);
       if (failure !== undefined) throw failure;
+      await late?.catch(async (error) => {
+        if (error instanceof Unconfirmed) await unclaimUnconfirmed(options.pool, error);
+        throw error;
+      });
       most = Math.min(batchMax, most * 2);
       return isMoreLeft;
     } catch (error) {
@@ -127,6 +128,26 @@ function makeBatch(options: Pumping, release: Release): () => Promise<boolean> {
     }
   };
 }
+
+/** `late`: not settled yet. Those of its jobs that the broker has are delivered meanwhile, and their outcomes delete the claimed rows. */
+type Published = { isMoreLeft: boolean; failure?: unknown; late?: Promise<void> };
+
+async function isLate(publishing: Promise<void>): Promise<boolean> {
+  const timer = new AbortController();
+  const late = wait(lateMs, true, { signal: timer.signal }).catch(() => false);
+  const settled = publishing.then(
+    () => false,
+    () => false,
+  );
+  return Promise.race([settled, late]).finally(() => timer.abort());
+}
+
+/** Those that are confirmed stay published: undoing their claim would publish them again. */
+const unclaimUnconfirmed = (db: Pool | PoolClient, { jobs }: Unconfirmed) =>
+  unclaim(
+    db,
+    jobs.map(({ job }) => job.deliveryId),
+  );
 
 /** A row that cannot be published even alone becomes a dead letter; otherwise it would lead every batch. */
 async function bury({ publisher, metrics }: Pumping, client: PoolClient, { row }: ReleasedRow, error: unknown) {
@@ -143,6 +164,7 @@ async function bury({ publisher, metrics }: Pumping, client: PoolClient, { row }
 }
 
 async function publish(enqueue: Enqueue, rows: ReleasedRow[]): Promise<void> {
+  if (rows.length === 0) return;
   const inOrder = rows.toSorted((a, b) => (a.grant.notBeforeMs ?? 0) - (b.grant.notBeforeMs ?? 0));
   await enqueue(inOrder.map(toOutgoing));
 }
