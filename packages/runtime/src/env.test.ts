@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -142,7 +143,10 @@ test('a file of certificates holds at least one, and nothing that only looks lik
   const [one = '', other = ''] = rootCertificates;
   const broken = '-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----';
   expect(isTaken(`# the company's\n${one}\n${other}\n`)).toBe(true);
-  for (const content of ['', 'garbage', broken, `${one}\n${broken}`]) expect(isTaken(content)).toBe(false);
+  const key = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' });
+  const withdrawn = broken.replaceAll(/^/gm, '# ');
+  for (const beside of [key, withdrawn]) expect(isTaken(`${beside}\n${one}`)).toBe(true);
+  for (const content of ['', 'garbage', broken, withdrawn, `${one}\n${broken}`]) expect(isTaken(content)).toBe(false);
   expect(certificatesFile.safeParse(folder).success).toBe(false);
   rmSync(folder, { recursive: true });
 });

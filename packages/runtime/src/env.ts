@@ -243,7 +243,8 @@ export const certificatesFile = existingFile.refine(hasCertificates, 'must be a 
 
 function hasCertificates(path: string): boolean {
   try {
-    const blocks = readFileSync(path, 'utf8').match(/-----BEGIN [^-]*-----.*?-----END [^-]*-----/gs) ?? [];
+    const ofCertificates = /^-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----.*?^-----END [^\n]*/gms;
+    const blocks = readFileSync(path, 'utf8').match(ofCertificates) ?? [];
     return blocks.map((block) => new X509Certificate(block)).length > 0;
   } catch {
     return false;

@@ -70,7 +70,7 @@ export const variables = z
       secret: true,
     }),
     DELIVERY_USER_AGENT: text
-      .regex(/^[\x20-\x7e]+$/, 'must be printable ASCII on one line, as it is sent in a header')
+      .regex(/^[\x20-\x7e\x80-\xff]+$/, 'must be one line of Latin-1, as it is sent in a header')
       .default(`Gatepost-Hookshot/${version}`)
       .meta({ description: 'user agent of deliveries', shownDefault: '`Gatepost-Hookshot/<version>`' }),
     DELIVERY_RETENTION_DAYS: integer(1, 3650)
