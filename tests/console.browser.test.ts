@@ -348,7 +348,8 @@ test('a receiver that redirects has failed, wherever its answer is shown, and is
 test('a form with changes is left only when somebody says so, and without a question once they are saved', async () => {
   await using receiver = await openReceiver();
   const page = await openPage();
-  await signIn(page, `${console}${await makeHook(`${receiver.url}/kept`)}?tab=settings`);
+  const hook = await makeHook(`${receiver.url}/kept`, { request_headers: { 'X-Team': 'gate' } });
+  await signIn(page, `${console}${hook}?tab=settings`);
   const url = page.getByLabel('Payload URL');
   const question = page.getByRole('alertdialog', { name: 'Leave without saving?' });
   const follow = (name: string) => page.getByRole('link', { name, exact: true }).click();
@@ -356,6 +357,9 @@ test('a form with changes is left only when somebody says so, and without a ques
   await follow('Verify');
   await page.getByRole('button', { name: 'Compare' }).waitFor();
   await follow('Settings');
+  await page.getByRole('button', { name: 'Remove' }).click();
+  await follow('Deliveries');
+  await question.getByRole('button', { name: 'Stay here' }).click();
   await url.fill(`${receiver.url}/changed`);
   for (const leave of [() => follow('Deliveries'), () => follow('Accounts'), () => page.goBack()]) {
     await leave();

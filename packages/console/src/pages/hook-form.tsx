@@ -8,6 +8,7 @@ import { useConsole } from '../session/context.ts';
 import { Checkbox, Choice, TextField } from '../ui/fields.tsx';
 import { Refusals, useRefusal } from '../ui/refusals.tsx';
 import { isInTheWay, Loading, Problem } from '../ui/states.tsx';
+import { noteChanged } from '../ui/unsaved-input.ts';
 
 export type HookForm = {
   url: string;
@@ -60,6 +61,7 @@ export function HookFormFields({
 }) {
   const change = (part: Partial<HookForm>) => onChange({ ...form, ...part });
   const [unready, setUnready] = useState<ApiProblem | null>(null);
+  const [wasWithoutEvents] = useState(form.events.length === 0);
   const documentation = error instanceof ApiProblem ? error.documentation : undefined;
   const localReceivers = documentation?.endsWith('/local-receivers') && documentation;
   return (
@@ -67,8 +69,8 @@ export function HookFormFields({
       className="panel form"
       onSubmit={(event) => {
         event.preventDefault();
-        // The API allows it, as GitHub's does.
-        const isReady = form.events.length > 0;
+        // The API allows a hook without events, as GitHub's does: one that has none can be changed otherwise.
+        const isReady = form.events.length > 0 || wasWithoutEvents;
         setUnready(isReady ? null : refusalOf('events', 'Choose at least one event.'));
         if (isReady) onSubmit();
       }}
@@ -114,12 +116,24 @@ export function HookFormFields({
               onChange={(secret) => change({ secret })}
               hint={secretHint}
             />
-            <Button className="button small" onPress={() => change({ secret: newSecret() })}>
+            <Button
+              className="button small"
+              onPress={({ target }) => {
+                noteChanged(target);
+                change({ secret: newSecret() });
+              }}
+            >
               Generate a new secret
             </Button>
           </>
         )}
-        <Events chosen={form.events} onChange={(events) => change({ events })} />
+        <Events
+          chosen={form.events}
+          onChange={(events) => {
+            setUnready(null);
+            change({ events });
+          }}
+        />
         <Headers headers={form.headers} onChange={(headers) => change({ headers })} hint={headersHint} />
         <Checkbox isSelected={form.retry === 'on'} onChange={(is) => change({ retry: is ? 'on' : 'off' })}>
           Retry failed deliveries
@@ -226,7 +240,13 @@ function Headers({
         <div className="pair" key={index}>
           <TextField label="Name" value={name} onChange={(name) => set(index, { name })} />
           <TextField label="Value" value={value} onChange={(value) => set(index, { value })} />
-          <Button className="button small" onPress={() => onChange(headers.filter((_, at) => at !== index))}>
+          <Button
+            className="button small"
+            onPress={({ target }) => {
+              noteChanged(target);
+              onChange(headers.filter((_, at) => at !== index));
+            }}
+          >
             Remove
           </Button>
         </div>

@@ -12,6 +12,7 @@ import { TextField } from '../ui/fields.tsx';
 import { Chart } from '../ui/lazy-chart.tsx';
 import { isInTheWay, Loading, Problem } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
+import { forgetUnsavedInput } from '../ui/unsaved-input.ts';
 import { amount } from './numbers.ts';
 import { perMinuteOf, Ranges, useStats } from './overview.tsx';
 import type { Range } from './overview-search.ts';
@@ -128,6 +129,7 @@ function ChangeLimit({ owner, limit }: { owner: string; limit: Limit }) {
     onSuccess: (changed) => {
       setRate(String(changed.rate));
       setBurst(String(changed.burst));
+      forgetUnsavedInput();
       return queries.invalidateQueries({ queryKey: ['stats'] });
     },
   });

@@ -11,10 +11,7 @@ document.addEventListener(
   ({ target }) => {
     if (!(target instanceof Element) || !target.closest('#content')) return;
     isUnsaved = true;
-    const form = target.closest('form:not([role="search"])');
-    if (!form || target.matches('[type="search"]')) return;
-    changed.add(form);
-    for (const [request, other] of sent) if (other === form) sent.delete(request);
+    if (!target.matches('[type="search"]')) noteChanged(target);
   },
   true,
 );
@@ -31,9 +28,19 @@ document.addEventListener(
 
 export const hasUnsavedInput = (): boolean => isUnsaved;
 
-/** Whether a form on the page has changes that are neither saved nor being saved. */
+/** Called when a field of the form that this is in was changed otherwise than by typing or choosing. */
+export function noteChanged(within: Element): void {
+  const form = within.closest('form:not([role="search"])');
+  if (!form) return;
+  changed.add(form);
+  for (const [request, other] of sent) if (other === form) sent.delete(request);
+}
+
+/** Whether a form on the page has changes that are neither saved nor being saved. One that cannot be sent now has none, or is being saved. */
 export const hasUnsavedForm = (): boolean =>
-  [...changed].some((form) => form.isConnected && ![...sent.values()].includes(form));
+  [...changed].some(
+    (form) => form.isConnected && !form.querySelector('[type="submit"]:disabled') && ![...sent.values()].includes(form),
+  );
 
 /** Called when a request to change something begins, which may be that of the submitted form. */
 export function noteSent(request: object): void {
