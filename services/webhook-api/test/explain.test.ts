@@ -80,6 +80,14 @@ describe('an event without a delivery to a hook', () => {
     await api.sql.query('DELETE FROM hooks WHERE id = $1', [hook]);
   });
 
+  test('is explained by having been made up for another hook, whose event no replay brings here', async () => {
+    const [hook, other] = [await addHook(), await addHook()];
+    const { guid } = await storeEvent({ hooks: [other], source: 'urn:gatepost:webhook-api' });
+    const { body } = await explain(hook, guid);
+    expect(body).toMatchObject({ state: 'never_made', next: null, causes: [{ cause: 'another_hook', certain: true }] });
+    expect(body.causes).toHaveLength(1);
+  });
+
   test('is explained by the organization’s restriction of the app that made the hook', async () => {
     const hook = await addHook({ app: 'badges' });
     const { guid } = await storeEvent();

@@ -3,6 +3,7 @@
  * which are reliable only if they have not changed since. Pure.
  */
 import type { DeadReason } from '@gatepost/contracts/dead-reason';
+import { ownSource } from '@gatepost/webhook-db/requested';
 import type { HookSettings } from './hooks.ts';
 import { firstDeliveryId, type Known, placeOf } from './known.ts';
 import type { EventRow } from './rows.ts';
@@ -54,9 +55,14 @@ function causesOfMatched({ letters }: Known, event: EventRow, hook: HookSettings
 
 const deleted = (): Cause => cause('hook_deleted', true, 'The hook was deleted before its delivery was made.', null);
 
+/** Neither a replay nor another subscription brings it here (decision 0313). */
+const ofAnotherHook = (): Cause =>
+  cause('another_hook', true, 'It is a ping, or somebody made it up (`…/triggers`), for another hook alone.', null);
+
 /** The event was stored, but not for this hook. */
 function causesOfUnmatched({ now, hook }: Known, event: EventRow): Cause[] {
   if (hook.isGone) return [deleted()];
+  if (event.source === ownSource) return [ofAnotherHook()];
   const causes = causesOfEvent(event) ?? causesOfPlace(event, hook) ?? causesOfSettings(event, hook);
   const { cause: first } = causes[0]!;
   // Somebody who has fixed the cause and publishes the event again would run into this next.

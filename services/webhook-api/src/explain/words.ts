@@ -29,6 +29,7 @@ export type Step = keyof typeof steps;
 
 export const causes = {
   another_place: 'the event occurred in another place',
+  another_hook: 'it is a ping or was made up, for another hook alone',
   not_subscribed: 'the hook does not subscribe to its type',
   not_active: 'the hook is not active',
   restricted_app: 'the organization restricts the OAuth app that made the hook',

@@ -17,6 +17,7 @@ export type EventSpec = {
   login?: string | null;
   repository?: string | null;
   type?: string;
+  source?: string;
   hooks?: number[];
   unmatched?: string;
   subject?: string;
@@ -59,7 +60,7 @@ export function makeStored(sql: Pick<pg.Pool, 'query'>) {
     const receivedAt = spec.receivedAt ?? ago(60_000);
     const { rows } = await sql.query(
       `INSERT INTO events (key, guid, source, event_id, type, account_id, repository_id, occurred_at, received_at, routed_at, hook_ids, delivery_ids, unmatched, subject)
-       VALUES (gen_random_uuid(), gen_random_uuid(), 'urn:test', 'x', $1, $2, $3, $4, $4, $5, $6,
+       VALUES (gen_random_uuid(), gen_random_uuid(), $9, 'x', $1, $2, $3, $4, $4, $5, $6,
                ARRAY(SELECT nextval('delivery_ids') FROM unnest($6::integer[])), $7, $8)
        RETURNING key, guid, received_on::text, delivery_ids`,
       [
@@ -71,6 +72,7 @@ export function makeStored(sql: Pick<pg.Pool, 'query'>) {
         hooks,
         spec.unmatched ?? null,
         spec.subject ?? null,
+        spec.source ?? 'urn:test',
       ],
     );
     const { delivery_ids, ...event } = rows[0];
