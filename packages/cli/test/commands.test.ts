@@ -18,6 +18,23 @@ test('`apps list` shows all applications, however many', async () => {
   expect([code, JSON.parse(out || '[]')]).toEqual([0, all]);
 });
 
+test('`organizations delete --dry-run` says in words what would be deleted, and deletes nothing', async () => {
+  const asked: string[] = [];
+  const held = { repositories: 2, hooks: 3, members: 4, oauth_app_approvals: 0, waiting: 5, deliveries: 6 };
+  await using gate = await openGate({
+    '/admin/organizations/acme': ({ method, query }: Asked) => {
+      asked.push(`${method} ${query}`);
+      return { dry_run: true, organization: 'acme', ...held };
+    },
+  });
+  const { code, out } = await gatepost(['organizations', 'delete', 'acme', '--dry-run'], gate.machine);
+  expect({ code, out, asked }).toEqual({
+    code: 0,
+    out: 'acme has 2 repositories, 3 hooks, 4 members and 5 waiting deliveries; 6 deliveries in the log are of it. Nothing is deleted.\n',
+    asked: ['DELETE dry_run=true'],
+  });
+});
+
 test('`hooks edit` leaves the secret alone unless it is given a file with another', async () => {
   const changes: [string, unknown][] = [];
   const hook = { id: 1, active: true, events: ['push'], retry: 'on', config: { url: 'u', content_type: 'json' } };

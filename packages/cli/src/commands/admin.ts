@@ -172,7 +172,14 @@ export const deleteOrganization: Run = async (context) => {
   const { api } = await session();
   const path = organization(args.LOGIN);
   const would = await api.call('DELETE', `${path}?dry_run=true`);
-  if (flags.is('dry-run')) return out.json(would);
+  if (flags.is('dry-run')) {
+    if (json) out.json(would);
+    else
+      out.line(
+        `${clean(args.LOGIN!)} has ${would.repositories} repositories, ${would.hooks} hooks, ${would.members} members and ${would.waiting} waiting deliveries; ${would.deliveries} deliveries in the log are of it. Nothing is deleted.`,
+      );
+    return;
+  }
   await confirm(
     context,
     `Delete ${args.LOGIN} with ${would.repositories} repositories, ${would.hooks} hooks and all that waits?`,
