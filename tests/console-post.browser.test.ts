@@ -115,6 +115,8 @@ test('an administrator of the site sees all of it, throttles an account, and wat
   expect(await faultsOf(page)).toEqual([]);
   await page.getByRole('button', { name: 'Reset to default' }).click();
   await page.getByRole('button', { name: 'Reset limit' }).click();
+  // Retries and paused deliveries may wait meanwhile, which the page lists below.
+  await limit.getByText('Waiting for the limit').waitFor();
   await limit.getByText('nothing', { exact: true }).waitFor();
   await until(
     'all of it',

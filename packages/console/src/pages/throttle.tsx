@@ -42,7 +42,7 @@ function State({ stats: { now }, limit }: { stats: Stats; limit: Limit }) {
         <Fact name="Limit">
           {limit.rate.toLocaleString()} deliveries per second, in bursts of up to {limit.burst.toLocaleString()}
         </Fact>
-        <Fact name="Waiting">
+        <Fact name="Waiting for the limit">
           {throttled === undefined ? (
             'nothing'
           ) : (
