@@ -16,7 +16,7 @@ const get = async (path: string, from = gate) => {
 };
 
 test('the mailbox lists sent mails, shows each as text and as HTML, and its links work', async () => {
-  expect((await get('/mailbox')).html).toContain('Nothing has been sent yet');
+  expect((await get('/mailbox')).html).toContain('Nothing has been sent since the gate started');
   const connection = 'Username-Password-Authentication';
   await gate.post('dbconnections/change_password', { client_id: 'web', connection, email: 'alice@example.com' });
   await gate.post('passwordless/start', { client_id: 'web', connection: 'sms', phone_number: '+15555550100' });

@@ -90,7 +90,7 @@ function oneLine(to: string, subject: string, text: string): string {
 }
 
 function list(kept: SentMail[]): string {
-  if (kept.length === 0) return '<p>Nothing has been sent yet. What the gate sends appears here.</p>';
+  if (kept.length === 0) return '<p>Nothing has been sent since the gate started. What it sends appears here.</p>';
   const rows = kept.map(
     ({ id, at, to, subject }) =>
       `<tr><td><time datetime="${at}">${at.slice(11, 19)}</time><td>${escapeHtml(to)}<td><a href="/mailbox/${id}">${escapeHtml(subject)}</a>`,
