@@ -2,6 +2,7 @@
  * The seed file (infra/demo/seed.yaml is one): declarative clients, users, APIs, organizations and repositories. The gate and the post each
  * apply their part; both refuse the whole file when any key is unknown. Field names are those of Auth0's Management API.
  */
+import { Misconfigured } from '@gatepost/runtime/misconfigured';
 import { z } from 'zod';
 import { readYaml } from './read-yaml.ts';
 import { client } from './seed-client.ts';
@@ -278,4 +279,13 @@ export type SeedOrganization = z.infer<typeof organization>;
 /** Parses a seed file; its name goes into the error. @throws Misconfigured with the path of every problem, unknown keys included. */
 export function parseSeed(text: string, file = ''): Seed {
   return readYaml(`seed file ${file}`.trim(), seedSchema, text);
+}
+
+/** Runs a check of a file that was parsed. @throws Misconfigured with the file's name, since another seed file has the same paths. */
+export async function inSeedFile(file: string, check: () => void | Promise<void>): Promise<void> {
+  try {
+    await check();
+  } catch (error) {
+    throw error instanceof Misconfigured ? new Misconfigured(`bad seed file ${file}`, error.problems) : error;
+  }
 }

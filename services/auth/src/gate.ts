@@ -1,5 +1,6 @@
 /** The parts of the gate, from top to bottom, in the order in which they are opened; the stack closes them again. */
 
+import { inSeedFile } from '@gatepost/contracts/seed';
 import { makeGuard } from '@gatepost/runtime/address';
 import type { ReadyCheck } from '@gatepost/runtime/checks';
 import { listen } from '@gatepost/runtime/listen';
@@ -211,11 +212,8 @@ async function makeGateProvider(parts: Parts) {
   federateLogouts(provider, parts.federated);
   guardUserCodes(provider, parts.lockout, parts.pageMemory);
   const plugins = await loadGrantPlugins(env.GRANT_PLUGINS, { findAccount: accounts.find, issuer });
-  for (const seed of parts.seeds)
-    checkGrantTypes(
-      seed,
-      plugins.map(({ grantType }) => grantType),
-    );
+  const ofPlugins = plugins.map(({ grantType }) => grantType);
+  for (const { file, seed } of parts.seeds) await inSeedFile(file, () => checkGrantTypes(seed, ofPlugins));
   registerGrants({ ...parts, ...accessParts(parts, provider), provider, plugins });
   return { provider, tokensIssued };
 }

@@ -1,7 +1,7 @@
 /** The gate's foundation: the databases, and everything that must be in them before anything else reads them. */
 import { readFileSync } from 'node:fs';
 import { refuseDemo } from '@gatepost/contracts/demo-secrets';
-import { parseSeed } from '@gatepost/contracts/seed';
+import { inSeedFile, parseSeed } from '@gatepost/contracts/seed';
 import { logOfModule } from '@gatepost/runtime/log';
 import { openMetrics } from '@gatepost/runtime/metrics';
 import type { Start } from '@gatepost/runtime/run';
@@ -28,12 +28,12 @@ export async function openInfrastructure({ env, log, stack }: Start<Env>) {
   const seal = makeSeal(env.SECRETS_KEY, env.SECRETS_KEY_OTHER);
   const registry = openMetrics();
   // Before anything is opened, so that a bad seed file costs nothing.
-  const seeds = env.SEED_FILE.map((file) => parseSeed(readFileSync(file, 'utf8'), file));
+  const seeds = env.SEED_FILE.map((file) => ({ file, seed: parseSeed(readFileSync(file, 'utf8'), file) }));
   const actionPackages = openActionPackages(env.ACTIONS_PACKAGES);
   const ofFolder = readActions(env.ACTIONS_DIR, actionPackages.listed);
   const fronts = frontsOf(env);
   const isProduction = env.NODE_ENV === 'production';
-  if (isProduction) seeds.forEach(refuseDemo);
+  if (isProduction) for (const { file, seed } of seeds) await inSeedFile(file, () => refuseDemo(seed));
 
   if (env.MIGRATE_AT_START === 'on') {
     const { applied } = await migrateAuth(databaseUrls.directUrl);
@@ -49,7 +49,8 @@ export async function openInfrastructure({ env, log, stack }: Start<Env>) {
   const changes = stack.use(await openChanges(databaseUrls.directUrl, pool, logOfModule(log, 'stores')));
   await checkSecretsKey(pool, seal);
   await ensureSigningKeys(pool, seal);
-  for (const seed of seeds) await applySeed(db, seed, managementApi(env.ISSUER), seal);
+  for (const { file, seed } of seeds)
+    await inSeedFile(file, () => applySeed(db, seed, managementApi(env.ISSUER), seal));
   if (isProduction) await refuseDemoSecrets(pool);
 
   const prefix = `${env.REDIS_KEY_PREFIX}auth:`;

@@ -62,6 +62,7 @@ test('a seed with an unknown API, scope or grant type is refused with the paths 
   ];
   await expect(openGate({ apis, clients: [{ ...machine, client_grants: grants }] })).rejects.toMatchObject({
     name: 'Misconfigured',
+    message: expect.stringMatching(/^bad seed file \S+:\n/),
     problems: [
       `clients[0].client_grants[0].scope[1]: the API ${api} has no scope write:nothing`,
       'clients[0].client_grants[1].audience: there is no API https://nobody.example/',
@@ -70,6 +71,7 @@ test('a seed with an unknown API, scope or grant type is refused with the paths 
   const magic = { ...machine, grant_types: ['client_credentials', 'urn:example:magic'] };
   await expect(openGate({ apis, clients: [magic] })).rejects.toMatchObject({
     name: 'Misconfigured',
+    message: expect.stringMatching(/^bad seed file \S+:\n/),
     problems: ['clients[0].grant_types[1]: no grant plug-in has urn:example:magic'],
   });
 });

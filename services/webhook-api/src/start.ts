@@ -8,7 +8,7 @@ import { reconnectCounter } from '@gatepost/amqp/reconnects';
 import { deriveJobKey } from '@gatepost/contracts/delivery-job';
 import { refuseDemo } from '@gatepost/contracts/demo-secrets';
 import { listenersTopology } from '@gatepost/contracts/forwarding';
-import { parseSeed } from '@gatepost/contracts/seed';
+import { inSeedFile, parseSeed } from '@gatepost/contracts/seed';
 import { publishersTopology } from '@gatepost/contracts/topology';
 import { baseUrlOf } from '@gatepost/runtime/issuer';
 import { listen } from '@gatepost/runtime/listen';
@@ -58,8 +58,8 @@ export async function start({
   stack,
   stopping,
 }: Start<Env>): Promise<{ port: number; tlsPort: number | undefined; opsPort: number }> {
-  const seeds = env.SEED_FILE.map((file) => parseSeed(readFileSync(file, 'utf8'), file));
-  if (env.NODE_ENV === 'production') seeds.forEach(refuseDemo);
+  const seeds = env.SEED_FILE.map((file) => ({ file, seed: parseSeed(readFileSync(file, 'utf8'), file) }));
+  if (env.NODE_ENV === 'production') for (const { file, seed } of seeds) await inSeedFile(file, () => refuseDemo(seed));
   const catalog = readCatalog(env.EVENT_CATALOG_FILE);
   const certificate = env.WEBHOOK_API_TLS_PORT === undefined ? undefined : readCertificate(env, 'WEBHOOK_API_TLS_PORT');
   const registry = openMetrics();
@@ -67,7 +67,7 @@ export async function start({
 
   const postgres = await openPostgres(env, stack, storesLog);
   const { pool, replica } = postgres;
-  for (const seed of seeds) await applySeed(pool, seed.organizations);
+  for (const { seed } of seeds) await applySeed(pool, seed.organizations);
   const broker = { url: env.AMQP_URL, name, log: storesLog, reconnects: reconnectCounter(registry) };
   const confirming = { topology: publishersTopology, confirmTimeoutMs: env.STORE_TIMEOUT_MS * 0.75 };
   const publisher = stack.use(await openPublisher({ ...broker, ...confirming }));
