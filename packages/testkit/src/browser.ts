@@ -32,7 +32,8 @@ export class Browser {
 
   /** Submits a page's form with these fields. */
   submit(page: Page, fields: Record<string, string> = {}, form = 0): Promise<Page> {
-    const { action, fields: hidden } = page.forms[form]!;
+    if (!page.forms[form]) throw new Error(`${page.url} has no such form: ${page.status} ${page.html}`);
+    const { action, fields: hidden } = page.forms[form];
     return this.post(new URL(action, page.url).href, { ...hidden, ...fields });
   }
 

@@ -80,8 +80,15 @@ async function goesOn(open: () => Promise<ReplicatedRedis>): Promise<void> {
   await until('readiness', isReady).catch((error: Error) => {
     throw new Error(`${error.message}: ${answer}`);
   });
-  // Each node of a Cluster is found again by itself.
-  await until('sign-ins', async () => (await passwordGrant(gate)).status === 200 && (await isSignedIn(browser)));
+  // Each node of a Cluster is found again by itself, and each page is kept by one of them.
+  const pages = () => Promise.all(Array.from({ length: 20 }, () => new Browser(gate).authorize(signIn)));
+  await until(
+    'sign-ins',
+    async () =>
+      (await passwordGrant(gate)).status === 200 &&
+      (await isSignedIn(browser)) &&
+      (await pages()).every(({ forms }) => forms.length > 0),
+  );
   const refresh = { grant_type: 'refresh_token', ...trusted, refresh_token: json.refresh_token as string };
   expect((await gate.post('oauth/token', refresh)).status).toBe(200);
   await useAll(gate, 'after');
