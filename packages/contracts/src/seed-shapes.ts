@@ -5,13 +5,11 @@ export const name = z.string().trim().min(1).max(256);
 export const scopeToken = z
   .string()
   .regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'must be a scope: printable ASCII without space, quote or backslash');
-// URL parsers drop spaces around an address and line breaks within it; compared literally, it would match nothing.
+/** URL parsers drop spaces around an address and line breaks within it, so it would be stored but, compared literally, match nothing. */
+export const isUnpadded = (value: string): boolean => value === value.trim() && !/[\t\r\n]/.test(value);
 export const uri = z
   .string()
-  .refine(
-    (value) => URL.canParse(value) && value === value.trim() && !/[\t\r\n]/.test(value),
-    'must be an absolute URI, without spaces around it',
-  );
+  .refine((value) => URL.canParse(value) && isUnpadded(value), 'must be an absolute URI, without spaces around it');
 export const origin = z
   .string()
   .refine(

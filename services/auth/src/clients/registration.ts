@@ -2,6 +2,7 @@
  * Dynamic registration (RFC 7591): what somebody may set on a client, with an initial access token or without (open-registration.ts).
  * Excluded is what only an administrator grants: first-party privileges, grants without a person’s consent, origins, APIs.
  */
+import { isUnpadded } from '@gatepost/contracts/seed-shapes';
 import { type ClientMetadata, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { Prisma } from '../database.ts';
 import { isInTheClear } from '../http/loopback.ts';
@@ -67,7 +68,7 @@ export function registeredClient(metadata: ClientMetadata): Prisma.ClientCreateI
   if (refused) throw new errors.InvalidClientMetadata(`grant_types must not include ${refused}`);
   // The library lets these through, and then compares them literally.
   const uris = [...(metadata.redirect_uris ?? []), ...(metadata.post_logout_redirect_uris ?? [])];
-  if (uris.some((uri) => uri !== uri.trim() || /[\t\r\n]/.test(uri)))
+  if (!uris.every(isUnpadded))
     throw new errors.InvalidClientMetadata('redirect URIs must have no spaces around them and no line breaks');
   if (metadata.jwks_uri !== undefined && isInTheClear(metadata.jwks_uri))
     throw new errors.InvalidClientMetadata(
