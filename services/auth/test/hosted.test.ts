@@ -120,6 +120,29 @@ describe('sign-up', () => {
       picture: 'https://example.com/u.png',
     });
   });
+
+  test('dbconnections/signup says which rule a short password breaks, in Auth0’s shape', async () => {
+    const api = await gate.post('dbconnections/signup', {
+      client_id: 'spa',
+      connection: 'Username-Password-Authentication',
+      email: 'dora@example.com',
+      password: 'short',
+    });
+    expect(api).toMatchObject({
+      status: 400,
+      json: {
+        name: 'PasswordStrengthError',
+        code: 'invalid_password',
+        description: {
+          rules: [{ code: 'lengthAtLeast', message: 'At least %d characters in length', format: [8], verified: false }],
+          verified: false,
+        },
+        policy: '* At least 8 characters in length',
+        error_description: 'Password is too weak',
+        statusCode: 400,
+      },
+    });
+  });
 });
 
 test('a mailed link sets a new password once, and ends sessions and tokens', async () => {

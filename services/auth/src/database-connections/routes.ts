@@ -3,7 +3,7 @@ import type { Router } from 'express';
 import type { Provider } from 'oidc-provider';
 import { isEmail, parseUsername } from '../accounts/identifier.ts';
 import type { SendPasswordMail } from '../accounts/password-mail.ts';
-import type { SignUp } from '../accounts/signup.ts';
+import { passwordMinLength, type SignUp } from '../accounts/signup.ts';
 import type { ConnectionModel } from '../generated/models.ts';
 import { ApiError } from '../http/api-error.ts';
 import { type ApiHandler, makeApiRouter, textField } from '../http/api-router.ts';
@@ -127,7 +127,8 @@ function refusal(problem: string, said?: string): ApiError {
       return signupError(400, 'invalid_request', 'Error', 'missing or malformed email');
     case 'password_too_short':
       return signupError(400, 'invalid_password', 'PasswordStrengthError', 'Password is too weak', {
-        policy: '* At least 8 characters in length',
+        description: { rules: [{ ...tooShort, verified: false }], verified: false },
+        policy: `* ${tooShort.message.replace('%d', String(passwordMinLength))}`,
       });
     case 'password_too_common':
       return signupError(400, 'invalid_password', 'PasswordDictionaryError', 'Password is too common');
@@ -144,6 +145,9 @@ function refusal(problem: string, said?: string): ApiError {
       return signupError(400, 'invalid_signup', 'BadRequestError', 'Invalid sign up');
   }
 }
+
+/** As Auth0 describes its rule of a password's length; SDKs fill `format` into `message`. */
+const tooShort = { code: 'lengthAtLeast', message: 'At least %d characters in length', format: [passwordMinLength] };
 
 function signupError(status: number, code: string, name: string, description: string, more = {}): ApiError {
   return new ApiError(status, code, description, { name, code, description, statusCode: status, ...more });
