@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, test } from '@jest/globals';
-import { type EventMessage, eventGuid, eventKey, parseEvent, payloadMaxBytes } from './event.ts';
+import { parseEvent, payloadMaxBytes } from './event.ts';
+import type { EventMessage } from './event-headers.ts';
+import { eventGuid, eventKey } from './event-identity.ts';
 
 const attributes = {
   'cloudEvents:specversion': '1.0',

@@ -1,10 +1,9 @@
 /** An event as producers publish it: a CloudEvent 1.0 over AMQP, in binary or structured mode (docs/reference/events.md). */
 import { isUtf8 } from 'node:buffer';
-import { parse, v5 as uuidv5 } from 'uuid';
 import type { DeadReason } from './dead-reason.ts';
+import { attributesInHeaders, type EventMessage, isStructured } from './event-headers.ts';
+import { parseTime } from './event-time.ts';
 import { membersOf, type Span } from './json-members.ts';
-import { partitionKeyOf } from './shards.ts';
-import { traceHeader } from './topology.ts';
 
 export type Event = {
   /** Unique per source. */
@@ -26,23 +25,19 @@ export type Event = {
 
 export type ParsedEvent = { kind: 'event'; event: Event } | { kind: 'dead'; reason: DeadReason; detail: string };
 
-/** The parts of an AMQP message that the parser reads. */
-export type EventMessage = { contentType: string | undefined; headers: Record<string, unknown>; body: Buffer };
-
 /** 25 MB, where MB are millions of bytes. */
 export const payloadMaxBytes = 25_000_000;
-const structuredContentType = 'application/cloudevents+json';
 // A structured message wraps its payload in an envelope, whose attributes may add this much.
 const envelopeMaxBytes = 64 * 1024;
 
 /**
  * Parses a message into an event, or says why it cannot be one. Never throws.
- * Binary mode: attributes in headers (see attributePrefixes); the body is the payload, delivered byte for byte.
+ * Binary mode: attributes in headers (event-headers.ts); the body is the payload, delivered byte for byte.
  * Structured mode (`application/cloudevents+json`): the payload is the text of `data`, byte for byte as it appears in the envelope, or the
  * bytes that `data_base64` encodes.
  */
 export function parseEvent(message: EventMessage): ParsedEvent {
-  const structured = mediaType(message.contentType) === structuredContentType;
+  const structured = isStructured(message);
   const maxBytes = structured ? payloadMaxBytes + envelopeMaxBytes : payloadMaxBytes;
   if (message.body.length > maxBytes)
     return dead('too_large', `${message.body.length} bytes; at most ${payloadMaxBytes} are taken`);
@@ -129,51 +124,11 @@ function valuesIn(body: Buffer, spans: Record<string, Span | undefined>): Record
   return Object.fromEntries(Object.entries(spans).map(([name, span]) => [name, span && read(span)]));
 }
 
-/** The guid that all deliveries of an event share: its id if that is a UUID, else UUIDv5 of `source#id` in the URL namespace. */
-export function eventGuid(event: Pick<Event, 'id' | 'source'>): string {
-  return uuidForm.test(event.id) ? event.id.toLowerCase() : sourceAndId(event);
-}
-
-// Any version: producers number their events as they like.
-const uuidForm = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
-
-/**
- * The identity of an event: its source, id and subject, as a UUID. Without the subject, the first publisher of a source and id could keep
- * everybody else's event from being delivered.
- */
-export function eventKey({
-  id,
-  source,
-  account,
-  repository,
-}: Pick<Event, 'id' | 'source' | 'account' | 'repository'>): string {
-  // Neither a source nor a subject contains a space, so the texts of two events never coincide.
-  return uuidOf(`${source} ${subjectOf({ account, repository })} ${id}`);
-}
-
-/** The key of versions that identified events by source and id alone; rows of the last day may have it. */
-export function eventKeyBefore(event: Pick<Event, 'id' | 'source'>): string {
-  return sourceAndId(event);
-}
-
-/** Where an event occurred, as stated by its producer, in lower case. */
-export function subjectOf({ account, repository }: Pick<Event, 'account' | 'repository'>): string {
-  return repository === null ? account : `${account}/${repository}`;
-}
-
 /** The form of an event's `subject`: `owner`, or `owner/repo`. */
 export const subjectForm = /^([A-Za-z0-9._-]{1,100})(?:\/([A-Za-z0-9._-]{1,100}))?$/;
 
 /** The form of an event's `type`, which is sent as a header. */
 export const eventTypeForm = /^[a-z0-9_]{1,64}$/;
-
-function sourceAndId({ id, source }: Pick<Event, 'id' | 'source'>): string {
-  return uuidOf(`${source}#${id}`);
-}
-
-const urls = parse(uuidv5.URL);
-/** A UUIDv5 in the URL namespace. Given text, the library would convert it to bytes itself, at twice the cost. */
-const uuidOf = (name: string): string => uuidv5(Buffer.from(name), urls);
 
 /** An attribute that is null counts as missing, as in the CloudEvents JSON format (2.1). */
 function fromAttributes(
@@ -239,109 +194,12 @@ function isPlainText(value: string): boolean {
   return value.isWellFormed() && !/[\u0000-\u001f\u007f-\u009f]/.test(value);
 }
 
-/**
- * Prefixes of attribute names in headers: `cloudEvents:` of the CloudEvents AMQP binding, `cloudEvents_` of clients that cannot write a colon
- * (JMS), `ce-` of Knative's RabbitMQ binding, and `ce_` of clients that cannot write a hyphen either. If several are present, the first in
- * this list wins.
- */
-const attributePrefixes = ['cloudevents:', 'cloudevents_', 'ce-', 'ce_'];
-
-/**
- * The subject of an event in binary mode, as the parser would read it, without reading anything else. Undefined in structured mode, where it is
- * in the body and the headers say nothing.
- */
-export function subjectInHeaders({ contentType, headers }: Pick<EventMessage, 'contentType' | 'headers'>): unknown {
-  if (mediaType(contentType) === structuredContentType) return undefined;
-  const names = Object.keys(headers);
-  for (const prefix of attributePrefixes) {
-    const name = names.find((candidate) => candidate.toLowerCase() === `${prefix}subject`);
-    if (name !== undefined && headers[name] !== null) return headers[name];
-  }
-  return undefined;
-}
-
-/** An event's attributes as written by its producer. */
-export type EventAttributes = {
-  id: string;
-  source: string;
-  type: string;
-  subject: string;
-  time: string;
-  action?: string | undefined;
-  tagspushed?: number | undefined;
-};
-
-/** The headers of a message in binary mode, spelled as in the CloudEvents AMQP binding. */
-export function attributeHeaders(attributes: EventAttributes): Record<string, unknown> {
-  const partitionkey = partitionKeyOf(attributes.subject);
-  const given = Object.entries({ specversion: '1.0', ...attributes, partitionkey }).filter(
-    ([, value]) => value !== undefined,
-  );
-  return Object.fromEntries(given.map(([name, value]) => [`cloudEvents:${name}`, value]));
-}
-
-/** The attributes of an event in binary mode, by lower-case name, unchecked; in structured mode there are none here. */
-export function attributesInHeaders(headers: Record<string, unknown>): Record<string, unknown> {
-  const attributes: Record<string, unknown> = {};
-  const lowered = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
-  for (const prefix of attributePrefixes) {
-    for (const [name, value] of lowered) {
-      if (!name.startsWith(prefix)) continue;
-      attributes[name.slice(prefix.length)] ??= value instanceof Date ? value.toISOString() : value;
-    }
-  }
-  return attributes;
-}
-
-/** A larger envelope is not parsed just for its trace. */
-const tracedMaxBytes = 1024 * 1024;
-
-/**
- * The trace that a message claims to belong to, unchecked: from the AMQP header, else from the attribute of the CloudEvents tracing extension
- * (https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/extensions/distributed-tracing.md), in either mode.
- */
-export function traceparentOf({ contentType, headers, body }: EventMessage): unknown {
-  const inHeaders = headers[traceHeader] ?? attributesInHeaders(headers)[traceHeader];
-  if (inHeaders !== undefined && inHeaders !== null) return inHeaders;
-  if (mediaType(contentType) !== structuredContentType || body.length > tracedMaxBytes) return undefined;
-  const envelope = parseJson(body.toString('utf8'));
-  return isObject(envelope) ? envelope[traceHeader] : undefined;
-}
-
-// As seconds, anything above this is later than the year 5138; as milliseconds, every time since 1973 is above it.
-const secondsMax = 1e11;
-// Outside of these years JavaScript writes a time in a form that PostgreSQL does not read.
-const [timeMin, timeMax] = [Date.parse('0001-01-01T00:00:00Z'), Date.parse('9999-12-31T23:59:59.999Z')];
-
-/**
- * RFC 3339, or an instant as AMQP 1.0 counts it: whole milliseconds since 1970. AMQP 0-9-1 also has a timestamp type, which counts seconds;
- * brokers that translate from AMQP 1.0 put milliseconds there.
- */
-function parseTime(value: unknown): Date | undefined {
-  const rfc3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
-  // amqplib's form of AMQP timestamps.
-  const timestamp = isObject(value) && value['!'] === 'timestamp' ? value.value : undefined;
-  let date: Date;
-  if (typeof timestamp === 'number') date = new Date(timestamp < secondsMax ? timestamp * 1000 : timestamp);
-  else if (typeof value === 'number' && Number.isSafeInteger(value)) date = new Date(value);
-  else if (typeof value === 'string' && rfc3339.test(value) && isDay(value.slice(0, 10))) date = new Date(value);
-  else return undefined;
-  return date.getTime() >= timeMin && date.getTime() <= timeMax ? date : undefined;
-}
-
-/** JavaScript takes 30 February for 2 March. */
-const isDay = (text: string): boolean => new Date(text).getUTCDate() === Number(text.slice(8));
-
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
     return undefined; // the caller says what is wrong; JSON itself has no undefined
   }
-}
-
-function mediaType(contentType: string | undefined): string {
-  return (contentType ?? '').split(';')[0]!.trim().toLowerCase();
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

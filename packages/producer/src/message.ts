@@ -1,6 +1,8 @@
 /** The AMQP message for an event (docs/asyncapi.yaml, in binary mode). */
 import type { DeadReason } from '@gatepost/contracts/dead-reason';
-import { attributeHeaders, type EventMessage, eventGuid, parseEvent, payloadMaxBytes } from '@gatepost/contracts/event';
+import { parseEvent, payloadMaxBytes } from '@gatepost/contracts/event';
+import { attributeHeaders, type EventMessage } from '@gatepost/contracts/event-headers';
+import { eventGuid } from '@gatepost/contracts/event-identity';
 import { traceHeader } from '@gatepost/contracts/topology';
 import type { NewEvent } from './new-event.ts';
 

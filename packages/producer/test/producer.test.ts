@@ -1,5 +1,6 @@
 import { type Incoming, openConsumer } from '@gatepost/amqp/consumer';
-import { eventGuid, parseEvent } from '@gatepost/contracts/event';
+import { parseEvent } from '@gatepost/contracts/event';
+import { eventGuid } from '@gatepost/contracts/event-identity';
 import { eventsExchange, eventsQueue, producerPermissions, topology } from '@gatepost/contracts/topology';
 import { openLog } from '@gatepost/runtime/log';
 import { openCuttable } from '@gatepost/testkit/cut';

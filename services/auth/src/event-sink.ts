@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { userOf } from '@gatepost/amqp/brokers';
 import type { Outgoing } from '@gatepost/amqp/publisher';
 import { reconnectCounter } from '@gatepost/amqp/reconnects';
-import { attributeHeaders } from '@gatepost/contracts/event';
+import { attributeHeaders } from '@gatepost/contracts/event-headers';
 import { eventsExchange, publishersTopology, traceHeader } from '@gatepost/contracts/topology';
 import { describeError, type Log } from '@gatepost/runtime/log';
 import type { Registry } from '@gatepost/runtime/metrics';

@@ -1,7 +1,8 @@
 /** Names a message's content in log lines by the same fields as a delivery (`jobFields`), so that it is found by guid or delivery id. */
 import type { Incoming } from '@gatepost/amqp/consumer';
 import { type DeliveryJob, jobHeader } from '@gatepost/contracts/delivery-job';
-import { attributesInHeaders, eventGuid } from '@gatepost/contracts/event';
+import { attributesInHeaders } from '@gatepost/contracts/event-headers';
+import { eventGuid } from '@gatepost/contracts/event-identity';
 import type { Attributes } from '@gatepost/runtime/tracing';
 
 /** For an untrusted message: what it says about itself, as far as that can be read. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { eventKey } from '@gatepost/contracts/event';
+import { eventKey } from '@gatepost/contracts/event-identity';
 import { until } from '@gatepost/testkit/until';
 import type { World } from './world.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { openPublisher, type Publisher } from '@gatepost/amqp/publisher';
-import { attributeHeaders } from '@gatepost/contracts/event';
+import { attributeHeaders } from '@gatepost/contracts/event-headers';
 import { deadEventsQueue, deliveriesQueue, eventsQueue, topology } from '@gatepost/contracts/topology';
 import { openLog } from '@gatepost/runtime/log';
 import { until } from '@gatepost/testkit/until';

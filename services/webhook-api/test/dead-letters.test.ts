@@ -2,7 +2,7 @@
 import { browse } from '@gatepost/amqp/browse';
 import { openConsumer } from '@gatepost/amqp/consumer';
 import { openPublisher } from '@gatepost/amqp/publisher';
-import { attributeHeaders } from '@gatepost/contracts/event';
+import { attributeHeaders } from '@gatepost/contracts/event-headers';
 import { deadEventsQueue, eventsQueue, topology } from '@gatepost/contracts/topology';
 import { openLog } from '@gatepost/runtime/log';
 import { until } from '@gatepost/testkit/until';

@@ -1,6 +1,6 @@
 /** Detects noisy neighbours, accounts that now send far more than others: counts events by who sends them, without parsing them whole. */
 import type { Incoming } from '@gatepost/amqp/consumer';
-import { subjectInHeaders } from '@gatepost/contracts/event';
+import { subjectInHeaders } from '@gatepost/contracts/event-headers';
 import { membersOf } from '@gatepost/contracts/json-members';
 import { largeBytes } from '../routing/large-bytes.ts';
 

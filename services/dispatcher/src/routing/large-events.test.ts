@@ -1,4 +1,5 @@
-import { attributeHeaders, type EventMessage, type ParsedEvent, parseEvent } from '@gatepost/contracts/event';
+import { type ParsedEvent, parseEvent } from '@gatepost/contracts/event';
+import { attributeHeaders, type EventMessage } from '@gatepost/contracts/event-headers';
 import { troubleOf } from '@gatepost/runtime/store-errors';
 import { afterAll, expect, test } from '@jest/globals';
 import { openLargeEvents } from './large-events.ts';

@@ -5,7 +5,8 @@
 import { extname } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import type { EventMessage, ParsedEvent } from '@gatepost/contracts/event';
+import type { ParsedEvent } from '@gatepost/contracts/event';
+import type { EventMessage } from '@gatepost/contracts/event-headers';
 import type { Trouble } from '@gatepost/runtime/store-errors';
 import type { StoreEvents } from '@gatepost/webhook-db/events';
 import { asBuffer } from './large-bytes.ts';

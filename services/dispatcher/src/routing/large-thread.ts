@@ -1,12 +1,7 @@
 /** The thread of large-events.ts. */
 import { parentPort, workerData } from 'node:worker_threads';
-import {
-  type Event,
-  type EventMessage,
-  type ParsedEvent,
-  parseEvent,
-  payloadMaxBytes,
-} from '@gatepost/contracts/event';
+import { type Event, type ParsedEvent, parseEvent, payloadMaxBytes } from '@gatepost/contracts/event';
+import type { EventMessage } from '@gatepost/contracts/event-headers';
 import { sqlStateOf, type Trouble, troubleOf } from '@gatepost/runtime/store-errors';
 import { loadPayload } from '@gatepost/webhook-db/event-payloads';
 import { makeStoreEvents, type NewEvent, type StoredEvent } from '@gatepost/webhook-db/events';

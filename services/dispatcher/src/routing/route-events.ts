@@ -1,7 +1,8 @@
 /** Routes a batch of events: finds their hooks, stores their rows, and makes or hands over their deliveries. */
 import type { Incoming } from '@gatepost/amqp/consumer';
 import { jobBodyMaxBytes } from '@gatepost/contracts/delivery-job';
-import { type Event, eventKey } from '@gatepost/contracts/event';
+import type { Event } from '@gatepost/contracts/event';
+import { eventKey } from '@gatepost/contracts/event-identity';
 import type { Log } from '@gatepost/runtime/log';
 import type {
   NewEvent,

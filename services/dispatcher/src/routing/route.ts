@@ -4,7 +4,8 @@
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Incoming } from '@gatepost/amqp/consumer';
-import { type Event, eventGuid, parseEvent } from '@gatepost/contracts/event';
+import { type Event, parseEvent } from '@gatepost/contracts/event';
+import { eventGuid } from '@gatepost/contracts/event-identity';
 import type { Producers } from '@gatepost/contracts/producers';
 import type { TakenDelivery } from '../delivering/taken.ts';
 import { type Intake, makeIntake } from '../settling/intake.ts';

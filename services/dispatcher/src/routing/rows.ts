@@ -1,7 +1,8 @@
 /** The stored row of a matched event, and the jobs that follow from it. */
 import type { Incoming } from '@gatepost/amqp/consumer';
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
-import { type Event, eventGuid, eventKeyBefore, subjectOf } from '@gatepost/contracts/event';
+import type { Event } from '@gatepost/contracts/event';
+import { eventGuid, eventKeyBefore, subjectOf } from '@gatepost/contracts/event-identity';
 import type { NewEvent, StoredEvent } from '@gatepost/webhook-db/events';
 import type { Account } from '../accounts.ts';
 import type { Delivery } from './hand-over.ts';

@@ -1,6 +1,6 @@
 /** Receives messages, and makes sure that each is settled. */
 import type { Incoming } from '@gatepost/amqp/consumer';
-import { traceparentOf } from '@gatepost/contracts/event';
+import { traceparentOf } from '@gatepost/contracts/event-headers';
 import type { Log } from '@gatepost/runtime/log';
 import { type Span, type Tracing, tracing } from '@gatepost/runtime/tracing';
 import { messageFields, spanAttributes } from '../log-fields.ts';

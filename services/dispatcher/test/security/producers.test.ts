@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { eventKeyBefore } from '@gatepost/contracts/event';
+import { eventKeyBefore } from '@gatepost/contracts/event-identity';
 import { deliveriesQueue, eventsQueue, producerPermissions } from '@gatepost/contracts/topology';
 import { openProducer } from '@gatepost/testkit/producer';
 import { openReceiver, type Receiver } from '@gatepost/testkit/receiver';

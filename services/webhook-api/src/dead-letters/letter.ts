@@ -1,7 +1,8 @@
 /** A dead letter as clients see it. Its id is a digest of its content. */
 import { createHash } from 'node:crypto';
 import type { Seen } from '@gatepost/amqp/browse';
-import { attributesInHeaders, eventGuid } from '@gatepost/contracts/event';
+import { attributesInHeaders } from '@gatepost/contracts/event-headers';
+import { eventGuid } from '@gatepost/contracts/event-identity';
 import { deadDetailHeader, deadReasonHeader } from '@gatepost/contracts/topology';
 import { z } from 'zod';
 

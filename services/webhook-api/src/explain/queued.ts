@@ -1,7 +1,9 @@
 /** Events waiting to be routed, in all shards of their queue. Looking holds the first messages of each for a moment, then gives them back. */
 import { browse, type Seen } from '@gatepost/amqp/browse';
 import { findShards } from '@gatepost/amqp/find-shards';
-import { attributesInHeaders, eventGuid, parseEvent, subjectOf } from '@gatepost/contracts/event';
+import { parseEvent } from '@gatepost/contracts/event';
+import { attributesInHeaders } from '@gatepost/contracts/event-headers';
+import { eventGuid, subjectOf } from '@gatepost/contracts/event-identity';
 import { shardQueues } from '@gatepost/contracts/shards';
 import { eventsQueue } from '@gatepost/contracts/topology';
 import { z } from 'zod';

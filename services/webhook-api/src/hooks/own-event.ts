@@ -1,7 +1,7 @@
 /** An event that this API itself makes for one hook: stored like any other, counted as routed, with its delivery parked. */
 import { randomUUID } from 'node:crypto';
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
-import { eventKey } from '@gatepost/contracts/event';
+import { eventKey } from '@gatepost/contracts/event-identity';
 import { ownSource, storeRouted } from '@gatepost/webhook-db/requested';
 import type { Place } from '../access/place.ts';
 import { parkDelivery } from '../publish.ts';
