@@ -9,6 +9,7 @@ import { Problem } from '../../ui/states.tsx';
 import { useGate } from './gate-page.tsx';
 import { List } from './list.tsx';
 import { organizationKey } from './organization.tsx';
+import { connectionsKey } from './query-keys.ts';
 import { strategies } from './strategies.ts';
 
 export function OrganizationConnections({ organization, path }: { organization: Organization; path: string }) {
@@ -112,7 +113,7 @@ function Enable({ path, listKey, known }: { path: string; listKey: readonly unkn
   const queries = useQueryClient();
   const [chosen, setChosen] = useState('');
   const connections = useQuery({
-    queryKey: ['gate', 'connections'],
+    queryKey: connectionsKey,
     queryFn: ({ signal }) => api.all<Connection>('/connections', signal),
   });
   const left = (connections.data ?? []).filter(({ id }) => !known.includes(id));

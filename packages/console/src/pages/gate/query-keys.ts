@@ -2,3 +2,4 @@
 export const userKey = (userId: string) => ['gate', 'user', userId];
 export const grantsKey = ['gate', 'grants'];
 export const apisKey = ['gate', 'apis'];
+export const connectionsKey = ['gate', 'connections'];

@@ -9,6 +9,7 @@ import { Refusals } from '../../ui/refusals.tsx';
 import { Empty, isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { Time } from '../../ui/time.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
+import { connectionsKey } from './query-keys.ts';
 import { queryOf } from './user-query.ts';
 
 type Found = { total: number; users: User[] };
@@ -120,7 +121,7 @@ function NewUser() {
   const queries = useQueryClient();
   const navigate = useNavigate();
   const connections = useQuery({
-    queryKey: ['gate', 'connections'],
+    queryKey: connectionsKey,
     queryFn: ({ signal }) => api.all<Connection>('/connections', signal),
     // People who sign in at a provider are created there.
     select: (all) => all.filter(({ strategy }) => ['auth0', 'email', 'sms'].includes(strategy)),
