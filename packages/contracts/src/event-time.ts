@@ -17,10 +17,14 @@ export function parseTime(value: unknown): Date | undefined {
   if (kind === 'timestamp' && typeof timestamp === 'number')
     date = new Date(timestamp < secondsMax ? timestamp * 1000 : timestamp);
   else if (typeof value === 'number' && Number.isSafeInteger(value)) date = new Date(value);
-  else if (typeof value === 'string' && rfc3339.test(value) && isDay(value.slice(0, 10))) date = new Date(value);
+  else if (typeof value === 'string' && rfc3339.test(value) && isDay(value.slice(0, 10)))
+    date = new Date(value.replace(leapSecond, '59'));
   else return undefined;
   return date.getTime() >= timeMin && date.getTime() <= timeMax ? date : undefined;
 }
+
+/** JavaScript has no leap seconds: each is taken for the second before it. */
+const leapSecond = /(?<=T\d\d:\d\d:)60/i;
 
 /** JavaScript takes 30 February for 2 March. */
 const isDay = (text: string): boolean => new Date(text).getUTCDate() === Number(text.slice(8));

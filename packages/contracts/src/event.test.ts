@@ -83,6 +83,7 @@ describe('an event in binary mode', () => {
     ['an AMQP 1.0 timestamp', { '!': 'timestamp', value: Date.UTC(2026, 10, 21, 9) }, '2026-11-21T09:00:00.000Z'],
     ['the first moment', '0001-01-01T00:00:00Z', '0001-01-01T00:00:00.000Z'],
     ['the last moment', '9999-12-31T22:59:59.999-01:00', '9999-12-31T23:59:59.999Z'],
+    ['a leap second', '2016-12-31T23:59:60.5Z', '2016-12-31T23:59:59.500Z'],
     ['a leap day', '2028-02-29t09:00:00z', '2028-02-29T09:00:00.000Z'],
   ])('may give its time as %s', (_, time, expected) => {
     const parsed = parseEvent(binary({ 'cloudEvents:time': time }));
