@@ -4,9 +4,10 @@ import type { Application, AppType } from '../../api/management-types.ts';
 import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
 import { Time } from '../../ui/time.tsx';
 import { applicationKey } from './application.tsx';
+import { type ApplicationForm, changes, formOf } from './application-form.ts';
 import { applicationsKey } from './applications.tsx';
 import { DeletePanel } from './delete-panel.tsx';
-import { Area, CheckboxList, linesOf, NumberField } from './fields.tsx';
+import { Area, CheckboxList, NumberField } from './fields.tsx';
 import { useGate } from './gate-page.tsx';
 import { algorithms, grantTypes, kinds } from './kinds.ts';
 import { SettingsForm, useSettings } from './settings-form.tsx';
@@ -83,7 +84,7 @@ export function ApplicationSettings({ application }: { application: Application 
 }
 
 /** A part of the settings: its values, and the callback for changes. */
-type Part = { form: Values; change(part: Partial<Values>): void };
+type Part = { form: ApplicationForm; change(part: Partial<ApplicationForm>): void };
 
 function Basic({ form, change }: Part) {
   return (
@@ -153,8 +154,6 @@ function Uris({ form, change }: Part) {
   );
 }
 
-/** Each wins over its lifetime. */
-const infinite = ['infinite_token_lifetime', 'infinite_idle_token_lifetime'] as const;
 const limited = { infinite_token_lifetime: false, infinite_idle_token_lifetime: false };
 const unlimited = 'Not limited now: enter a number to limit it.';
 
@@ -262,98 +261,4 @@ function Advanced({ form, change, application }: Part & { application: Applicati
       </Checkbox>
     </section>
   );
-}
-
-type Values = ReturnType<typeof formOf>;
-
-function formOf(application: Application) {
-  const { refresh_token: refresh = {}, token_endpoint_auth_method: method } = application;
-  const lines = (list: string[]) => list.join('\n');
-  const text = (value: number | undefined) => (value === undefined ? '' : String(value));
-  return {
-    name: application.name,
-    description: application.description,
-    logo_uri: application.logo_uri ?? '',
-    app_type: application.app_type,
-    is_first_party: application.is_first_party,
-    callbacks: lines(application.callbacks),
-    allowed_logout_urls: lines(application.allowed_logout_urls),
-    web_origins: lines(application.web_origins),
-    allowed_origins: lines(application.allowed_origins),
-    alg: application.jwt_configuration.alg as (typeof algorithms)[number][0],
-    claims: claimsOf(application),
-    rotates: refresh.rotation_type ? refresh.rotation_type === 'rotating' : method === 'none',
-    leeway: text(refresh.leeway),
-    expires:
-      refresh.expiration_type !== 'non-expiring' &&
-      !(refresh.infinite_token_lifetime && refresh.infinite_idle_token_lifetime),
-    token_lifetime: text(refresh.token_lifetime),
-    idle_token_lifetime: text(refresh.idle_token_lifetime),
-    infinite_token_lifetime: refresh.infinite_token_lifetime ?? false,
-    infinite_idle_token_lifetime: refresh.infinite_idle_token_lifetime ?? false,
-    grant_types: application.grant_types,
-    par: application.require_pushed_authorization_requests,
-    dpop: application.require_proof_of_possession,
-    trustsAddress: application.is_token_endpoint_ip_header_trusted,
-    organization_usage: application.organization_usage ?? 'deny',
-    organization_require_behavior: application.organization_require_behavior ?? 'no_prompt',
-    initiate_login_uri: application.initiate_login_uri ?? '',
-  };
-}
-
-function claimsOf({ oidc_conformant_claims: isStandard }: Application): (typeof claims)[number][0] {
-  if (isStandard === null) return 'tenant';
-  return isStandard ? 'standard' : 'auth0';
-}
-
-/** The form's differences from the values read, by the API's names. */
-function changes(application: Application, form: Values): object {
-  const before = formOf(application);
-  const differs = (...names: (keyof Values)[]) =>
-    names.some((name) => JSON.stringify(before[name]) !== JSON.stringify(form[name]));
-  const number = (name: string, value: string) => (value.trim() === '' ? {} : { [name]: Number(value) });
-  const plain = (
-    [
-      'name',
-      'description',
-      'logo_uri',
-      'app_type',
-      'is_first_party',
-      'grant_types',
-      'organization_usage',
-      'organization_require_behavior',
-      'initiate_login_uri',
-    ] as const
-  ).filter((name) => differs(name));
-  const lists = (['callbacks', 'allowed_logout_urls', 'web_origins', 'allowed_origins'] as const).filter((name) =>
-    differs(name),
-  );
-  const {
-    token_lifetime: _lifetime,
-    idle_token_lifetime: _idle,
-    infinite_token_lifetime: _infinite,
-    infinite_idle_token_lifetime: _infiniteIdle,
-    leeway: _leeway,
-    ...keptOfRefresh
-  } = application.refresh_token ?? {};
-  return {
-    ...Object.fromEntries(plain.map((name) => [name, form[name]])),
-    ...Object.fromEntries(lists.map((name) => [name, linesOf(form[name])])),
-    ...(differs('alg') && { jwt_configuration: { ...application.jwt_configuration, alg: form.alg } }),
-    ...(differs('claims') && { oidc_conformant_claims: form.claims === 'tenant' ? null : form.claims === 'standard' }),
-    ...(differs('rotates', 'leeway', 'expires', 'token_lifetime', 'idle_token_lifetime', ...infinite) && {
-      refresh_token: {
-        ...keptOfRefresh,
-        rotation_type: form.rotates ? 'rotating' : 'non-rotating',
-        expiration_type: form.expires ? 'expiring' : 'non-expiring',
-        ...number('leeway', form.leeway),
-        ...number('token_lifetime', form.token_lifetime),
-        ...number('idle_token_lifetime', form.idle_token_lifetime),
-        ...Object.fromEntries(infinite.filter((name) => form[name]).map((name) => [name, true])),
-      },
-    }),
-    ...(differs('par') && { require_pushed_authorization_requests: form.par }),
-    ...(differs('dpop') && { require_proof_of_possession: form.dpop }),
-    ...(differs('trustsAddress') && { is_token_endpoint_ip_header_trusted: form.trustsAddress }),
-  };
 }
