@@ -38,6 +38,8 @@ export default {
   ],
   // A worker keeps the modules of every file it has run: above this it is restarted.
   workerIdleMemoryLimit: '1GB',
+  // Its memory takes a busy machine seconds to free; after half a second Jest would speak of a leak.
+  workerGracefulExitTimeout: 20_000,
   testSequencer: '<rootDir>/infra/tests/spread-stories.mjs',
   // For tests that hang: `until` gives up earlier and says what it waited for. On a busy machine everything takes ten times as long.
   testTimeout: 300_000,

@@ -15,7 +15,7 @@ const globals = new URL('globals.mjs', import.meta.url).href;
 const openTelemetry = Symbol.for('opentelemetry.js.api.1');
 
 process.setMaxListeners(0); // those of many files add up
-// A worker with nothing left to do ends at once: Node would take longer to free its heap than Jest waits, which then reports a leak.
+// A worker with nothing left to do ends at once, without freeing its heap and writing its compiled modules.
 if (process.send) process.once('beforeExit', () => process.kill(process.pid, 'SIGKILL'));
 
 /** Counts this worker's files: each file's modules have its number in their URLs. */

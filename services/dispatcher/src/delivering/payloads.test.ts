@@ -52,22 +52,35 @@ function openSizes(waitMaxMs?: number) {
   const payloads = makePayloads(pool as unknown as Pool, { load }, async (_what, work) => work(), waitMaxMs);
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
-  let count = 0;
+  const results: Promise<unknown>[] = [];
   const deliver = (bytes: number, accountId: number) => {
-    const key = `${bytes} ${count++}`;
+    const key = `${bytes} ${results.length}`;
     const result = payloads.use(event(key, accountId), async () => {
       begun.push(key);
       await new Promise<void>((resolve) => ends.set(key, resolve));
     });
+    results.push(result);
     return { key, result, hasBegun: () => begun.includes(key), end: () => ends.get(key)!() };
   };
   /** What can begin has begun. */
   const settled = () => new Promise((resolve) => setTimeout(resolve));
-  return { deliver, settled };
+  /** Ends all deliveries, also those that can begin only then. */
+  const endAll = async () => {
+    let areLeft = true;
+    void Promise.all(results).then(() => {
+      areLeft = false;
+    });
+    while (areLeft) {
+      for (const end of ends.values()) end();
+      await settled();
+    }
+  };
+  return { deliver, settled, [Symbol.asyncDispose]: endAll };
 }
 
 test('a small payload does not wait behind large ones whose receivers hang', async () => {
-  const { deliver, settled } = openSizes();
+  await using sizes = openSizes();
+  const { deliver, settled } = sizes;
   const large = [1, 2, 3, 4].map((account) => deliver(24_000_000, account));
   await settled();
   expect(large.map(({ hasBegun }) => hasBegun())).toEqual([true, true, false, false]);
@@ -80,7 +93,8 @@ test('a small payload does not wait behind large ones whose receivers hang', asy
 });
 
 test('a large payload has its turn while small ones keep coming', async () => {
-  const { deliver, settled } = openSizes();
+  await using sizes = openSizes();
+  const { deliver, settled } = sizes;
   let small = Array.from({ length: 120 }, (_, index) => deliver(600_000, index % 60));
   await settled();
   const large = deliver(24_000_000, 100);
@@ -94,7 +108,8 @@ test('a large payload has its turn while small ones keep coming', async () => {
 });
 
 test('an account whose receivers hang leaves room for the payloads of others, of any size', async () => {
-  const { deliver, settled } = openSizes();
+  await using sizes = openSizes();
+  const { deliver, settled } = sizes;
   for (let count = 0; count < 128; count += 1) deliver(600_000, 1);
   for (let count = 0; count < 10; count += 1) deliver(3_000_000, 1);
   await settled();
@@ -104,7 +119,8 @@ test('an account whose receivers hang leaves room for the payloads of others, of
 });
 
 test('payloads that wait begin in the order in which they came', async () => {
-  const { deliver, settled } = openSizes();
+  await using sizes = openSizes();
+  const { deliver, settled } = sizes;
   const hanging = [deliver(24_000_000, 1), deliver(20_000_000, 2)];
   await settled();
   const [first, second] = [deliver(24_000_000, 3), deliver(2_000_000, 4)];
@@ -116,7 +132,8 @@ test('payloads that wait begin in the order in which they came', async () => {
 });
 
 test('a payload that finds no room for long is given up on, and others do not wait for it any more', async () => {
-  const { deliver, settled } = openSizes(20);
+  await using sizes = openSizes(20);
+  const { deliver, settled } = sizes;
   deliver(24_000_000, 1);
   deliver(20_000_000, 2);
   await settled();
