@@ -4,9 +4,9 @@ import type { Pool } from '@gatepost/webhook-db/pool';
 import { ownSource } from '@gatepost/webhook-db/requested';
 import { z } from 'zod';
 import { githubDocs } from '../hooks/documentation.ts';
-import { findRow as findHook } from '../hooks/rows.ts';
+import { loadHook } from '../hooks/rows.ts';
 import { hasSenderProof } from '../hooks/trigger.ts';
-import { notFound, validationFailed } from '../http/errors.ts';
+import { validationFailed } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
 import { parseDeliveryId, parseHookId } from '../http/path-ids.ts';
 import { checkConnected, parkDelivery, publishDelivery } from '../publish.ts';
@@ -24,8 +24,7 @@ export const redeliver = placeOperation({
     const { pool } = parts;
     const id = parseHookId(params);
     const delivery = parseDeliveryId(params);
-    const hook = await findHook(pool, place, token, id);
-    if (!hook) throw notFound();
+    const hook = await loadHook(pool, place, token, id);
     const row = await loadRow(pool, { token, wanted, hookId: id }, delivery);
     // Only an active hook produces deliveries; 202 would promise one.
     if (!hook.active || hook.restricted) throw refuse('Hook is not active');

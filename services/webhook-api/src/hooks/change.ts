@@ -1,5 +1,5 @@
 /** Changes one hook according to the rules, while nothing else changes in its repository or organization. */
-import { notFound, validationFailed } from '../http/errors.ts';
+import { validationFailed } from '../http/errors.ts';
 import type { PlaceCall } from '../http/operation.ts';
 import { hasListener } from '../listeners/rows.ts';
 import { type Config, checkSize } from './config.ts';
@@ -7,7 +7,7 @@ import { joinUrl } from './credentials.ts';
 import { checkForListeners } from './for-listeners.ts';
 import { changeInPlace } from './lock.ts';
 import { droppedHeaders } from './origin.ts';
-import { findRow, type HookRow, lockRow, type PreviousSecret, updateRow } from './rows.ts';
+import { type HookRow, loadHook, lockHook, type PreviousSecret, updateRow } from './rows.ts';
 import { checkRules } from './rules.ts';
 import { openConfig, resealSecret, sealConfig } from './stored.ts';
 import { checkUrl } from './url.ts';
@@ -26,8 +26,8 @@ export function changeHook(
   change: (before: Changeable) => Changes,
 ): Promise<Changed> {
   return changeInPlace({ parts, place, checkTime }, async (db) => {
-    if (!(await lockRow(db, place, token, id))) throw notFound();
-    const row = (await findRow(db, place, token, id))!;
+    await lockHook(db, place, token, id);
+    const row = await loadHook(db, place, token, id);
     const before = { config: openConfig(row, parts.seal), events: row.events, active: row.active };
     const after = change(before);
     if (joinUrl(after.config) !== joinUrl(before.config)) {
@@ -42,8 +42,7 @@ export function changeHook(
     const previous = previousSecret(row, before.config, after);
     const sealed = resealSecret(previous.previous_secret, parts.seal);
     await updateRow(db, id, { ...sealConfig(after.config, after, parts.seal), ...previous, previous_secret: sealed });
-    // It still exists: its row is locked.
-    return { row: (await findRow(db, place, token, id))!, dropped: droppedHeaders(before.config, after.config) };
+    return { row: await loadHook(db, place, token, id), dropped: droppedHeaders(before.config, after.config) };
   });
 }
 

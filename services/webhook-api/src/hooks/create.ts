@@ -11,7 +11,7 @@ import { checkForListeners } from './for-listeners.ts';
 import { changeInPlace } from './lock.ts';
 import { type StoredPing, storePing } from './ping-event.ts';
 import { hookSchema, placePath, presentHook, socketUrl } from './present.ts';
-import { deleteRow, findRow, insertRow } from './rows.ts';
+import { deleteRow, insertRow, loadHook } from './rows.ts';
 import { checkRules } from './rules.ts';
 import { sealConfig } from './stored.ts';
 import { checkUrl } from './url.ts';
@@ -57,8 +57,7 @@ export const createHook = placeOperation({
       await checkRules(db, place, { ...config, events, id: null, held: [] }, parts.seal);
       const id = await insertRow(db, place, token, { ...sealConfig(config, { active, events }, parts.seal), name });
       if (isCli) await addListener(db, id, socketUrl(`${base}${placePath(place)}/hooks/${id}`), wanted);
-      // It was created a moment ago.
-      const row = (await findRow(db, place, token, id))!;
+      const row = await loadHook(db, place, token, id);
       const hook = presentHook(row, place, base, parts.seal);
       return { hook, ping: active ? await storePing(db, place, token, hook, base) : undefined };
     });

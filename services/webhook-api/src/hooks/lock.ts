@@ -1,7 +1,6 @@
 /**
  * Changes a place and its hooks, one change at a time, so that concurrent changes can neither exceed the limit nor make a duplicate. The row
- * lock is for other processes. A change waiting on it would hold a connection: sixteen clients creating hooks in one repository once
- * made everybody else’s requests fail.
+ * lock is for other processes. A change waiting on it holds a connection, and those of one busy repository would hold them all.
  */
 import { inTransaction } from '@gatepost/runtime/transaction';
 import type { Place } from '../access/place.ts';
@@ -24,7 +23,7 @@ export function changeInPlace<T>(
 ): Promise<T> {
   const name = `${place.account.id}/${place.repository?.id ?? ''}`;
   const held = async (db: Queryable) => {
-    await lockRow(db, place);
+    await lockPlace(db, place);
     checkTime();
     const changed = await change(db);
     checkTime(); // as late as possible: a commit cannot be taken back
@@ -52,7 +51,7 @@ async function inTurn<T>(place: string, waitMaxMs: number, work: (leftMs: number
   }
 }
 
-async function lockRow(db: Queryable, { account, repository }: Place): Promise<void> {
+async function lockPlace(db: Queryable, { account, repository }: Place): Promise<void> {
   // The account first, as when it is deleted: its hooks refer to it, and in the other order each could wait for the other.
   await hold(db, `accounts WHERE id = $1 FOR ${repository ? 'KEY SHARE' : 'NO KEY UPDATE'}`, account.id);
   if (repository) await hold(db, 'repositories WHERE id = $1 FOR NO KEY UPDATE', repository.id);

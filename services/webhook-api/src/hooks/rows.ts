@@ -12,6 +12,7 @@ import {
   type Wanted,
 } from '../access/place.ts';
 import type { Token } from '../access/token.ts';
+import { notFound } from '../http/errors.ts';
 
 /** A connection in a transaction, or the pool. */
 export type Queryable = Pick<Pool, 'query'>;
@@ -204,7 +205,7 @@ async function loadHeaders(db: Queryable, ids: number[]): Promise<{ id: number; 
 }
 
 /** One hook of a place, if it exists and the caller may see it. */
-export async function findRow(db: Queryable, place: Place, token: Token, id: number): Promise<HookRow | undefined> {
+export async function findHook(db: Queryable, place: Place, token: Token, id: number): Promise<HookRow | undefined> {
   const { kind, condition, values } = visibleTo(token, place);
   const { rows } = await db.query<HookRow>({
     name: `hook ${kind}`,
@@ -214,6 +215,13 @@ export async function findRow(db: Queryable, place: Place, token: Token, id: num
     values: [...values, id],
   });
   return rows[0];
+}
+
+/** The same. @throws ApiError 404. */
+export async function loadHook(db: Queryable, place: Place, token: Token, id: number): Promise<HookRow> {
+  const hook = await findHook(db, place, token, id);
+  if (!hook) throw notFound();
+  return hook;
 }
 
 // The rules apply to all hooks of a place, whoever may see them; two texts, for the index.
@@ -299,17 +307,10 @@ export async function insertRow(
   return rows[0]!.id;
 }
 
-/**
- * Until the end of the transaction nobody else changes or deletes the hook, even without the place's lock, as its listener and `DELETE` do.
- * @returns whether it exists.
- */
-export async function lockRow(db: Queryable, place: Place, token: Token, id: number): Promise<boolean> {
+/** Until the end of the transaction nobody else changes or deletes the hook, even without the place's lock, as its listener and `DELETE` do. */
+export async function lockHook(db: Queryable, place: Place, token: Token, id: number): Promise<void> {
   const { condition, values } = visibleTo(token, place);
-  const { rowCount } = await db.query(`SELECT FROM hooks h WHERE ${condition} AND h.id = $3 FOR NO KEY UPDATE`, [
-    ...values,
-    id,
-  ]);
-  return rowCount === 1;
+  await db.query(`SELECT FROM hooks h WHERE ${condition} AND h.id = $3 FOR NO KEY UPDATE`, [...values, id]);
 }
 
 /** Takes the time of now, not of the transaction's start: it may have waited for others, and an event may have been made up meanwhile. */

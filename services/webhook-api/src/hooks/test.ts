@@ -2,12 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { ownSource } from '@gatepost/webhook-db/requested';
-import { notFound } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
 import { parseHookId } from '../http/path-ids.ts';
 import { checkConnected, parkDelivery, publishDelivery } from '../publish.ts';
 import { githubDocs } from './documentation.ts';
-import { findRow } from './rows.ts';
+import { loadHook } from './rows.ts';
 
 export const testHook = placeOperation({
   id: 'test-push-webhook',
@@ -17,8 +16,7 @@ export const testHook = placeOperation({
     204: { description: 'It is on its way, if the hook is active and subscribes to pushes, and there was one' },
   },
   async run({ parts, place, token, params }) {
-    const row = await findRow(parts.pool, place, token, parseHookId(params));
-    if (!row) throw notFound();
+    const row = await loadHook(parts.pool, place, token, parseHookId(params));
     const takesPushes = row.events.includes('push') || row.events.includes('*');
     if (!takesPushes || !row.active || row.restricted || !place.repository) return { status: 204 };
     checkConnected(parts.publisher);

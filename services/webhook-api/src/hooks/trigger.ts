@@ -5,7 +5,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { eventTypeForm, ownAction } from '@gatepost/contracts/event';
 import { z } from 'zod';
-import { type ErrorItem, notFound, validationFailed } from '../http/errors.ts';
+import { type ErrorItem, validationFailed } from '../http/errors.ts';
 import { ours, placeOperation } from '../http/operation.ts';
 import { parseHookId } from '../http/path-ids.ts';
 import { seconds } from '../objects/time.ts';
@@ -13,7 +13,7 @@ import { checkConnected, publishDelivery } from '../publish.ts';
 import { splitUrl } from './credentials.ts';
 import { changeInPlace } from './lock.ts';
 import { storeOwnEvent } from './own-event.ts';
-import { findRow, type HookRow } from './rows.ts';
+import { type HookRow, loadHook } from './rows.ts';
 import { openSecret } from './stored.ts';
 
 const bodySchema = z
@@ -52,8 +52,7 @@ export const triggerEvent = placeOperation({
     };
     // Serialized with changes of the hook: an event asked for while its secret changes would be signed by the next one.
     const job = await changeInPlace({ parts, place, checkTime }, async (db) => {
-      const row = await findRow(db, place, token, own.hookId);
-      if (!row) throw notFound();
+      const row = await loadHook(db, place, token, own.hookId);
       const problem =
         findProblem(row, event) ??
         findSenderProblem(row) ??

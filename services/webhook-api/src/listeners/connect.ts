@@ -1,8 +1,8 @@
 /** `GET …/hooks/{hook_id}/socket`: the WebSocket that brings a command-line hook its deliveries; `ws_url` leads here. */
 import { loadPlace, type Wanted } from '../access/place.ts';
 import { BadCredentials, type Token } from '../access/token.ts';
-import { findRow } from '../hooks/rows.ts';
-import { ApiError, notFound, validationFailed } from '../http/errors.ts';
+import { findHook, loadHook } from '../hooks/rows.ts';
+import { ApiError, validationFailed } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
 import { parseHookId } from '../http/path-ids.ts';
 import type { AskedUpgrade } from '../http/upgrade.ts';
@@ -19,8 +19,7 @@ export const connectListener = placeOperation({
   },
   async run({ parts, place, token, wanted, params, upgrade }) {
     const id = parseHookId(params);
-    const row = await findRow(parts.pool, place, token, id);
-    if (!row) throw notFound();
+    const row = await loadHook(parts.pool, place, token, id);
     if (row.name !== 'cli') throw noListeners();
     checkHandshake(upgrade);
     const standing = () => standingOf(parts, upgrade, token, wanted, id);
@@ -78,7 +77,7 @@ async function standingOf(
   try {
     await upgrade.authenticate();
     const place = await loadPlaceNow(reads, token, wanted, id);
-    return place && (await findRow(reads, place, token, id)) ? 'good' : 'gone';
+    return place && (await findHook(reads, place, token, id)) ? 'good' : 'gone';
   } catch (error) {
     if (error instanceof BadCredentials) return 'refused';
     if (error instanceof ApiError && [403, 404].includes(error.status)) return 'refused';

@@ -2,8 +2,8 @@
 import { replayStatuses } from '@gatepost/webhook-db/replays';
 import { z } from 'zod';
 import { readEvents } from '../hooks/events.ts';
-import { findRow as findHook } from '../hooks/rows.ts';
-import { ApiError, notFound, validationFailed } from '../http/errors.ts';
+import { loadHook } from '../hooks/rows.ts';
+import { ApiError, validationFailed } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
 import { parseHookId } from '../http/path-ids.ts';
 import { presentReplay, replaySchema } from './present.ts';
@@ -42,8 +42,7 @@ export const createReplay = placeOperation({
   },
   async run({ parts, place, token, params, body }) {
     const { pool } = parts;
-    const hook = await findHook(pool, place, token, parseHookId(params));
-    if (!hook) throw notFound();
+    const hook = await loadHook(pool, place, token, parseHookId(params));
     const events = body.events ? readEvents(body.events, parts.catalog, hook.events).sort() : null;
     const since = new Date(body.since);
     const until = body.until ? new Date(body.until) : undefined;

@@ -1,5 +1,5 @@
 /** `GET …/deliveries/replays/{replay_id}`: its progress. */
-import { findRow as findHook } from '../hooks/rows.ts';
+import { loadHook } from '../hooks/rows.ts';
 import { notFound } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
 import { parseHookId, parseReplayId } from '../http/path-ids.ts';
@@ -15,8 +15,8 @@ export const getReplay = placeOperation({
   },
   async run({ parts, place, token, params }) {
     const id = parseReplayId(params);
-    const hook = await findHook(parts.reads, place, token, parseHookId(params));
-    const row = hook && (await findReplay(parts.reads, hook.id, id));
+    const hook = await loadHook(parts.reads, place, token, parseHookId(params));
+    const row = await findReplay(parts.reads, hook.id, id);
     if (!row) throw notFound();
     return { status: 200, body: presentReplay(row) };
   },

@@ -1,7 +1,6 @@
 /** `GET …/deliveries/replays`: running and finished ones, within the log's retention. */
 import { z } from 'zod';
-import { findRow as findHook } from '../hooks/rows.ts';
-import { notFound } from '../http/errors.ts';
+import { loadHook } from '../hooks/rows.ts';
 import { placeOperation } from '../http/operation.ts';
 import { offsetOf, pageLinks, pageQuery } from '../http/page.ts';
 import { parseHookId } from '../http/path-ids.ts';
@@ -14,8 +13,7 @@ export const listReplays = placeOperation({
   query: pageQuery,
   answers: { 200: { description: 'Replays, newest first', schema: z.array(replaySchema) } },
   async run({ parts, place, token, params, query, url }) {
-    const hook = await findHook(parts.reads, place, token, parseHookId(params));
-    if (!hook) throw notFound();
+    const hook = await loadHook(parts.reads, place, token, parseHookId(params));
     const { rows, total } = await listRows(parts.reads, hook.id, { limit: query.per_page, offset: offsetOf(query) });
     return { status: 200, body: rows.map((row) => presentReplay(row)), headers: pageLinks(url, query, total) };
   },

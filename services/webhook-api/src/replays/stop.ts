@@ -1,6 +1,6 @@
 /** `DELETE …/deliveries/replays/{replay_id}`: no further deliveries begin; those in flight finish. */
 import { endReplay, forgetStopped } from '@gatepost/webhook-db/replays';
-import { findRow as findHook } from '../hooks/rows.ts';
+import { loadHook } from '../hooks/rows.ts';
 import { notFound } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
 import { parseHookId, parseReplayId } from '../http/path-ids.ts';
@@ -15,8 +15,8 @@ export const stopReplay = placeOperation({
   },
   async run({ parts: { pool }, place, token, params }) {
     const id = parseReplayId(params);
-    const hook = await findHook(pool, place, token, parseHookId(params));
-    const row = hook && (await findReplay(pool, hook.id, id));
+    const hook = await loadHook(pool, place, token, parseHookId(params));
+    const row = await findReplay(pool, hook.id, id);
     if (!row) throw notFound();
     await endReplay(pool, row, 'asked');
     await forgetStopped(pool);

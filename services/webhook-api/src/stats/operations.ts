@@ -1,7 +1,6 @@
 /** `…/stats`: deliveries, failures and speed of a hook, an account, or all; and the current state (docs/reference/webhooks-api.md#statistics). */
 import { loadAccount } from '../accounts/load.ts';
-import { findRow as findHook } from '../hooks/rows.ts';
-import { notFound } from '../http/errors.ts';
+import { loadHook } from '../hooks/rows.ts';
 import { type Answer, placeOperation, tokenOperation } from '../http/operation.ts';
 import { parseHookId } from '../http/path-ids.ts';
 import type { Parts } from '../parts.ts';
@@ -21,8 +20,7 @@ export const getHookStats = placeOperation({
   query: rangeQuery,
   answers,
   async run({ parts, place, token, params, query }) {
-    const hook = await findHook(parts.pool, place, token, parseHookId(params));
-    if (!hook) throw notFound();
+    const hook = await loadHook(parts.pool, place, token, parseHookId(params));
     const { id: accountId } = place.account;
     const subject = { accountId, hookId: hook.id };
     return answer(parts, subject, readRange(query), hookStanding(parts, accountId, hook.id));
