@@ -1,14 +1,14 @@
 /** Listens for changed accounts (hooks, repositories, limits, approvals) in PostgreSQL's notifications. */
 import type { Log } from '@gatepost/runtime/log';
 import { listen, type Notifications } from '@gatepost/runtime/notifications';
-import type { Pool } from './pool.ts';
+import type { Queryable } from './pool.ts';
 
 export type Changes = Notifications;
 
 /** Calls `onChange(accountId)` after each commit that touched the account; `onGap` as in `listen`. */
 export function listenForChanges(options: {
   databaseUrl: string;
-  pool: Pick<Pool, 'query'>;
+  pool: Queryable;
   name: string;
   onChange: (accountId: number) => void;
   onGap: () => void;

@@ -1,7 +1,7 @@
 /** Writes the delivery log. */
 
 import { parkedRecord } from './parked.ts';
-import type { Pool } from './pool.ts';
+import type { Pool, Queryable } from './pool.ts';
 import { countOutcomes } from './replay-outcomes.ts';
 import { lostEvents, markRouted, restoreEvents, type TakenEvent, takenValues } from './routed-events.ts';
 import { countAttempts, countedOfAttempts } from './stats.ts';
@@ -72,7 +72,7 @@ export async function recordDeliveries(
 }
 
 function insertRows(
-  db: Pick<Pool, 'query'>,
+  db: Queryable,
   ended: readonly Row[],
   { parked, routed, next }: Parameters<typeof recordDeliveries>[2],
 ): Promise<{ rows: { key: string }[] }> {

@@ -1,11 +1,9 @@
 /** Writes to `parked`, where promised deliveries stay until their outcome is recorded. */
 import type { PoolClient } from 'pg';
 import { hasDueTime } from './backlog.ts';
-import type { Pool } from './pool.ts';
+import type { Pool, Queryable } from './pool.ts';
 import { countOutcomes } from './replay-outcomes.ts';
 import { lostEvents, markRouted, restoreEvents, type TakenEvent, takenValues } from './routed-events.ts';
-
-type Queryable = Pick<Pool, 'query'>;
 
 /** SQL, worded like the index by event: all rows except first attempts waiting for their limit, whose ids are in the event's row. */
 export const isFollowUp = `(reason <> 'throttle' OR job LIKE '%"redelivery":true%')`;

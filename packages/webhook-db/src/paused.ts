@@ -3,9 +3,7 @@
  * or lost. When resumed, they wait for their account's limit, in the order of their events.
  */
 import { waits } from './backlog.ts';
-import type { Pool } from './pool.ts';
-
-type Queryable = Pick<Pool, 'query'>;
+import type { Queryable } from './pool.ts';
 
 export const isPaused = "published_at = 'infinity'";
 

@@ -4,6 +4,9 @@ import type pg from 'pg';
 
 export type Pool = pg.Pool;
 
+/** The pool, a connection in a transaction, or `Reads`. */
+export type Queryable = Pick<Pool, 'query'>;
+
 export const schemaName = 'webhooks';
 
 export type PoolOptions = {

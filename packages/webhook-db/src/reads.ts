@@ -3,9 +3,9 @@
  * loop leave in one write. With a connection for each, PostgreSQL and this process would spend more time waking each other than reading.
  */
 import type { PoolClient, QueryConfig, QueryResult } from 'pg';
-import { openPool, type Pool, type PoolOptions } from './pool.ts';
+import { openPool, type Pool, type PoolOptions, type Queryable } from './pool.ts';
 
-export type Reads = AsyncDisposable & Pick<Pool, 'query'>;
+export type Reads = AsyncDisposable & Queryable;
 
 /**
  * Opens up to `max` connections on demand, and again after they break; statements in flight on a broken one reject. A statement waits for

@@ -5,10 +5,8 @@
  */
 import type { PoolClient } from 'pg';
 import { payloadOfRow, type Row } from './parked.ts';
-import type { Pool } from './pool.ts';
+import type { Queryable } from './pool.ts';
 import { ownSource } from './requested.ts';
-
-type Queryable = Pick<Pool, 'query'>;
 
 /** `failure`: never delivered successfully; `missed`: matching events of the hook's place that made no delivery to it. */
 export const replayStatuses = ['failure', 'all', 'missed'] as const;

@@ -1,10 +1,8 @@
 /** What the API writes for requested deliveries: the event of a ping or a test, and a parked row per delivery. */
-import type { Pool } from './pool.ts';
+import type { Queryable } from './pool.ts';
 
 /** The source of events that the API made for one hook; no other hook gets them. */
 export const ownSource = 'urn:gatepost:webhook-api';
-
-type Queryable = Pick<Pool, 'query'>;
 
 export type RequestedEvent = {
   key: string;

@@ -3,9 +3,11 @@
  * a number of its own, on a connection that does nothing else. PostgreSQL releases it when the process dies, loses that connection or hangs:
  * others then continue with what it had taken.
  */
+
 import { randomInt } from 'node:crypto';
 import { refuseStandby } from '@gatepost/runtime/postgres';
 import pg from 'pg';
+import type { Queryable } from './pool.ts';
 
 export type Taker = AsyncDisposable & {
   id: number;
@@ -23,7 +25,7 @@ const namespace = 1_952_540_011;
 export const isDeadTaker = (id: string): string => `pg_try_advisory_xact_lock(${namespace}, ${id})`;
 
 /** How many dispatchers are alive. */
-export async function countTakers(db: Pick<pg.Pool, 'query'>): Promise<number> {
+export async function countTakers(db: Queryable): Promise<number> {
   const { rows } = await db.query<{ count: number }>(
     `SELECT count(*)::integer AS count FROM pg_locks
       WHERE locktype = 'advisory' AND classid = ${namespace} AND objsubid = 2 AND granted

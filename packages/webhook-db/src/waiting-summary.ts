@@ -3,7 +3,7 @@
  * second; however long it takes, it uses at most a fiftieth of the time.
  */
 import { hasDueTime, waits } from './backlog.ts';
-import type { Pool } from './pool.ts';
+import type { Pool, Queryable } from './pool.ts';
 import { noteWaiting } from './stats.ts';
 
 const waitingReasons = ['throttled', 'retry', 'receiver_busy', 'paused'] as const;
@@ -68,7 +68,7 @@ export async function summarizeWaiting(pool: Pool): Promise<WaitingSummary | und
 }
 
 /** The latest count; undefined if there never was one. */
-export async function readWaiting(pool: Pick<Pool, 'query'>): Promise<WaitingSummary | undefined> {
+export async function readWaiting(pool: Queryable): Promise<WaitingSummary | undefined> {
   const { rows } = await pool.query<{ summary: WaitingSummary | null }>('SELECT summary FROM waiting_summary');
   const summary = rows[0]?.summary;
   if (!summary) return undefined;

@@ -6,10 +6,10 @@
 import type { PoolClient } from 'pg';
 import { waits } from './backlog.ts';
 import { type ParkedRow, payloadOfRow, type Row } from './parked.ts';
-import type { Pool } from './pool.ts';
+import type { Queryable } from './pool.ts';
 
 /** Whether anything of the account waits for its limit. */
-export async function hasWaiting(db: Pick<Pool, 'query'>, accountId: number): Promise<boolean> {
+export async function hasWaiting(db: Queryable, accountId: number): Promise<boolean> {
   const text = `SELECT coalesce((SELECT true FROM parked WHERE account_id = $1 AND ${waits} LIMIT 1), false) AS has`;
   const { rows } = await db.query<{ has: boolean }>({ name: 'has waiting', text, values: [accountId] });
   return rows[0]!.has;
@@ -86,7 +86,7 @@ export async function claimWaiting(
 }
 
 /** Makes claimed rows wait for their account's limit (again), with these jobs. */
-export async function returnToWaiting(client: Pick<Pool, 'query'>, rows: Row[]): Promise<void> {
+export async function returnToWaiting(client: Queryable, rows: Row[]): Promise<void> {
   if (rows.length === 0) return;
   await client.query({
     name: 'let wait',
@@ -101,7 +101,7 @@ export async function returnToWaiting(client: Pick<Pool, 'query'>, rows: Row[]):
  * among the account's and from the latest count of waiting deliveries. `isCounted` says which.
  */
 export async function findPlace(
-  db: Pick<Pool, 'query'>,
+  db: Queryable,
   { accountId, reason, deliveryId }: { accountId: number; reason: string; deliveryId: number },
   most: number,
 ): Promise<{ before: number; isCounted: boolean }> {

@@ -6,7 +6,7 @@ import { NotPublished, type Publisher } from '@gatepost/amqp/publisher';
 import { type DeliveryJob, jobFields, jobMessage } from '@gatepost/contracts/delivery-job';
 import { tracing } from '@gatepost/runtime/tracing';
 import { unpark } from '@gatepost/webhook-db/parked';
-import type { Pool } from '@gatepost/webhook-db/pool';
+import type { Queryable } from '@gatepost/webhook-db/pool';
 import { parkPublished } from '@gatepost/webhook-db/requested';
 import type { Parts } from './parts.ts';
 
@@ -14,7 +14,7 @@ import type { Parts } from './parts.ts';
 export type RequestedJob = Omit<DeliveryJob, 'deliveryId' | 'parked'> & { deliveryId?: number };
 
 /** Parks, as already published, a delivery that `publishDelivery` will publish once this is committed. */
-export async function parkDelivery(db: Pick<Pool, 'query'>, job: RequestedJob): Promise<DeliveryJob> {
+export async function parkDelivery(db: Queryable, job: RequestedJob): Promise<DeliveryJob> {
   const traceparent = tracing?.current();
   const traced = traceparent === undefined ? job : { ...job, traceparent };
   return { ...traced, deliveryId: await parkPublished(db, traced), parked: true };

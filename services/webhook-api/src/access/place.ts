@@ -1,6 +1,6 @@
 /** Where a request takes place: an account, or a repository in it, as far as the caller may see it. */
 
-import type { Pool } from '@gatepost/webhook-db/pool';
+import type { Queryable } from '@gatepost/webhook-db/pool';
 import { isRestricted } from '@gatepost/webhook-db/restricted-apps';
 import type { RepositorySettings, Visibility } from '../accounts/repository-settings.ts';
 import { ApiError, notFound } from '../http/errors.ts';
@@ -41,7 +41,7 @@ const namePattern = /^[A-Za-z0-9._-]{1,100}$/;
  * @throws ApiError 404 when the place does not exist or the caller may not know of it (docs/reference/webhooks-api.md#scopes-and-roles),
  * 403 when the organization restricts the caller's application.
  */
-export async function loadPlace(pool: Pick<Pool, 'query'>, token: Token, wanted: Wanted): Promise<Place> {
+export async function loadPlace(pool: Queryable, token: Token, wanted: Wanted): Promise<Place> {
   const { rows } = await pool.query<PlaceRow>({
     name: 'place',
     text: placeSql,

@@ -1,8 +1,6 @@
 /** The organization named in a site admin's route, regardless of membership. */
-import type { Pool } from '@gatepost/webhook-db/pool';
+import type { Queryable } from '@gatepost/webhook-db/pool';
 import { notFound } from '../http/errors.ts';
-
-type Queryable = Pick<Pool, 'query'>;
 
 export type AdminAccount = {
   id: number;

@@ -5,7 +5,7 @@
  */
 
 import { inTransaction } from '@gatepost/runtime/transaction';
-import type { Pool } from '@gatepost/webhook-db/pool';
+import type { Queryable } from '@gatepost/webhook-db/pool';
 import type { PoolClient } from 'pg';
 import { z } from 'zod';
 import { checkFirstParty } from '../access/first-party.ts';
@@ -16,8 +16,6 @@ import { type Answer, placeOperation } from '../http/operation.ts';
 import { presentSimpleOrganization, simpleOrganizationSchema } from '../objects/organization.ts';
 import { presentUser, userOfSubject, userSchema } from '../objects/user.ts';
 import { identifierIn } from './name.ts';
-
-type Db = Pick<Pool, 'query'>;
 
 const role = z.enum(['admin', 'member']);
 
@@ -53,14 +51,14 @@ export const getOwnMembership = placeOperation({
 });
 
 /** @throws ApiError 404 for somebody who is not a member: also for a site's administrator, who enters without being one. */
-async function showMembership(db: Db, place: Place, subject: string, base: string): Promise<Answer> {
+async function showMembership(db: Queryable, place: Place, subject: string, base: string): Promise<Answer> {
   const role = await findRole(db, place.account.id, subject);
   if (!role) throw notFound();
   return { status: 200, body: presentMembership(place.account, subject, role, base) };
 }
 
 /** undefined: not a member. */
-export async function findRole(db: Db, accountId: number, subject: string): Promise<Role | undefined> {
+export async function findRole(db: Queryable, accountId: number, subject: string): Promise<Role | undefined> {
   const { rows } = await db.query<{ role: Role }>({
     name: 'role of a member',
     text: 'SELECT role FROM memberships WHERE account_id = $1 AND subject = $2',

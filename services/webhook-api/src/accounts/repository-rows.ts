@@ -1,11 +1,9 @@
 /** Repositories in PostgreSQL: rows in, rows out. Names are unique regardless of case, by an index that Prisma cannot name. */
-import type { Pool } from '@gatepost/webhook-db/pool';
+import type { Queryable } from '@gatepost/webhook-db/pool';
 import pg from 'pg';
 import type { Repository } from '../access/place.ts';
 import { type ErrorItem, notFound } from '../http/errors.ts';
 import type { RepositorySettings, Visibility } from './repository-settings.ts';
-
-type Db = Pick<Pool, 'query'>;
 
 type Row = {
   id: number;
@@ -30,7 +28,7 @@ export const nameTaken: ErrorItem = {
 };
 
 export async function listRows(
-  db: Db,
+  db: Queryable,
   accountId: number,
   page: { limit: number; offset: number },
 ): Promise<{ repositories: Repository[]; total: number }> {
@@ -45,7 +43,7 @@ export async function listRows(
   return { repositories: rows.map(readRow), total };
 }
 
-export async function countRows(db: Db, accountId: number): Promise<number> {
+export async function countRows(db: Queryable, accountId: number): Promise<number> {
   const { rows } = await db.query<{ total: number }>({
     name: 'count of repositories',
     text: 'SELECT count(*)::integer AS total FROM repositories WHERE account_id = $1',
@@ -55,7 +53,11 @@ export async function countRows(db: Db, accountId: number): Promise<number> {
 }
 
 /** @returns undefined when the name is taken. */
-export async function insertRow(db: Db, accountId: number, values: RepositoryValues): Promise<Repository | undefined> {
+export async function insertRow(
+  db: Queryable,
+  accountId: number,
+  values: RepositoryValues,
+): Promise<Repository | undefined> {
   const { rows } = await db.query<Row>(
     `INSERT INTO repositories (account_id, name, visibility, settings) VALUES ($1, $2, coalesce($3, 'private'), $4)
      ON CONFLICT (account_id, lower(name)) DO NOTHING RETURNING ${columns}`,
@@ -65,7 +67,7 @@ export async function insertRow(db: Db, accountId: number, values: RepositoryVal
 }
 
 /** Changes the values given. @returns undefined when the name is taken. @throws ApiError 404 when it is gone. */
-export async function updateRow(db: Db, id: number, values: RepositoryValues): Promise<Repository | undefined> {
+export async function updateRow(db: Queryable, id: number, values: RepositoryValues): Promise<Repository | undefined> {
   try {
     const { rows } = await db.query<Row>(
       `UPDATE repositories SET name = coalesce($2, name), visibility = coalesce($3, visibility), settings = settings || $4,
@@ -83,7 +85,7 @@ export async function updateRow(db: Db, id: number, values: RepositoryValues): P
 const uniqueViolation = '23505';
 
 /** Its hooks are deleted with it, by a foreign key; its deliveries stay in the log until that is dropped. */
-export async function deleteRow(db: Db, id: number): Promise<void> {
+export async function deleteRow(db: Queryable, id: number): Promise<void> {
   await db.query('DELETE FROM repositories WHERE id = $1', [id]);
 }
 

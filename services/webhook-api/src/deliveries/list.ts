@@ -1,5 +1,5 @@
 /** `GET …/hooks/{hook_id}/deliveries`: newest first, or by time or number; paged by cursor, so that new deliveries do not shift pages. */
-import type { Reads } from '@gatepost/webhook-db/reads';
+import type { Queryable } from '@gatepost/webhook-db/pool';
 import { z } from 'zod';
 import { githubDocs } from '../hooks/documentation.ts';
 import { validationFailed } from '../http/errors.ts';
@@ -73,7 +73,7 @@ export const listDeliveries = enteringOperation({
       throttled: throttled === undefined ? undefined : throttled === 'true',
       since: since === undefined ? undefined : new Date(since),
     };
-    const load = async (reads: Pick<Reads, 'query'>) => {
+    const load = async (reads: Queryable) => {
       const page = await loadPage(reads, log, filter, start, per_page);
       const previous =
         cursor && start.order === 'newest' && !isFiltered

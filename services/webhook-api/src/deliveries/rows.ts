@@ -1,5 +1,5 @@
 /** The delivery log in PostgreSQL, read-only: the dispatcher writes it. */
-import type { Pool } from '@gatepost/webhook-db/pool';
+import type { Pool, Queryable } from '@gatepost/webhook-db/pool';
 import type { Reads } from '@gatepost/webhook-db/reads';
 import { checkEntry, type EntryRow, placeSql, placeValues, type Wanted } from '../access/place.ts';
 import type { Token } from '../access/token.ts';
@@ -195,7 +195,7 @@ const kindOf = ({ outcome, throttled, ...others }: Filter, start: PageStart) => 
  * @throws ApiError 404 or 403 when the caller may not enter, or may not see the hook.
  */
 export async function loadPage(
-  reads: Pick<Reads, 'query'>,
+  reads: Queryable,
   { token, wanted, hookId }: LogOf,
   filter: Filter,
   start: PageStart,
@@ -253,7 +253,7 @@ export async function readLog<T>(
 
 /** The id that begins the page before the one beginning at `fromId`, if there is one. */
 export async function findPreviousId(
-  reads: Pick<Reads, 'query'>,
+  reads: Queryable,
   hookId: number,
   outcome: Outcome,
   fromId: number,

@@ -1,5 +1,6 @@
 /** `GET /accounts/{login}/events/{guid}/explain`: what happened to an event at all hooks of its place, or why it went to none. */
 
+import type { Queryable } from '@gatepost/webhook-db/pool';
 import { loadAccount } from '../accounts/load.ts';
 import type { SeenLetter } from '../dead-letters/dead-letters.ts';
 import { tokenOperation } from '../http/operation.ts';
@@ -11,7 +12,7 @@ import { findKeptSince, findLetters, gather } from './gather.ts';
 import { type AskedAccount, findHooksOf } from './hooks.ts';
 import { placeOf } from './known.ts';
 import { findQueued } from './queued.ts';
-import { type EventRow, findEvents, type Queryable } from './rows.ts';
+import { type EventRow, findEvents } from './rows.ts';
 import { type Cause, type EventExplanation, type Explanation, eventExplanationSchema } from './schema.ts';
 import { stepsOfEvent } from './steps.ts';
 import { type State, states } from './words.ts';

@@ -1,12 +1,14 @@
 /** Gathers the facts that explanations are made from. */
+
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Queryable } from '@gatepost/webhook-db/pool';
 import { findPlace } from '@gatepost/webhook-db/waiting';
 import type { SeenLetter } from '../dead-letters/dead-letters.ts';
 import type { Parts } from '../parts.ts';
 import { readJob, type WaitingRow } from '../waiting/rows.ts';
 import type { AskedAccount, HookSettings } from './hooks.ts';
 import { firstDeliveryId, type Known, type Letters, waitingOf } from './known.ts';
-import { type AttemptRow, type EventRow, findDeliveries, type Queryable, readTogether } from './rows.ts';
+import { type AttemptRow, type EventRow, findDeliveries, readTogether } from './rows.ts';
 
 const attemptsMax = 100;
 const waitingMax = 1_000;

@@ -1,9 +1,11 @@
 /** The settings of hooks that decide whether they get an event, as they are now. */
+
 import { hookOfJob } from '@gatepost/webhook-db/paused';
+import type { Queryable } from '@gatepost/webhook-db/pool';
 import { isRestricted } from '@gatepost/webhook-db/restricted-apps';
 import { placeSql, placeValues } from '../access/place.ts';
 import { checkSeen, type EnteredRow, entryColumns, type LogOf } from '../deliveries/rows.ts';
-import { type Queryable, visibleIn } from '../hooks/rows.ts';
+import { visibleIn } from '../hooks/rows.ts';
 
 export type HookSettings =
   | { id: number; isGone: true }

@@ -1,9 +1,7 @@
 /** What is stored about an event: its row and its delivery attempts. Rows are found by index, however many there are. */
 import { inTransaction, oneSnapshot } from '@gatepost/runtime/transaction';
-import type { Pool } from '@gatepost/webhook-db/pool';
+import type { Pool, Queryable } from '@gatepost/webhook-db/pool';
 import { findWaiting } from '../waiting/rows.ts';
-
-export type Queryable = Pick<Pool, 'query'>;
 
 export type EventRow = {
   key: string;

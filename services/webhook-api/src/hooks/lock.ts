@@ -2,11 +2,12 @@
  * Changes a place and its hooks, one change at a time, so that concurrent changes can neither exceed the limit nor make a duplicate. The row
  * lock is for other processes. A change waiting on it holds a connection, and those of one busy repository would hold them all.
  */
+
 import { inTransaction } from '@gatepost/runtime/transaction';
+import type { Queryable } from '@gatepost/webhook-db/pool';
 import type { Place } from '../access/place.ts';
 import { notFound, unavailable } from '../http/errors.ts';
 import type { PlaceCall } from '../http/operation.ts';
-import type { Queryable } from './rows.ts';
 
 // Within this process changes wait here for their turn, without a connection. After three quarters of the time allowed to a store, a change
 // is answered 503 without effect, since a later answer would reach nobody. Waiting for the row is part of that time.

@@ -1,11 +1,12 @@
 /** An event that this API itself makes for one hook: stored like any other, counted as routed, with its delivery parked. */
+
 import { randomUUID } from 'node:crypto';
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import { eventKey } from '@gatepost/contracts/event-identity';
+import type { Queryable } from '@gatepost/webhook-db/pool';
 import { ownSource, storeRouted } from '@gatepost/webhook-db/requested';
 import type { Place } from '../access/place.ts';
 import { parkDelivery } from '../publish.ts';
-import type { Queryable } from './rows.ts';
 
 export type OwnEvent = { hookId: number; event: string; action: string | null; payload: Buffer };
 

@@ -1,13 +1,14 @@
 /** The `ping` event (https://docs.github.com/webhooks/webhook-events-and-payloads#ping): made here, stored like any other, delivered to one hook. */
+
 import { randomInt } from 'node:crypto';
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
+import type { Queryable } from '@gatepost/webhook-db/pool';
 import type { Place } from '../access/place.ts';
 import type { Token } from '../access/token.ts';
 import { presentSimpleOrganization } from '../objects/organization.ts';
 import { presentRepository } from '../objects/repository.ts';
 import { presentUser, userOfSubject } from '../objects/user.ts';
 import { storeOwnEvent } from './own-event.ts';
-import type { Queryable } from './rows.ts';
 
 export type StoredPing = { job: DeliveryJob; payload: Buffer };
 

@@ -1,6 +1,6 @@
 /** Hooks in PostgreSQL: rows in, rows out. */
 import type { HookColumns } from '@gatepost/webhook-db/hooks';
-import type { Pool } from '@gatepost/webhook-db/pool';
+import type { Queryable } from '@gatepost/webhook-db/pool';
 import { isRestricted } from '@gatepost/webhook-db/restricted-apps';
 import {
   checkEntry,
@@ -13,9 +13,6 @@ import {
 } from '../access/place.ts';
 import type { Token } from '../access/token.ts';
 import { notFound } from '../http/errors.ts';
-
-/** A connection in a transaction, or the pool. */
-export type Queryable = Pick<Pool, 'query'>;
 
 export type HookRow = HookColumns & {
   active: boolean;

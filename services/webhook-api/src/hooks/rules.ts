@@ -2,12 +2,14 @@
  * How many hooks a place may hold, in all and for one event, and the rule against duplicates (docs/reference/webhooks-api.md#hooks). PostgreSQL
  * counts, and possible duplicates are examined in parts: a place filled before there was a limit is never loaded as a whole.
  */
+
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Seal } from '@gatepost/runtime/seal';
+import type { Queryable } from '@gatepost/webhook-db/pool';
 import type { Place } from '../access/place.ts';
 import { type ErrorItem, validationFailed } from '../http/errors.ts';
 import type { Config } from './config.ts';
-import { countByEvent, countHooks, type Queryable, twinsInParts } from './rows.ts';
+import { countByEvent, countHooks, twinsInParts } from './rows.ts';
 import { openCredentials, openSecret } from './stored.ts';
 
 const hooksMax = 250;

@@ -1,5 +1,6 @@
 /** Listeners in PostgreSQL: a row per command-line hook, deleted with the hook. */
-import type { Queryable } from '../hooks/rows.ts';
+
+import type { Queryable } from '@gatepost/webhook-db/pool';
 
 /** How long a hook waits for a listener if its socket has not been opened yet, or was closed by its server. */
 const firstConnectTime = "interval '2 minutes'";

@@ -1,6 +1,6 @@
 /** Replays in PostgreSQL. The dispatchers carry them out. */
 import { inTransaction } from '@gatepost/runtime/transaction';
-import type { Pool } from '@gatepost/webhook-db/pool';
+import type { Pool, Queryable } from '@gatepost/webhook-db/pool';
 import type { ReplayStatus } from '@gatepost/webhook-db/replays';
 
 export type ReplayRow = {
@@ -67,11 +67,7 @@ export function beginReplay(
   });
 }
 
-export async function findReplay(
-  pool: Pick<Pool, 'query'>,
-  hookId: number,
-  id: number,
-): Promise<ReplayRow | undefined> {
+export async function findReplay(pool: Queryable, hookId: number, id: number): Promise<ReplayRow | undefined> {
   const { rows } = await pool.query<ReplayRow>({
     name: 'replay',
     text: `SELECT ${columns} FROM ${tables} WHERE r.hook_id = $1 AND r.id = $2`,
@@ -82,7 +78,7 @@ export async function findReplay(
 
 /** A page of a hook's replays, newest first, and their total number. */
 export async function listReplays(
-  pool: Pick<Pool, 'query'>,
+  pool: Queryable,
   hookId: number,
   { limit, offset }: { limit: number; offset: number },
 ): Promise<{ rows: ReplayRow[]; total: number }> {
@@ -100,7 +96,7 @@ export async function listReplays(
 }
 
 /** The first day whose events are stored, `YYYY-MM-DD` in UTC. */
-export async function firstDayKept(pool: Pick<Pool, 'query'>): Promise<string> {
+export async function firstDayKept(pool: Queryable): Promise<string> {
   const { rows } = await pool.query<{ day: string }>(
     `SELECT min(to_date(right(c.relname, 8), 'YYYYMMDD'))::text AS day
        FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'events'::regclass`,

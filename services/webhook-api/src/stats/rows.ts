@@ -1,9 +1,7 @@
 /** The statistics in PostgreSQL, read-only: the dispatcher writes them (packages/webhook-db/src/stats.ts). */
-import type { Pool } from '@gatepost/webhook-db/pool';
+import type { Queryable } from '@gatepost/webhook-db/pool';
 import { bucketColumns } from '@gatepost/webhook-db/stats';
 import type { Range } from './range.ts';
-
-type Queryable = Pick<Pool, 'query'>;
 
 /** A hook, an account (hook 0), or all (both 0). */
 export type Subject = { accountId: number; hookId: number };

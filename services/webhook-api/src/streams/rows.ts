@@ -1,8 +1,6 @@
 /** The delivery log in the order of attempts. That is not the order of ids: a delivery that waited got its id hours earlier. */
-import type { Pool } from '@gatepost/webhook-db/pool';
+import type { Queryable } from '@gatepost/webhook-db/pool';
 import { deliveryJson } from '../deliveries/present.ts';
-
-type Queryable = Pick<Pool, 'query'>;
 
 export type Attempted = { hook_id: number; id: string };
 export type Shown = Attempted & { json: string };

@@ -1,5 +1,5 @@
 /** `GET /user/memberships/orgs` and `GET /user/orgs`: the caller's organizations, except those that restrict the caller's application. */
-import type { Pool } from '@gatepost/webhook-db/pool';
+import type { Queryable } from '@gatepost/webhook-db/pool';
 import { z } from 'zod';
 import type { Role } from '../access/place.ts';
 import type { Token } from '../access/token.ts';
@@ -50,11 +50,7 @@ export const listOwnOrganizations = tokenOperation({
   },
 });
 
-async function listRows(
-  reads: Pick<Pool, 'query'>,
-  token: Token,
-  page: PageQuery,
-): Promise<{ rows: Row[]; total: number }> {
+async function listRows(reads: Queryable, token: Token, page: PageQuery): Promise<{ rows: Row[]; total: number }> {
   const { rows } = await reads.query<Row & { total: number }>({
     name: 'own memberships',
     text: `WITH mine AS (

@@ -1,5 +1,5 @@
 /** Who may see whom: people and machines see those they share an organization with, and always themselves. */
-import type { Pool } from '@gatepost/webhook-db/pool';
+import type { Queryable } from '@gatepost/webhook-db/pool';
 import { isRestricted } from '@gatepost/webhook-db/restricted-apps';
 import type { Token } from '../access/token.ts';
 
@@ -7,7 +7,7 @@ import type { Token } from '../access/token.ts';
 export const isOpenToApp = `NOT ${isRestricted('a.oauth_app_restrictions', 'a.id', '$2::text')}`;
 
 /** When the oldest organization shared by the caller and `subject` was created; null: they share none. */
-export async function sharedSince(reads: Pick<Pool, 'query'>, token: Token, subject: string): Promise<Date | null> {
+export async function sharedSince(reads: Queryable, token: Token, subject: string): Promise<Date | null> {
   const { rows } = await reads.query<{ since: Date | null }>({
     name: 'shared organizations',
     text: `SELECT min(a.created_at) AS since FROM memberships mine

@@ -3,7 +3,7 @@ import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import { hasDueTime, waits } from '@gatepost/webhook-db/backlog';
 import { isFollowUp } from '@gatepost/webhook-db/parked';
 import { isPaused } from '@gatepost/webhook-db/paused';
-import type { Pool } from '@gatepost/webhook-db/pool';
+import type { Pool, Queryable } from '@gatepost/webhook-db/pool';
 
 export const reasons = ['limit', 'retry', 'busy', 'paused', 'handed_over'] as const;
 export type Reason = (typeof reasons)[number];
@@ -46,7 +46,7 @@ const pageText = `
 
 /** Up to `most` waiting deliveries: first attempts by the ids that their events name, later ones (`isFollowUp`) by the event keys. */
 export async function findWaiting(
-  db: Pick<Pool, 'query'>,
+  db: Queryable,
   ids: readonly (string | number)[],
   eventKeys: readonly string[],
   most: number,
