@@ -6,7 +6,7 @@ import type { Token } from '../access/token.ts';
 import type { Parts } from '../parts.ts';
 import type { RateLimit } from './limits.ts';
 import type { AnyRoute } from './route.ts';
-import type { AskedUpgrade } from './upgrade.ts';
+import type { Upgrade } from './upgrade.ts';
 
 /** GitHub documents repository and organization routes separately; ours share one implementation with two documentations. */
 export type Family = 'repos' | 'orgs';
@@ -43,7 +43,7 @@ type Asked<Body, Query> = {
   /** @throws ApiError 503 once the request has been answered so, because it took too long: then nothing may be changed any more. */
   checkTime(): void;
   /** Set if a WebSocket is requested. */
-  upgrade: AskedUpgrade | undefined;
+  upgrade: Upgrade | undefined;
 };
 
 /** A call that needs no token. */

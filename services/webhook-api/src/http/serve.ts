@@ -1,5 +1,5 @@
 /** One request to one route, from its token to its answer: the spine of this service. */
-import type { Request, RequestHandler, Response } from 'express';
+import type { Request, RequestHandler } from 'express';
 import { requiresAuthentication } from '../access/authenticate.ts';
 import { checkFirstParty } from '../access/first-party.ts';
 import { loadPlace, type Place, type Wanted } from '../access/place.ts';
@@ -15,7 +15,7 @@ import { parseShape } from './invalid.ts';
 import type { Limits } from './limits.ts';
 import type { Answer } from './operation.ts';
 import type { Access, AnyRoute } from './route.ts';
-import { type AskedUpgrade, upgradeOf } from './upgrade.ts';
+import { upgradeOf } from './upgrade.ts';
 
 /** Shared by all routes. */
 export type Shared = { routes: readonly AnyRoute[]; parts: Parts; limits: Limits; baseOf: BaseOf };
@@ -57,7 +57,7 @@ export function serve(route: AnyRoute, { routes, parts, limits, baseOf }: Shared
         header: (name: string) => request.get(name),
         authenticate: response.locals.authenticate,
         checkTime,
-        upgrade: askedUpgrade(request, response),
+        upgrade: upgradeOf(request),
       };
       const answer = await within((): Promise<Answer> | Answer => operation.run(call));
       if (answer.status === 101) return;
@@ -91,11 +91,6 @@ function wantedPlace(access: Access, request: Request, token: Token): Wanted | u
   const { owner, org, repo } = request.params as Record<string, string>;
   const publicOnly = isSufficient && isForPublicOnly(token.scopes, access.scopes);
   return { login: owner ?? org ?? '', repository: repo, role: refusal ? 'member' : access.role, publicOnly };
-}
-
-function askedUpgrade(request: Request, response: Response): AskedUpgrade | undefined {
-  const upgrade = upgradeOf(request);
-  return upgrade && { ...upgrade, authenticate: response.locals.authenticate };
 }
 
 /** Refusals that only members see. @throws ApiError 403. */

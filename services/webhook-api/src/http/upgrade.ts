@@ -4,7 +4,6 @@
  */
 import { type IncomingMessage, type RequestListener, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Token } from '../access/token.ts';
 
 /** A connection whose request asks to become a WebSocket. */
 export type Upgrade = {
@@ -15,9 +14,6 @@ export type Upgrade = {
   /** Takes the connection out of HTTP; false when the request has been answered already, or its connection is gone. */
   take(): boolean;
 };
-
-/** The same as passed to an operation. `authenticate`: checks its token again. */
-export type AskedUpgrade = Upgrade & { authenticate(): Promise<Token | undefined> };
 
 const upgrades = new WeakMap<IncomingMessage, Upgrade>();
 

@@ -3,9 +3,9 @@ import { loadPlace, type Wanted } from '../access/place.ts';
 import { BadCredentials, type Token } from '../access/token.ts';
 import { findHook, loadHook } from '../hooks/rows.ts';
 import { ApiError, validationFailed } from '../http/errors.ts';
-import { placeOperation } from '../http/operation.ts';
+import { type PlaceCall, placeOperation } from '../http/operation.ts';
 import { parseHookId } from '../http/path-ids.ts';
-import type { AskedUpgrade } from '../http/upgrade.ts';
+import type { Upgrade } from '../http/upgrade.ts';
 import type { Parts } from '../parts.ts';
 import { findPlaceNames } from './rows.ts';
 
@@ -17,12 +17,13 @@ export const connectListener = placeOperation({
     422: { description: 'The hook is not a `cli` hook' },
     426: { description: 'The request does not ask for a WebSocket (RFC 6455)' },
   },
-  async run({ parts, place, token, wanted, params, upgrade }) {
+  async run(call) {
+    const { parts, place, token, params, upgrade } = call;
     const id = parseHookId(params);
     const row = await loadHook(parts.pool, place, token, id);
     if (row.name !== 'cli') throw noListeners();
     checkHandshake(upgrade);
-    const standing = () => standingOf(parts, upgrade, token, wanted, id);
+    const standing = () => standingOf(call, id);
     await parts.listeners.accept({ upgrade, hookId: id, token, standing });
     return { status: 101 };
   },
@@ -34,7 +35,7 @@ const noListeners = () => {
 };
 
 /** @throws ApiError 400, 403 or 426 in cases that the library would answer without our headers. */
-function checkHandshake(upgrade: AskedUpgrade | undefined): asserts upgrade is AskedUpgrade {
+function checkHandshake(upgrade: Upgrade | undefined): asserts upgrade is Upgrade {
   const headers = { Upgrade: 'websocket', Connection: 'Upgrade, close' };
   if (!upgrade) throw new ApiError(426, 'Upgrade Required', { headers });
   const asked = upgrade.request.headers;
@@ -68,14 +69,11 @@ async function loadPlaceNow(reads: Parts['reads'], token: Token, wanted: Wanted,
 
 /** Whether the listener may still listen, by token, scopes and place, as when the socket was opened. */
 async function standingOf(
-  { reads }: Pick<Parts, 'reads'>,
-  upgrade: AskedUpgrade,
-  token: Token,
-  wanted: Wanted,
+  { parts: { reads }, token, wanted, authenticate }: Pick<PlaceCall, 'parts' | 'token' | 'wanted' | 'authenticate'>,
   id: number,
 ): Promise<'good' | 'refused' | 'gone'> {
   try {
-    await upgrade.authenticate();
+    await authenticate();
     const place = await loadPlaceNow(reads, token, wanted, id);
     return place && (await findHook(reads, place, token, id)) ? 'good' : 'gone';
   } catch (error) {
