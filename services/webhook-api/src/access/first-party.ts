@@ -1,7 +1,6 @@
 /**
  * What an application must not do on a person’s behalf: decide about applications, or about who decides. It could approve itself or stay
  * approved (GitHub lets organization owners approve applications only on its own pages).
- * @throws ApiError 403 for a token that the gate did not issue to a first-party client.
  */
 import { ApiError } from '../http/errors.ts';
 import type { Token } from './token.ts';

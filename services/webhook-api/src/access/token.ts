@@ -27,6 +27,14 @@ export type Token = {
   expiresMs: number;
 };
 
+/** One caller, for what is limited by caller: a subject through a client. */
+export const callerOf = ({ clientId, subject }: Token): string => `${clientId} ${subject}`;
+
+const timerMaxMs = 2 ** 31 - 1;
+
+/** How long a timer waits for the token to expire. */
+export const expiresInMs = ({ expiresMs }: Token): number => Math.max(0, Math.min(expiresMs - Date.now(), timerMaxMs));
+
 export type CheckToken = (text: string) => Promise<Token>;
 
 // Only the gate’s asymmetric algorithms; neither `none` nor HMAC.
@@ -53,12 +61,12 @@ const rememberedMax = 10_000;
  */
 export function makeTokenCheck(options: Checking): CheckToken {
   const { keys, now = Date.now, max = rememberedMax } = options;
-  const remembered = new Map<string, { token: Token; expiresMs: number; keysRead: unknown }>();
+  const remembered = new Map<string, { token: Token; keysRead: unknown }>();
 
   return async (text) => {
     const digest = hash('sha256', text, 'base64');
     const known = remembered.get(digest);
-    if (known && known.expiresMs > now() && known.keysRead === keys.lastRead()) return known.token;
+    if (known && known.token.expiresMs > now() && known.keysRead === keys.lastRead()) return known.token;
     remembered.delete(digest);
 
     const keysRead = keys.lastRead(); // taken first: the token was not checked with keys read meanwhile
@@ -66,7 +74,7 @@ export function makeTokenCheck(options: Checking): CheckToken {
     const token = readClaims(claims);
     if (!token) throw badCredentials(explainRefusal(text, new errors.JWTInvalid('no client'), options));
     if (remembered.size >= max) remembered.delete(remembered.keys().next().value!);
-    remembered.set(digest, { token, expiresMs: token.expiresMs, keysRead });
+    remembered.set(digest, { token, keysRead });
     return token;
   };
 }
@@ -133,7 +141,6 @@ function readClaims(claims: JWTPayload): Token | undefined {
     clientId,
     scopes,
     scopesHeader: scopes.toSorted().join(', '),
-    // Without the claim the client counts as a third party's, which may do less.
     app: isMachine || firstParty ? null : clientId,
     firstParty,
     siteAdmin: !isMachine && sufficient(scopes, site),

@@ -6,7 +6,8 @@
 import type { Response } from 'express';
 import type { Redis } from 'ioredis';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
-import type { Token } from '../access/token.ts';
+import { callerOf, type Token } from '../access/token.ts';
+import { makeCounts } from '../counts.ts';
 import { guideUrl } from '../meta/guides.ts';
 import { ApiError } from './errors.ts';
 
@@ -37,7 +38,7 @@ export function makeLimits(options: {
   concurrent: number;
 }): Limits {
   const { redis, perHour, concurrent } = options;
-  const running = new Map<string, number>();
+  const running = makeCounts();
   const limiter = redis && makeLimiter(redis, `${options.prefix}api-rate`, perHour);
   const creations = redis && makeLimiter(redis, `${options.prefix}api-creations`, creationsPerHour);
   const consume = limiter && makeConsume(limiter);
@@ -45,17 +46,13 @@ export function makeLimits(options: {
   return {
     async admit(token, response) {
       if (!token) return unlimited;
-      const key = keyOf(token);
-      if ((running.get(key) ?? 0) >= concurrent) throw tooManyAtOnce();
-      running.set(key, (running.get(key) ?? 0) + 1);
-      const leave = once(() => {
-        const left = (running.get(key) ?? 1) - 1;
-        if (left === 0) running.delete(key);
-        else running.set(key, left);
-      });
+      const caller = callerOf(token);
+      if (running.of(caller) >= concurrent) throw tooManyAtOnce();
+      running.add(caller, 1);
+      const leave = once(() => running.add(caller, -1));
       if (!consume) return { settle() {}, leave };
       try {
-        const { consumed, msBeforeNext, giveBack } = await consume(key);
+        const { consumed, msBeforeNext, giveBack } = await consume(caller);
         writeHeaders(response, consumed, msBeforeNext, perHour);
         if (consumed > perHour) throw tooMany(token);
         return {
@@ -72,18 +69,16 @@ export function makeLimits(options: {
       }
     },
     async admitCreation(token) {
-      const counted = creations && (await consumePoints(creations, keyOf(token), 1));
+      const counted = creations && (await consumePoints(creations, callerOf(token), 1));
       if (counted && counted.consumedPoints > creationsPerHour) throw tooManyCreations(counted.msBeforeNext);
     },
     async left(token) {
       if (!limiter) return undefined;
-      const counted = token && (await limiter.get(keyOf(token)));
+      const counted = token && (await limiter.get(callerOf(token)));
       return rateLimit(counted?.consumedPoints ?? 0, counted?.msBeforeNext ?? hourSeconds * 1000, perHour);
     },
   };
 }
-
-const keyOf = (token: Token) => `${token.clientId} ${token.subject}`;
 
 function makeLimiter(redis: Redis, keyPrefix: string, points: number): RateLimiterRedis {
   const window = { points, duration: hourSeconds };

@@ -11,7 +11,7 @@ import type { Log } from '@gatepost/runtime/log';
 import { Gauge, type Registry } from '@gatepost/runtime/metrics';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { type ServerOptions, WebSocketServer } from 'ws';
-import type { Token } from '../access/token.ts';
+import { callerOf, expiresInMs, type Token } from '../access/token.ts';
 import { makeCounts } from '../counts.ts';
 import { ApiError, notFound, unavailable } from '../http/errors.ts';
 import type { Upgrade } from '../http/upgrade.ts';
@@ -43,7 +43,6 @@ const leaseRounds = 4;
 /** Time on stopping for deliveries under way, and for listeners to say goodbye. */
 const finishMs = 3_000;
 const partMs = 1_000;
-const timerMaxMs = 2 ** 31 - 1;
 
 const serverOptions: ServerOptions = {
   noServer: true,
@@ -102,7 +101,7 @@ export function openListeners(options: {
     clearTimeout(expiry);
     if (open.get(hookId)?.session === session) open.delete(hookId);
     leaving.add(listener);
-    callers.add(keyOf(token), -1);
+    callers.add(callerOf(token), -1);
     log.info({ 'hook.id': hookId, 'client.id': token.clientId, code: end.code }, 'a listener left');
     if (isClosing) return; // all at once
     const closed = { hookIds: [hookId], sessions: [session] };
@@ -119,8 +118,7 @@ export function openListeners(options: {
       asked.upgrade.socket.setKeepAlive(true, lookEveryMs);
       const listener = makeListener(socket, { onEnd: (end) => onEnd(held, end) });
       socket.once('close', () => leaving.delete(listener));
-      const expiresInMs = Math.max(0, Math.min(asked.token.expiresMs - Date.now(), timerMaxMs));
-      const expiry = setTimeout(() => listener.end(ends.expired), expiresInMs).unref();
+      const expiry = setTimeout(() => listener.end(ends.expired), expiresInMs(asked.token)).unref();
       const held: Open = { ...asked, session, listener, expiry, lookAt: performance.now() + lookEveryMs };
       const before = open.get(asked.hookId);
       open.set(asked.hookId, held);
@@ -136,14 +134,14 @@ export function openListeners(options: {
   return {
     async accept(asked) {
       const { hookId, upgrade } = asked;
-      const key = keyOf(asked.token);
+      const caller = callerOf(asked.token);
       if (isClosing || open.size + connecting >= options.most) throw unavailable();
-      if (callers.of(key) >= options.perCaller) throw tooMany(options.perCaller);
-      callers.add(key, 1);
+      if (callers.of(caller) >= options.perCaller) throw tooMany(options.perCaller);
+      callers.add(caller, 1);
       connecting += 1;
       const session = randomUUID();
       const giveUp = () => {
-        callers.add(key, -1);
+        callers.add(caller, -1);
         bindings.release(hookId, session).catch(() => {}); // without a connection nothing is bound
       };
       try {
@@ -226,8 +224,6 @@ function startChecks(open: ReadonlyMap<number, Open>, pool: Pool, log: Log): Dis
 }
 
 const gone = { kind: 'error', code: 'ENOLISTENER', message: 'no listener', hadResponse: false } as const;
-
-const keyOf = ({ clientId, subject }: Token) => `${clientId} ${subject}`;
 
 const tooMany = (most: number) =>
   new ApiError(429, `You have ${most} listeners already. Please close one before you open another.`);

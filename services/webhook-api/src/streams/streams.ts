@@ -6,7 +6,7 @@ import type { Log } from '@gatepost/runtime/log';
 import { Gauge, type Registry } from '@gatepost/runtime/metrics';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { Response } from 'express';
-import type { Token } from '../access/token.ts';
+import { callerOf, expiresInMs, type Token } from '../access/token.ts';
 import { makeCounts } from '../counts.ts';
 import { ApiError, unavailable } from '../http/errors.ts';
 import { type Attempted, findLatest, loadShown, loadSince, type Shown } from './rows.ts';
@@ -42,7 +42,6 @@ const pastMax = 10_000;
 /** How much all clients together may leave unread; beyond it, those that leave much are cut off. */
 const unreadMaxBytes = 64 * 1024 * 1024;
 const unreadMuchBytes = 64 * 1024;
-const timerMaxMs = 2 ** 31 - 1;
 
 type Open = StreamRequest & { stream: Stream; beatAt: number; standingAt: number };
 /** `seen`: recent deliveries that existed at the start or have been sent. */
@@ -69,24 +68,23 @@ export function openStreams(options: {
   return {
     async open(asked) {
       const { hookId, token } = asked;
-      const key = `${token.clientId} ${token.subject}`;
+      const caller = callerOf(token);
       if (isClosing || all.size >= options.most) throw unavailable();
-      if (callers.of(key) >= options.perCaller) throw tooMany(options.perCaller);
-      callers.add(key, 1);
+      if (callers.of(caller) >= options.perCaller) throw tooMany(options.perCaller);
+      callers.add(caller, 1);
       const hook = watching.watch(hookId);
       const timers: NodeJS.Timeout[] = [];
       const stream = makeStream(() => {
         for (const one of timers) clearTimeout(one);
         all.delete(held);
         watching.leave(hookId, hook, held);
-        callers.add(key, -1);
+        callers.add(caller, -1);
       });
       const nowMs = performance.now();
       const held: Open = { ...asked, stream, beatAt: nowMs + beatEveryMs, standingAt: nowMs + standingEveryMs };
       all.add(held);
       hook.open.add(held);
-      const expiresInMs = Math.max(0, Math.min(token.expiresMs - Date.now(), timerMaxMs));
-      timers.push(setTimeout(() => stream.end('expired'), expiresInMs).unref());
+      timers.push(setTimeout(() => stream.end('expired'), expiresInMs(token)).unref());
       // Nobody may begin it: the request may have ended before this was ready.
       const unbegun = setTimeout(() => stream.cut(), beginWithinMs).unref();
       timers.push(unbegun);
