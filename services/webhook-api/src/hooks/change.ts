@@ -1,12 +1,12 @@
 /** Changes one hook according to the rules, while nothing else changes in its repository or organization. */
-import { validationFailed } from '../http/errors.ts';
 import type { PlaceCall } from '../http/operation.ts';
 import { hasListener } from '../listeners/rows.ts';
+import { checkCliConfig } from './cli-config.ts';
 import { type Config, checkSize } from './config.ts';
 import { joinUrl } from './credentials.ts';
-import { checkForListeners } from './for-listeners.ts';
 import { changeInPlace } from './lock.ts';
 import { droppedHeaders } from './origin.ts';
+import { refuse } from './refuse.ts';
 import { type HookRow, loadHook, lockHook, type PreviousSecret, updateRow } from './rows.ts';
 import { checkRules } from './rules.ts';
 import { openConfig, resealSecret, sealConfig } from './stored.ts';
@@ -36,7 +36,7 @@ export function changeHook(
     }
     if (row.name === 'cli' && after.active && !before.active && !(await hasListener(db, id)))
       throw refuse('active', 'A cli webhook is active only while its WebSocket, ws_url, is open');
-    if (row.name === 'cli') checkForListeners(after.config);
+    if (row.name === 'cli') checkCliConfig(after.config);
     if (after.config !== before.config) checkSize(after.config, before.config);
     await checkRules(db, place, { ...after.config, events: after.events, id, held: before.events }, parts.seal);
     const previous = previousSecret(row, before.config, after);
@@ -45,9 +45,6 @@ export function changeHook(
     return { row: await loadHook(db, place, token, id), dropped: droppedHeaders(before.config, after.config) };
   });
 }
-
-const refuse = (field: string, message: string) =>
-  validationFailed({ resource: 'Hook', code: 'custom', field, message });
 
 /** Without a time, the previous secret becomes invalid as soon as there is a new one. @throws ApiError 422. */
 function previousSecret(row: HookRow, before: Config, { config, previousSecretUntil: until }: Changes): PreviousSecret {

@@ -3,11 +3,11 @@
  * (docs/reference/webhooks-api.md).
  */
 import { z } from 'zod';
-import { type ErrorItem, validationFailed } from '../http/errors.ts';
 import { ours } from '../http/operation.ts';
 import { readUrl } from './credentials.ts';
 import { mask } from './mask.ts';
 import { keptHeaders } from './origin.ts';
+import { refuse } from './refuse.ts';
 
 /** `config` as clients send it. Unknown keys are ignored. */
 export const configInput = z
@@ -195,6 +195,3 @@ function readHeaderValue(name: string, value: string): string {
     throw refuse('request_headers', `request_headers must hold printable ASCII: ${name}`);
   return value.trim();
 }
-
-const refuse = (field: string, message: string) =>
-  validationFailed({ resource: 'Hook', code: 'custom', field, message } satisfies ErrorItem);

@@ -4,10 +4,10 @@ import { validationFailed } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
 import { addListener } from '../listeners/rows.ts';
 import { checkConnected, publishDelivery } from '../publish.ts';
+import { checkCliConfig } from './cli-config.ts';
 import { checkSize, configInput, makeConfig, ownInput, ownOf } from './config.ts';
 import { githubDocs } from './documentation.ts';
 import { readEvents } from './events.ts';
-import { checkForListeners } from './for-listeners.ts';
 import { changeInPlace } from './lock.ts';
 import { type StoredPing, storePing } from './ping-event.ts';
 import { hookSchema, placePath, presentHook, socketUrl } from './present.ts';
@@ -45,7 +45,7 @@ export const createHook = placeOperation({
     // The client cannot choose where it is reached.
     const given = isCli ? { ...body.config, url: '' } : body.config;
     const config = makeConfig(given ?? {}, ownOf(body), undefined);
-    if (isCli) checkForListeners(config);
+    if (isCli) checkCliConfig(config);
     else checkUrl(config, parts.allowedNetworks);
     checkSize(config, undefined);
     const events = readEvents(body.events ?? ['push'], parts.catalog);

@@ -3,13 +3,13 @@
  * counts, and possible duplicates are examined in parts: a place filled before there was a limit is never loaded as a whole.
  */
 
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Seal } from '@gatepost/runtime/seal';
 import type { Queryable } from '@gatepost/webhook-db/pool';
 import type { Place } from '../access/place.ts';
 import { type ErrorItem, validationFailed } from '../http/errors.ts';
 import type { Config } from './config.ts';
 import { countByEvent, countHooks, twinsInParts } from './rows.ts';
+import { isSameSecret } from './same-secret.ts';
 import { openCredentials, openSecret } from './stored.ts';
 
 const hooksMax = 250;
@@ -78,10 +78,4 @@ async function hasTwin(db: Queryable, place: Place, hook: Ruled, seal: Seal): Pr
     )
       return true;
   return false;
-}
-
-function isSameSecret(one: string | null, other: string | null): boolean {
-  if (one === null || other === null) return one === other;
-  const digest = (text: string) => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(one), digest(other));
 }

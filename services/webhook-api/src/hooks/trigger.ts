@@ -2,7 +2,6 @@
  * `POST …/hooks/{hook_id}/triggers`: an event made up by the caller, for this hook alone; GitHub has no such thing. It is signed like any other,
  * so the caller must know the hook's secret: he can then sign anything without us, and nobody else gains anything (decision 0313).
  */
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { eventTypeForm, ownAction } from '@gatepost/contracts/event';
 import { z } from 'zod';
 import { type ErrorItem, validationFailed } from '../http/errors.ts';
@@ -14,6 +13,7 @@ import { splitUrl } from './credentials.ts';
 import { changeInPlace } from './lock.ts';
 import { storeOwnEvent } from './own-event.ts';
 import { type HookRow, loadHook } from './rows.ts';
+import { isSameSecret } from './same-secret.ts';
 import { openSecret } from './stored.ts';
 
 const bodySchema = z
@@ -105,8 +105,7 @@ function findOverlap({ previous_secret, previous_secret_until: until }: HookRow)
 }
 
 function findSecretProblem(kept: string | null, given: string | undefined): Problem | undefined {
-  const digest = (text: string) => createHash('sha256').update(text).digest();
-  if (kept === null || (given !== undefined && timingSafeEqual(digest(kept), digest(given)))) return undefined;
+  if (kept === null || (given !== undefined && isSameSecret(kept, given))) return undefined;
   if (given === undefined)
     return { field: 'secret', message: 'The hook has a secret: whoever sends it events must know it' };
   return { field: 'secret', message: 'This is not the secret of the hook' };

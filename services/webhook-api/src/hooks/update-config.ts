@@ -1,12 +1,12 @@
 /** `PATCH …/hooks/{hook_id}/config`: changes only the values given. */
 import { z } from 'zod';
-import { validationFailed } from '../http/errors.ts';
 import { ours, placeOperation } from '../http/operation.ts';
 import { parseHookId } from '../http/path-ids.ts';
 import { changeHook } from './change.ts';
 import { configInput, mergeConfig } from './config.ts';
 import { githubDocs } from './documentation.ts';
 import { configSchema, presentConfig, presentDropped } from './present.ts';
+import { refuse } from './refuse.ts';
 
 const body = configInput
   .extend({
@@ -47,6 +47,8 @@ function readUntil(text: string | undefined): Date | undefined {
   if (text === undefined) return undefined;
   const date = z.iso.datetime({ offset: true }).safeParse(text).success ? new Date(text) : undefined;
   if (date && date.getTime() <= Date.now() + overlapMaxMs) return date;
-  const message = 'previous_secret_until must be a time like 2026-11-22T10:30:00Z, at most 30 days from now';
-  throw validationFailed({ resource: 'Hook', code: 'custom', field: 'previous_secret_until', message });
+  throw refuse(
+    'previous_secret_until',
+    'previous_secret_until must be a time like 2026-11-22T10:30:00Z, at most 30 days from now',
+  );
 }

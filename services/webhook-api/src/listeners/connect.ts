@@ -1,8 +1,9 @@
 /** `GET …/hooks/{hook_id}/socket`: the WebSocket that brings a command-line hook its deliveries; `ws_url` leads here. */
 import { loadPlace, type Wanted } from '../access/place.ts';
 import { BadCredentials, type Token } from '../access/token.ts';
+import { refuse } from '../hooks/refuse.ts';
 import { findHook, loadHook } from '../hooks/rows.ts';
-import { ApiError, validationFailed } from '../http/errors.ts';
+import { ApiError } from '../http/errors.ts';
 import { type PlaceCall, placeOperation } from '../http/operation.ts';
 import { parseHookId } from '../http/path-ids.ts';
 import type { Upgrade } from '../http/upgrade.ts';
@@ -21,18 +22,13 @@ export const connectListener = placeOperation({
     const { parts, place, token, params, upgrade } = call;
     const id = parseHookId(params);
     const row = await loadHook(parts.pool, place, token, id);
-    if (row.name !== 'cli') throw noListeners();
+    if (row.name !== 'cli') throw refuse('name', 'Only webhooks whose name is cli have a WebSocket');
     checkHandshake(upgrade);
     const standing = () => standingOf(call, id);
     await parts.listeners.accept({ upgrade, hookId: id, token, standing });
     return { status: 101 };
   },
 });
-
-const noListeners = () => {
-  const message = 'Only webhooks whose name is cli have a WebSocket';
-  return validationFailed({ resource: 'Hook', code: 'custom', field: 'name', message });
-};
 
 /** @throws ApiError 400, 403 or 426 in cases that the library would answer without our headers. */
 function checkHandshake(upgrade: Upgrade | undefined): asserts upgrade is Upgrade {
