@@ -8,7 +8,7 @@ import type { Queryable } from '@gatepost/webhook-db/pool';
 import type { Place } from '../access/place.ts';
 import { type ErrorItem, validationFailed } from '../http/errors.ts';
 import type { Config } from './config.ts';
-import { countByEvent, countHooks, twinsInParts } from './rows.ts';
+import { countByEvent, countHooks, twinsInParts } from './rule-rows.ts';
 import { isSameSecret } from './same-secret.ts';
 import { openCredentials, openSecret } from './stored.ts';
 
