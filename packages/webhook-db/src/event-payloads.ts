@@ -3,11 +3,12 @@ import type { QueryConfig } from 'pg';
 import type { Pool } from './pool.ts';
 
 /** The payload of a stored event; undefined when its partition is gone or it was stored without one. */
-export async function loadPayload(pool: Pool, eventKey: string, eventOn: string): Promise<Buffer | undefined> {
+export async function findPayload(pool: Pool, eventKey: string, eventOn: string): Promise<Buffer | undefined> {
   const query = {
+    name: 'payload',
     text: 'SELECT payload FROM events WHERE key = $1 AND received_on = $2',
     values: [eventKey, eventOn],
-    // In text format it would be a hex string of twice its size. (A pg option missing from its types.)
+    // In text format 25 MB would arrive as a string of 50 million hexadecimal digits. (A pg option missing from its types.)
     binary: true,
     types: { getTypeParser: () => (value: Buffer) => value },
   };

@@ -3,7 +3,7 @@
  * at a time.
  */
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
-import { loadPayload, payloadBytes } from '@gatepost/webhook-db/event-payloads';
+import { findPayload, payloadBytes } from '@gatepost/webhook-db/event-payloads';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { largeBytes } from '../routing/large-bytes.ts';
 import type { LargeEvents } from '../routing/large-events.ts';
@@ -57,7 +57,7 @@ export function makePayloads(
     if (!free) return 'no_room';
     shared.free = free;
     return persist('load a payload', () =>
-      size > largeBytes ? largeEvents.load(eventKey, eventOn) : loadPayload(pool, eventKey, eventOn),
+      size > largeBytes ? largeEvents.load(eventKey, eventOn) : findPayload(pool, eventKey, eventOn),
     );
   };
   const open = (key: string, event: EventOf) => {

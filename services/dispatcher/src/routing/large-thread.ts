@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { type Event, type ParsedEvent, parseEvent, payloadMaxBytes } from '@gatepost/contracts/event';
 import type { EventMessage } from '@gatepost/contracts/event-headers';
 import { sqlStateOf, type Trouble, troubleOf } from '@gatepost/runtime/store-errors';
-import { loadPayload } from '@gatepost/webhook-db/event-payloads';
+import { findPayload } from '@gatepost/webhook-db/event-payloads';
 import { makeStoreEvents, type NewEvent, type StoredEvent } from '@gatepost/webhook-db/events';
 import { openPool } from '@gatepost/webhook-db/pool';
 import { asBuffer } from './large-bytes.ts';
@@ -50,7 +50,7 @@ async function work(question: Question): Promise<Done> {
     }));
     return { stored: await storeEvents(events) };
   }
-  const payload = await loadPayload(pool, question.load.eventKey, question.load.eventOn);
+  const payload = await findPayload(pool, question.load.eventKey, question.load.eventOn);
   return { payload: payload && share(payload) };
 }
 

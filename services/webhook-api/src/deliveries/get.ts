@@ -1,10 +1,11 @@
 /** `GET …/deliveries/{delivery_id}`: what was sent and what came back. */
+import { findPayload } from '@gatepost/webhook-db/event-payloads';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { githubDocs } from '../hooks/documentation.ts';
 import { enteringOperation } from '../http/operation.ts';
 import { parseDeliveryId, parseHookId } from '../http/path-ids.ts';
 import { deliveryDetailSchema, writeDetail } from './present.ts';
-import { findPayload, loadRow, readLog } from './rows.ts';
+import { loadRow, readLog } from './rows.ts';
 
 export const getDelivery = enteringOperation({
   id: 'get-webhook-delivery',
@@ -19,7 +20,7 @@ export const getDelivery = enteringOperation({
     const id = parseDeliveryId(params);
     const load = async (pool: Pool) => {
       const row = await loadRow(pool, log, id);
-      return writeDetail(row, await findPayload(pool, row));
+      return writeDetail(row, await findPayload(pool, row.event_key, row.event_on));
     };
     const { value, headers } = await readLog(parts, log, load, () => load(parts.pool));
     return { status: 200, json: value, headers };

@@ -77,7 +77,7 @@ function nullable(expression: string): string {
 }
 
 /** One delivery in full as JSON text. The payload is inserted as its producer wrote it: no number or key changes, and no copy is parsed. */
-export function writeDetail(row: DeliveryDetailRow, payload: Buffer | null): Buffer {
+export function writeDetail(row: DeliveryDetailRow, payload: Buffer | undefined): Buffer {
   const head = `${row.json.slice(0, -1)},"request":{"headers":${row.request_headers},"payload":`;
   const received = JSON.stringify(row.response_body?.toString('utf8') ?? '');
   return Buffer.concat([

@@ -1,5 +1,6 @@
 /** `POST …/deliveries/{delivery_id}/attempts`: the same event to the same hook, as a new delivery. */
 
+import { findPayload } from '@gatepost/webhook-db/event-payloads';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { ownSource } from '@gatepost/webhook-db/requested';
 import { z } from 'zod';
@@ -10,7 +11,7 @@ import { validationFailed } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
 import { parseDeliveryId, parseHookId } from '../http/path-ids.ts';
 import { checkConnected, parkDelivery, publishDelivery } from '../publish.ts';
-import { type DeliveryDetailRow, findPayload, loadRow } from './rows.ts';
+import { type DeliveryDetailRow, loadRow } from './rows.ts';
 
 export const redeliver = placeOperation({
   id: 'redeliver-webhook-delivery',
@@ -28,7 +29,7 @@ export const redeliver = placeOperation({
     const row = await loadRow(pool, { token, wanted, hookId: id }, delivery);
     // Only an active hook produces deliveries; 202 would promise one.
     if (!hook.active || hook.restricted) throw refuse('Hook is not active');
-    const payload = await findPayload(pool, row);
+    const payload = await findPayload(pool, row.event_key, row.event_on);
     if (!payload || !row.occurred_at) throw refuse('The payload of this delivery is no longer kept');
     if ((hook.secret || hasSenderProof(hook)) && (await isMadeUp(pool, row)))
       throw refuse(

@@ -297,18 +297,3 @@ export function checkSeen<R extends EnteredRow>(row: R | undefined, wanted: Want
   checkEntry(row && { ...row, repository_id: row.place_repository_id }, wanted);
   if (row!.seen_hook_id === null) throw notFound();
 }
-
-/** The event's JSON, byte for byte; null when it is no longer stored. */
-export async function findPayload(pool: Pool, row: DeliveryDetailRow): Promise<Buffer | null> {
-  const query = {
-    name: 'payload',
-    text: 'SELECT payload FROM events WHERE key = $1 AND received_on = $2',
-    values: [row.event_key, row.event_on],
-    ...asBytes,
-  };
-  const { rows } = await pool.query<{ payload: Buffer | null }>(query);
-  return rows[0]?.payload ?? null;
-}
-
-// In text format, 25 MB would arrive as a string of 50 million hexadecimal digits. In binary the driver returns the bytes themselves.
-const asBytes = { binary: true, types: { getTypeParser: () => (bytes: Buffer) => bytes } };
