@@ -133,6 +133,8 @@ describe('a dead letter', () => {
     const hook = await addHook();
     const organizations = await addHook({ repository: null });
     const [ours, elsewhere, others, nobodys] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()] as const;
+    const unknown = randomUUID();
+    await buryEvent(unknown, 'acme/widgets', 'of_another_version');
     await buryEvent(ours, 'acme/Widgets', 'not_json');
     await buryEvent(elsewhere, 'acme/gadgets', 'not_json');
     await buryEvent(others, 'other/widgets', 'not_json');
@@ -143,6 +145,7 @@ describe('a dead letter', () => {
     });
     expect(body.causes).toMatchObject([{ cause: 'dead_letter', reason: 'not_json' }]);
     expect(JSON.stringify(body)).not.toContain('for the test');
+    expect((await explain(hook, unknown)).body.causes).toMatchObject([{ cause: 'dead_letter', reason: null }]);
     for (const guid of [elsewhere, others, nobodys])
       expect(causes((await explain(hook, guid)).body)).toEqual(['not_received']);
     expect(causes((await explain(organizations, elsewhere, alice, 'orgs/acme')).body)).toEqual(['dead_letter']);

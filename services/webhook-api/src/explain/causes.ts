@@ -2,7 +2,7 @@
  * Why an event has no delivery to a hook. Part of the decision is stored with the event; the rest is derived from the hook's current settings,
  * which are reliable only if they have not changed since. Pure.
  */
-import type { DeadReason } from '@gatepost/contracts/dead-reason';
+import { type DeadReason, deadReasons } from '@gatepost/contracts/dead-reason';
 import { ownSource } from '@gatepost/webhook-db/requested';
 import type { HookSettings } from './hooks.ts';
 import { firstDeliveryId, type Known, placeOf } from './known.ts';
@@ -10,6 +10,7 @@ import type { EventRow } from './rows.ts';
 import type { Cause } from './schema.ts';
 import type { CauseName } from './words.ts';
 
+type NoEvent = Pick<Known, 'letters' | 'keptSince'> & { account: { login: string } };
 type Live = Extract<HookSettings, { isGone: false }>;
 
 const duplicatesMs = 24 * 3_600_000;
@@ -24,16 +25,13 @@ export function causesOf(known: Known): Cause[] | undefined {
   return firstDeliveryId(known) === undefined ? causesOfUnmatched(known, event) : causesOfMatched(known, event, hook);
 }
 
-function causesOfNoEvent({ letters, account, keptSince }: Known): Cause[] {
-  if (letters && letters.length > 0) return letters.map((seen) => refused(seen.letter.reason as DeadReason | null));
+/** No event with the guid is stored. */
+export function causesOfNoEvent({ letters, account, keptSince }: NoEvent): Cause[] {
+  if (letters && letters.length > 0) return letters.map((seen) => refused(seen.letter.reason));
   return [notReceived({ letters, account, keptSince })];
 }
 
-export function notReceived({
-  letters,
-  account,
-  keptSince,
-}: Pick<Known, 'letters' | 'keptSince'> & { account: { login: string } }): Cause {
+function notReceived({ letters, account, keptSince }: NoEvent): Cause {
   const kept = keptSince ? ` Events since ${keptSince} (UTC) are kept.` : '';
   const unseen = letters ? '' : ' The dead letters cannot be searched right now.';
   return cause(
@@ -48,7 +46,7 @@ function causesOfMatched({ letters }: Known, event: EventRow, hook: HookSettings
   if (hook.isGone) return [deleted()];
   if (event.routed_at === null) return undefined;
   const buried = letters?.find(({ job }) => job?.hookId === hook.id);
-  if (buried) return [refused(buried.letter.reason as DeadReason | null)];
+  if (buried) return [refused(buried.letter.reason)];
   const causes = causesOfHook(hook, event).filter((one) => one.cause !== 'not_subscribed');
   return causes.length > 0 ? causes : undefined;
 }
@@ -196,7 +194,9 @@ function maybeDuplicate(event: EventRow): Cause {
 }
 
 /** A message or a delivery that could not be handled. */
-export function refused(reason: DeadReason | null): Cause {
+function refused(given: string | null): Cause {
+  // Of another version, or put among the dead letters by hand, it may have any reason.
+  const reason = deadReasons.find((known) => known === given) ?? null;
   const [what, next] = refusals[reason ?? 'not_handled'];
   return {
     ...cause('dead_letter', true, `It was refused and is among the dead letters: ${what}.`, next),

@@ -6,7 +6,7 @@ import type { SeenLetter } from '../dead-letters/dead-letters.ts';
 import { tokenOperation } from '../http/operation.ts';
 import { parseGuid } from '../http/path-ids.ts';
 import type { Parts } from '../parts.ts';
-import { cause, causesOfEvent, notReceived, refused } from './causes.ts';
+import { cause, causesOfEvent, causesOfNoEvent } from './causes.ts';
 import { explain } from './explain.ts';
 import { findKeptSince, findLetters, gather } from './gather.ts';
 import { type AskedAccount, findHooksOf } from './hooks.ts';
@@ -62,11 +62,7 @@ async function explainUnstored(
   const [waiting] = queued.filter(isOfAccount);
   const summary = waiting
     ? summarizeQueued(waiting.queue)
-    : neverMade(
-        letters && letters.length > 0
-          ? letters.map(({ letter }) => refused(letter.reason as Cause['reason']))
-          : [notReceived({ letters, account, keptSince: await findKeptSince(parts) })],
-      );
+    : neverMade(causesOfNoEvent({ letters, account, keptSince: await findKeptSince(parts) }));
   return { guid, ...summary, events: [], dead_letters: (letters ?? []).map(({ letter }) => letter) };
 }
 
