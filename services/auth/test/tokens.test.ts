@@ -72,6 +72,15 @@ async function login(client_id: string, params: Record<string, string> = {}): Pr
 }
 
 describe('authorization code', () => {
+  test('may be redeemed with the audience of its authorization request once more, however that was named', async () => {
+    for (const name of ['audience', 'resource']) {
+      const answer = await redeem('spa', { ...(await codeFor('spa', { [name]: api })), audience: api });
+      expect(decodeJwt(tokensOf(answer).access_token).aud).toContain(api);
+      const other = await redeem('spa', { ...(await codeFor('spa', { [name]: api })), audience: 'urn:es' });
+      expect(other).toMatchObject({ status: 400, json: { error: 'invalid_target' } });
+    }
+  });
+
   test('sec-035-code-replay: a second use is refused and revokes the tokens of the first', async () => {
     const given = await codeFor('spa', { audience: api });
     const first = tokensOf(await redeem('spa', given));

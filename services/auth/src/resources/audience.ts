@@ -57,7 +57,8 @@ export function makeResourceIndicators(options: {
 
     async getResourceServerInfo(ctx, indicator, client) {
       const audience = requestedAudience(ctx);
-      if (audience && ctx.oidc.params?.resource !== resourceOf(audience) && !Array.isArray(ctx.oidc.params?.resource))
+      // A token request may repeat the audience of its authorization request, whose API the library takes without a parameter.
+      if (audience && indicator !== resourceOf(audience) && !Array.isArray(ctx.oidc.params?.resource))
         throw new errors.InvalidTarget('audience and resource name different APIs');
       const api = await resources.find(audienceOf(indicator));
       if (!api) throw new errors.InvalidTarget(`no such API: ${audienceOf(indicator)}`);
