@@ -27,8 +27,8 @@ export async function servicesEnv(
   { cert, key }: { cert: string; key: string },
 ): Promise<Record<string, string>> {
   const isOurs = await findOurs();
-  // These two, if empty, allow no network; any other empty variable counts as not given.
-  const counts = (name: string, value = '') => isOurs(name) && (value !== '' || name.endsWith('ALLOWED_NETWORKS'));
+  const read = await findVariables();
+  const counts = (name: string, value = '') => isOurs(name) && (value !== '' || read.get(name)?.emptyIsValue);
   const own = Object.fromEntries(Object.entries(given).filter(([name, value]) => counts(name, value)));
   const ports = { ...servicePorts, ...own };
   return {

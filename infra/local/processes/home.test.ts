@@ -59,6 +59,18 @@ test('the given environment overrides what is made', async () => {
   expect(ISSUER).toBe('https://id.example/');
 });
 
+test('an empty variable is passed on where empty means none, and counts as not given elsewhere', async () => {
+  const none = {
+    ACTIONS_ALLOWED_HOSTS: '',
+    DELIVERY_ALLOWED_NETWORKS: '',
+    OUTBOUND_ALLOWED_NETWORKS: '',
+    RETRY_SCHEDULE_SECONDS: '',
+  };
+  const values = await servicesEnv(newHome(), { ...none, AUTH_PORT: '', MAIL_FROM: '' }, urls, files);
+  expect(values).toMatchObject({ ...none, AUTH_PORT: '4400' });
+  expect(values).not.toHaveProperty('MAIL_FROM');
+});
+
 test('services.env has every documented variable that is given, and nothing else of the environment', async () => {
   const text = readFileSync(join(rootFolder, 'docs/configuration.md'), 'utf8');
   const documented = [...text.matchAll(/^\| `([A-Z_]+)` /gm)].map(([, name]) => name!);

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deliveryTimeoutMs, supervisedStopMs } from '@gatepost/contracts/stopping';
-import { readEnv, type z } from '@gatepost/runtime/env';
+import { metaOf, readEnv, type VariableMeta, type z } from '@gatepost/runtime/env';
 import type { Context } from '../commands/command.ts';
 import { type Child, launcher } from './child.ts';
 import { rootFolder } from './home.ts';
@@ -15,10 +15,10 @@ async function variablesOf(name: string): Promise<z.ZodObject> {
   return (await import(join(rootFolder, 'services', name, 'src/config.ts'))).variables;
 }
 
-/** The names of all variables that a service reads. */
-export async function findVariables(): Promise<Set<string>> {
+/** All variables that a service reads, by name. */
+export async function findVariables(): Promise<Map<string, VariableMeta>> {
   const all = await Promise.all(serviceNames.map(variablesOf));
-  return new Set(all.flatMap(({ shape }) => Object.keys(shape)));
+  return new Map(all.flatMap(({ shape }) => Object.entries(shape).map(([name, field]) => [name, metaOf(field)])));
 }
 
 /** Runs before stores are started for nothing. @throws Trouble with every variable that a service would refuse */

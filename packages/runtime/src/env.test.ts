@@ -65,8 +65,10 @@ test('a value can be read from a file, as Docker and Kubernetes provide secrets'
   ]);
 });
 
-test('an empty variable is an empty list where that means none', () => {
+test('an empty variable, or an empty file, is an empty list where that means none', () => {
   expect(readEnv(variables, { ...good, RETRIES: '' }).RETRIES).toEqual([]);
+  expect(readEnv(variables, { ...good, RETRIES_FILE: '/dev/null' }).RETRIES).toEqual([]);
+  expect(readEnv(variables, { ...good, PORT_FILE: '/dev/null' }).PORT).toBe(4400);
 });
 
 test('all bad values are reported at once, and no secret is repeated', () => {

@@ -27,7 +27,7 @@ export function readEnv<S extends z.ZodObject>(
   const given: Record<string, string> = {};
   const problems: string[] = [];
   for (const [name, field] of Object.entries(schema.shape)) {
-    const value = env[name] || readValue(name, schema, env, problems) || env[name];
+    const value = env[name] || (readValue(name, schema, env, problems) ?? env[name]);
     if (value !== undefined && (value !== '' || metaOf(field).emptyIsValue)) given[name] = value;
   }
   if (problems.length > 0) throw new Misconfigured('bad environment', problems);

@@ -136,8 +136,9 @@ const each = z.object({
     .meta({ description: 'heap of an action’s process; the process may have 128 MB more', unit: 'MB' }),
   ACTIONS_ALLOWED_HOSTS: hostList.default(['*']).meta({
     description:
-      'hosts that actions may `fetch` from, separated by commas: `api.example.com`, `*.example.com`, or `*` for all at addresses that the gate itself may reach; empty: none',
+      'hosts that actions may `fetch` from, separated by commas: `api.example.com`, `*.example.com`, or `*` for all at addresses that the gate itself may reach',
     shownDefault: '`*`',
+    emptyIsValue: true,
   }),
   KEY_ROTATION_DAYS: integer(1, 3_650)
     .default(90)
@@ -153,6 +154,7 @@ const each = z.object({
     description:
       'CIDRs exempt from the private-address guard on the gate’s own requests to others (back-channel logout, `jwks_uri`, `SMS_URL`, providers of connections, `BREACHED_PASSWORDS`), separated by commas',
     shownDefault: 'empty; loopback under `npm start`',
+    emptyIsValue: true,
   }),
   BREACHED_PASSWORDS: url(['file:', 'http:', 'https:']).optional().meta({
     description:

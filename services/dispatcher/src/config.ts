@@ -60,6 +60,7 @@ export const variables = z
     DELIVERY_ALLOWED_NETWORKS: cidrList.default([]).meta({
       description: 'CIDRs exempt from the private-address guard, separated by commas',
       shownDefault: 'empty; `127.0.0.2/32` under `npm start`',
+      emptyIsValue: true,
     }),
     DELIVERY_CA_FILE: certificatesFile
       .optional()

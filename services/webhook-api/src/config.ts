@@ -111,6 +111,7 @@ const each = z.object({
   DELIVERY_ALLOWED_NETWORKS: cidrList.default([]).meta({
     description: 'CIDRs exempt from the private-address guard',
     shownDefault: 'empty',
+    emptyIsValue: true,
   }),
   DELIVERY_EGRESS_CIDRS: cidrList
     .default(['127.0.0.1/32'])

@@ -221,7 +221,7 @@ describe('the network for actions', () => {
     expect(server.asked()).toBe(0);
   });
 
-  test('can be limited to listed hosts, also after a redirect', async () => {
+  test('can be limited to listed hosts, also after a redirect, or to none', async () => {
     const server = createServer((request, response) => {
       if (request.url === '/away') response.writeHead(302, { location: `http://localhost:${port}/` });
       response.end('here');
@@ -240,6 +240,13 @@ describe('the network for actions', () => {
       await named.set(trigger, text(path));
       expect((await named.machine()).status).toBe(403);
     }
+    await using none = await openActionsGate({
+      ACTIONS_ALLOWED_HOSTS: '',
+      ACTIONS_TIMEOUT_MS: '20000',
+      OUTBOUND_ALLOWED_NETWORKS: '127.0.0.0/8',
+    });
+    await none.set(trigger, text(`http://127.0.0.1:${port}/`));
+    expect((await none.machine()).status).toBe(403);
     server.close();
   });
 
