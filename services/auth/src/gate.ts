@@ -90,6 +90,7 @@ import { makeUpstream } from './upstream/upstream.ts';
 export type Gate = { listening: { issuer: string; port: number }[]; opsPort: number };
 
 export async function startGate(start: Start<Env>): Promise<Gate> {
+  const last = start.stack.use(new AsyncDisposableStack()); // closed after everything else
   const infrastructure = await openInfrastructure(start);
   const outlets = await openOutlets(infrastructure);
   const stores = { ...makeStores(infrastructure), ...openActions({ ...infrastructure, ...outlets }) };
@@ -116,7 +117,7 @@ export async function startGate(start: Start<Env>): Promise<Gate> {
   infrastructure.stack.use(
     startPurge(infrastructure.pool, logOfModule(infrastructure.log, 'stores'), infrastructure.registry),
   );
-  return { listening, opsPort: await serveOps({ ...infrastructure, ...outlets }, start.stopping) };
+  return { listening, opsPort: await serveOps({ ...infrastructure, ...outlets, stack: last }, start.stopping) };
 }
 
 /** Opens one issuer: everything that carries its name (tokens, links, cookies) is made for it; the stores are shared. */

@@ -81,6 +81,7 @@ await run(service, variables, async ({ env, log, stack, stopping }) => {
     log,
     logs,
     stack,
+    last: stack.use(new AsyncDisposableStack()),
     stopping,
     registry,
     failing,
@@ -117,6 +118,8 @@ type Common = {
   log: Log;
   logs: Record<'stores' | 'limit' | 'routing' | 'delivering' | 'parked', Log>;
   stack: AsyncDisposableStack;
+  /** Closed after everything else in the stack. */
+  last: AsyncDisposableStack;
   stopping: AbortSignal | undefined;
   registry: Registry;
   failing: FailingHooks;
@@ -292,7 +295,7 @@ function openParked(
 
 /** What operators and the process supervisor see. */
 async function openOperations(
-  { env, log, stack, registry, failing, workCounts }: Common,
+  { env, log, stack, last, stopping, registry, failing, workCounts }: Common,
   { pool, waiting, accounts }: Stores,
   {
     publisher,
@@ -306,13 +309,15 @@ async function openOperations(
   const { DELIVERY_TIMEOUT_MS: deliveryTimeoutMs } = env;
   const waits = { eventsWaiting, jobsWaiting, deliveryTimeoutMs };
   const progress = stack.use(watchDispatcher({ workCounts, routes, inbox, ...waits, registry, log }));
-  const ops = stack.use(
+  // The attempts that end while it stops are counted too, and scraped.
+  const ops = last.use(
     await openOps({
       host: env.HOST,
       port: env.DISPATCHER_OPS_PORT,
       registry,
       log,
       token: env.OPS_TOKEN,
+      stopping,
       reports: { '/top': () => ({ waiting: waiting.latest() ?? null, failing: failing.top() }) },
       ready: { progress: progress.check },
       stores: {

@@ -87,6 +87,26 @@ describe('when things break', () => {
     expect(await second.stop()).toBe(0);
   });
 
+  test('a dispatcher that is stopped says so, and shows its metrics, until its last attempt has ended', async () => {
+    receiver.received.length = 0;
+    let answer = () => {};
+    const after = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    receiver.behave({ after });
+    const dispatcher = await start({ DELIVERY_TIMEOUT_MS: '300000' });
+    const guid = await world.publish({});
+    await until('the attempt', () => receiver.received.length === 1);
+    const stopped = dispatcher.stop();
+    await until('it to be stopping', () => dispatcher.log.some(({ message }) => message === 'stopping'));
+    const answered = await dispatcher.ask('/readyz');
+    expect([answered.status, await answered.json()]).toEqual([503, { status: 'stopping' }]);
+    expect(await dispatcher.metric(/^dispatcher_stalled_seconds\{place="deliveries"\}/)).toBeDefined();
+    answer();
+    await world.deliveries(guid);
+    expect(await stopped).toBe(0);
+  });
+
   test('no delivery is lost when the broker and then the database go away and come back', async () => {
     receiver.received.length = 0;
     receiver.behave({});

@@ -58,6 +58,7 @@ export async function start({
   stack,
   stopping,
 }: Start<Env>): Promise<{ port: number; tlsPort: number | undefined; opsPort: number }> {
+  const last = stack.use(new AsyncDisposableStack()); // closed after everything else
   const seeds = env.SEED_FILE.map((file) => ({ file, seed: parseSeed(readFileSync(file, 'utf8'), file) }));
   if (env.NODE_ENV === 'production') for (const { file, seed } of seeds) await inSeedFile(file, () => refuseDemo(seed));
   const catalog = readCatalog(env.EVENT_CATALOG_FILE);
@@ -111,7 +112,7 @@ export async function start({
   stack.use(listeners);
   stack.use(streams);
   const opsAt = { host: env.HOST, port: env.WEBHOOK_API_OPS_PORT, token: env.OPS_TOKEN };
-  const ops = stack.use(await openOps({ ...opsAt, registry, log, ready, stores, stopping }));
+  const ops = last.use(await openOps({ ...opsAt, registry, log, ready, stores, stopping }));
   if (env.NODE_ENV === 'production' && !env.WEBHOOK_API_URL)
     log.warn('WEBHOOK_API_URL is not set: URLs in answers, and links to the next page, name this machine as localhost');
   return { port, tlsPort, opsPort: ops.port };
