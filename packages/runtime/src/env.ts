@@ -338,7 +338,7 @@ export const otherSecretsKeyVariable = key32.optional().meta({
 
 export const amqpUrlVariable = urls(['amqp:', 'amqps:']).meta({
   description:
-    'RabbitMQ (the gate uses it only with `EVENTS_ACCOUNT`); the nodes of a cluster are separated by commas and tried in random order. `?cacertfile=`, `?certfile=` and `?keyfile=` name PEM files for `amqps`',
+    'RabbitMQ (the gate needs it only with `EVENTS_ACCOUNT` or `ORGANIZATION_ACCOUNTS=on`); the nodes of a cluster are separated by commas and tried in random order. `?cacertfile=`, `?certfile=` and `?keyfile=` name PEM files for `amqps`',
   shownDefault: 'found or started',
 });
 

@@ -175,6 +175,10 @@ export const variables = each
     message: 'EVENTS_ACCOUNT is set, but AMQP_URL is not',
     when,
   })
+  .refine((env) => env.ORGANIZATION_ACCOUNTS !== 'on' || env.AMQP_URL, {
+    message: 'ORGANIZATION_ACCOUNTS is on, but AMQP_URL is not set',
+    when,
+  })
   .refine((env) => !env.SMS_URL || env.SMS_FORMAT !== 'twilio' || env.SMS_FROM !== undefined, {
     message: 'SMS_URL is set, but SMS_FROM is not, which the form of Twilio needs',
     when,

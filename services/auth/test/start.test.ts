@@ -30,13 +30,14 @@ test('bad variables, and those that need others, are refused together, before an
   const read = (env: Record<string, string>) => () => readEnv(variables, { ...given, ...env });
   const sms = { SMS_URL: 'https://sms.example/' };
   const database = { DATABASE_URL: 'postgres://gate@127.0.0.1:1/gatepost' };
-  expect(read({ ...sms, EVENTS_ACCOUNT: 'acme', KEY_ROTATION_DAYS: '0' })).toThrow(
+  expect(read({ ...sms, EVENTS_ACCOUNT: 'acme', ORGANIZATION_ACCOUNTS: 'on', KEY_ROTATION_DAYS: '0' })).toThrow(
     expect.objectContaining({
       name: 'Misconfigured',
       problems: [
         expect.stringContaining('KEY_ROTATION_DAYS'),
         'neither AUTH_DATABASE_URL nor DATABASE_URL is set',
         'EVENTS_ACCOUNT is set, but AMQP_URL is not',
+        'ORGANIZATION_ACCOUNTS is on, but AMQP_URL is not set',
         'SMS_URL is set, but SMS_FROM is not, which the form of Twilio needs',
       ],
     }),

@@ -15,7 +15,6 @@ import {
 } from '@gatepost/contracts/organizations';
 import { describeError, type Log, logOfModule } from '@gatepost/runtime/log';
 import type { Registry } from '@gatepost/runtime/metrics';
-import { Misconfigured } from '@gatepost/runtime/misconfigured';
 import type { Seal } from '@gatepost/runtime/seal';
 import { importJWK, SignJWT } from 'jose';
 import type { Env } from '../config.ts';
@@ -27,14 +26,11 @@ const atOnce = 50;
 
 type Announced = { env: Env; log: Log; registry: Registry; db: Database; pool: Pool; seal: Seal };
 
-/** @throws Misconfigured without a broker. */
 export async function openAnnouncements({ env, log, registry, db, pool, seal }: Announced): Promise<AsyncDisposable> {
-  if (env.AMQP_URL === undefined)
-    throw new Misconfigured('bad environment', ['ORGANIZATION_ACCOUNTS is on, but AMQP_URL is not set']);
   const moduleLog = logOfModule(log, 'organizations');
   const { openPublisher } = await import('@gatepost/amqp/publisher'); // most gates have no broker
   const publisher = await openPublisher({
-    url: env.AMQP_URL,
+    url: env.AMQP_URL!, // config.ts has checked that there is one
     name: 'gatepost-auth organizations',
     log: moduleLog,
     reconnects: reconnectCounter(registry),
