@@ -124,9 +124,11 @@ const each = z.object({
     .default(100)
     .meta({ description: 'deliveries per second and account, unless set per account' }),
   THROTTLE_BURST: positive.default(1000).meta({ description: 'burst per account, unless set per account' }),
-  DELIVERY_TIMEOUT_MS: integer(1, deliveryTimeoutMs.max)
-    .default(deliveryTimeoutMs.default)
-    .meta({ description: 'as for the dispatchers; the end of an attempt is estimated by it', unit: 'ms' }),
+  DELIVERY_TIMEOUT_MS: integer(1, deliveryTimeoutMs.max).default(deliveryTimeoutMs.default).meta({
+    description:
+      'as for the dispatchers; the end of an attempt is estimated by it, and streams look for attempts that began so long ago',
+    unit: 'ms',
+  }),
   RATE_LIMIT_PER_HOUR: integer(0)
     .default(5000)
     .meta({ description: 'API requests per hour of one subject through one client; 0: no limit' }),

@@ -192,6 +192,7 @@ function streamsOf({ env, log, registry, pool }: Lasting, readsStandby: boolean)
     pool,
     perCaller: env.STREAMS_PER_CALLER,
     most: env.STREAMS_MAX,
+    deliveryTimeoutMs: env.DELIVERY_TIMEOUT_MS,
     lagMs: readsStandby ? env.WEBHOOK_READ_MAX_LAG_SECONDS * 1000 : 0,
     registry,
     log: logOfModule(log, 'streams'),

@@ -80,6 +80,26 @@ test('an attempt recorded a minute after it began, or in a transaction that ends
   expect(sent).toHaveLength(3);
 });
 
+test('an attempt that took as long as DELIVERY_TIMEOUT_MS allows is streamed, also to a client that reconnects', async () => {
+  await using slow = await openApi({ DELIVERY_TIMEOUT_MS: '600000' });
+  const own = await slow.tokens.user('auth0|alice', 'repo');
+  const config = { url: 'https://example.com/' };
+  const { body } = await call(slow, own, 'POST', '/repos/acme/widgets/hooks', { active: false, config });
+  const stream = `/repos/acme/widgets/hooks/${body.id}/deliveries/stream`;
+  await using events = await openEvents(slow, own, stream);
+  const first = await recordDelivery(slow.sql, { hookId: body.id });
+  await events.next(idIs(first));
+  const client = await slow.sql.connect();
+  await client.query('BEGIN');
+  const late = await recordDelivery(client as never, { hookId: body.id });
+  await client.query(`UPDATE deliveries SET delivered_at = delivered_at - interval '10 minutes' WHERE id = $1`, [late]);
+  await client.query('COMMIT');
+  client.release();
+  await events.next(idIs(late));
+  await using again = await openEvents(slow, own, stream, { 'last-event-id': String(first) });
+  await again.next(idIs(late));
+});
+
 test('a client that reconnects gets everything after its last event, in order, and perhaps some from before', async () => {
   const hook = await makeHook();
   const ids: number[] = [];

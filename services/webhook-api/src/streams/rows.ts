@@ -5,7 +5,7 @@ import { deliveryJson } from '../deliveries/present.ts';
 export type Attempted = { hook_id: number; id: string };
 export type Shown = Attempted & { json: string };
 
-/** For one hook, per look; more than any hook has in two minutes. */
+/** For one hook, per look; more than any hook has in the minutes that an attempt takes until it is recorded. */
 const lookMax = 50_000;
 
 // Uses an index, whatever the planner believes about a partition created today.

@@ -28,8 +28,8 @@ export type Streams = AsyncDisposable & {
   open(asked: StreamRequest): Promise<(response: Response) => void>;
 };
 
-/** An attempt is recorded when it has ended: how much later than its start that may be. */
-const lateMs = 120_000;
+/** An attempt is recorded when it has ended, DELIVERY_TIMEOUT_MS after its start at most: how much later than that it may be. */
+const recordedWithinMs = 110_000;
 /** The range checked each second; the whole one is checked only now and then. */
 const recentMs = 15_000;
 const lookEveryMs = 1_000;
@@ -52,13 +52,15 @@ export function openStreams(options: {
   /** Streams per caller, and in all, in this process. */
   perCaller: number;
   most: number;
+  deliveryTimeoutMs: number;
   /** How old a list of deliveries may be when read from a standby. */
   lagMs: number;
   registry: Registry;
   log: Log;
 }): Streams {
   const { pool, log } = options;
-  const watching = makeWatching(pool);
+  const lateMs = options.deliveryTimeoutMs + recordedWithinMs;
+  const watching = makeWatching(pool, lateMs);
   const all = new Set<Open>();
   const callers = makeCounts();
   const rounds = makeRounds(all, watching, log);
@@ -97,7 +99,7 @@ export function openStreams(options: {
       }
       return (response) => {
         clearTimeout(unbegun);
-        stream.begin(response, missedDeliveries(pool, asked, options.lagMs)).catch((error) => {
+        stream.begin(response, missedDeliveries(pool, asked, { lateMs, lagMs: options.lagMs })).catch((error) => {
           log.warn({ 'hook.id': hookId, error }, 'could not read the deliveries that a stream begins with');
           stream.cut();
         });
@@ -182,8 +184,11 @@ async function send(
   }
 }
 
-/** The watched hooks, and which of their deliveries have been sent. */
-function makeWatching(pool: Pool) {
+/**
+ * The watched hooks, and which of their deliveries have been sent.
+ * @param lateMs how much later than its start an attempt may be recorded
+ */
+function makeWatching(pool: Pool, lateMs: number) {
   const watched = new Map<number, Watched>();
   let looked = 0;
   let wholeAt = performance.now();
@@ -236,7 +241,11 @@ function makeWatching(pool: Pool) {
  * The beginning of a stream: everything after the client's last known delivery, plus what may have been recorded later than that; for a client
  * that knows none, whatever a list read now may lack.
  */
-async function* missedDeliveries(pool: Pool, { hookId, ageMs }: StreamRequest, lagMs: number): AsyncGenerator<Buffer> {
+async function* missedDeliveries(
+  pool: Pool,
+  { hookId, ageMs }: StreamRequest,
+  { lateMs, lagMs }: { lateMs: number; lagMs: number },
+): AsyncGenerator<Buffer> {
   if (ageMs === 'unknown') yield gap('unknown');
   const withinMs = typeof ageMs === 'number' ? Math.max(0, ageMs) + lateMs : recentMs + lagMs;
   let sent = 0;
