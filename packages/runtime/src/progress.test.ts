@@ -22,7 +22,7 @@ const progress = watchProgress({
         return parking.waiting > 0;
       },
     },
-    { name: 'attempts', hasWork: () => parking.waiting > 0, completed: () => parking.moved, patienceMs: 600_000 },
+    { name: 'attempts', hasWork: () => parking.waiting > 0, completed: () => parking.moved, workMs: 540_000 },
   ],
 });
 const ops = await openOps({
@@ -72,6 +72,24 @@ test('a process with waiting work that makes no progress for a minute is not rea
   expect(await registry.metrics()).toContain('test_stalled_seconds{place="parking"} 60');
   parking.moved += 1;
   expect(await readiness()).toMatchObject({ status: 200 });
+});
+
+test('where a single piece of work may take long, neither readiness nor the metric of the alert counts that time', async () => {
+  parking.waiting = 1;
+  const stalled = async () => /test_stalled_seconds\{place="attempts"\} (\d+)/.exec(await registry.metrics())?.[1];
+  await pass(1);
+  await pass(540);
+  expect(await stalled()).toBe('0');
+  await pass(59);
+  expect([(await readiness()).body, await stalled()]).toEqual([
+    expect.objectContaining({ failing: { progress: expect.not.stringContaining('attempts') } }),
+    '59',
+  ]);
+  await pass(1);
+  expect([(await readiness()).body, await stalled()]).toEqual([
+    expect.objectContaining({ failing: { progress: expect.stringContaining('attempts for 600 s') } }),
+    '60',
+  ]);
 });
 
 test('the minute without progress counts from when the work began to wait', async () => {

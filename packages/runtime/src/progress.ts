@@ -11,8 +11,8 @@ export type Stage = {
   hasWork(): boolean | Promise<boolean>;
   /** Counts the work done; only grows. */
   completed(): number;
-  /** How long a stage may stand still. Default 60,000. */
-  patienceMs?: number;
+  /** How long a single piece of work may take, during which nothing need move. Default 0. */
+  workMs?: number;
 };
 
 export type Progress = Disposable & {
@@ -23,11 +23,11 @@ export type Progress = Disposable & {
 };
 
 const everyMs = 1_000;
-const defaultPatienceMs = 60_000;
+const patienceMs = 60_000;
 
 type Watched = Stage & { lastMoved: number; stillSince: number | undefined; isStalled: boolean };
 
-/** Checks every second until disposed. `metric` names a gauge by stage: how long nothing has moved there, in seconds. */
+/** Checks every second until disposed. `metric` names a gauge by stage: how long nothing has moved there beyond `workMs`, in seconds. */
 export function watchProgress(options: {
   stages: readonly Stage[];
   metric: string;
@@ -43,7 +43,8 @@ export function watchProgress(options: {
   );
   const stillMs = (stage: Watched) =>
     stage.stillSince === undefined || stage.completed() !== stage.lastMoved ? 0 : now() - stage.stillSince;
-  const isStalled = (stage: Watched) => stillMs(stage) >= (stage.patienceMs ?? defaultPatienceMs);
+  const stalledMs = (stage: Watched) => Math.max(0, stillMs(stage) - (stage.workMs ?? 0));
+  const isStalled = (stage: Watched) => stalledMs(stage) >= patienceMs;
 
   const lookAt = async (stage: Watched) => {
     let waits: boolean;
@@ -68,11 +69,11 @@ export function watchProgress(options: {
   };
   new Gauge({
     name: options.metric,
-    help: 'How long nothing has moved at a stage although something waits there',
+    help: 'How long nothing has moved at a stage although something waits there, beyond what a single piece of work may take',
     labelNames: ['place'],
     registers: [options.registry],
     collect() {
-      for (const stage of stages) this.set({ place: stage.name }, stillMs(stage) / 1_000);
+      for (const stage of stages) this.set({ place: stage.name }, stalledMs(stage) / 1_000);
     },
   });
   const timer = setInterval(() => void look(), everyMs);

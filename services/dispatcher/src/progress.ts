@@ -32,7 +32,7 @@ export function watchDispatcher(options: {
         hasWork: async () => inbox.inHand().jobs > 0 || (await jobsWaiting()) > 0,
         completed: () => workCounts.jobs,
         // Everything in hand may be attempts at hanging receivers.
-        patienceMs: 60_000 + options.deliveryTimeoutMs,
+        workMs: options.deliveryTimeoutMs,
       },
       { name: 'parking', hasWork: () => inbox.inHand().parking, completed: () => workCounts.parked },
       { name: 'recording', hasWork: () => inbox.inHand().recording, completed: () => workCounts.recorded },
