@@ -3,7 +3,7 @@ import path from 'node:path';
 import { httpDuration, Registry } from '@gatepost/runtime/metrics';
 import { expect, test } from '@jest/globals';
 import { parse } from 'yaml';
-import { metricsIn, metricsThereAre } from './promql.ts';
+import { metricsIn, metricsThereAre, selectorsIn } from './promql.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const read = (file: string) => readFileSync(path.join(root, file), 'utf8');
@@ -37,6 +37,13 @@ test('alerts use only existing metrics', () => {
     const metrics = metricsIn(expr);
     expect([alert, metrics.length > 0, metrics.filter((name) => !known.has(name))]).toEqual([alert, true, []]);
   }
+});
+
+// A Prometheus has other programs' metrics too, and http_request_duration_seconds is a usual name.
+test('alerts look only at our jobs', () => {
+  const ours = /^\w+\{job=(?:"dispatcher"|"auth"|~"auth\|webhook-api\|dispatcher")[,}]/;
+  for (const { alert, expr } of rules)
+    expect([alert, selectorsIn(expr)]).toEqual([alert, selectorsIn(expr).map(() => expect.stringMatching(ours))]);
 });
 
 test('the test of the rules triggers each alert once', () => {

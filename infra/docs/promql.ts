@@ -18,6 +18,17 @@ export function metricsIn(expression: string): string[] {
   return names.map((name) => name.replace(/_(bucket|count|sum)$/, ''));
 }
 
+/** The selectors of an expression: each metric with its labels. */
+export function selectorsIn(expression: string): string[] {
+  const selectors: string[] = [];
+  parser.parse(expression).iterate({
+    enter({ type, from, to }) {
+      if (type.name === 'VectorSelector') selectors.push(expression.slice(from, to));
+    },
+  });
+  return selectors;
+}
+
 /** Ours, according to the reference, and those of other programs' exporters. */
 export function metricsThereAre(): ReadonlySet<string> {
   const page = readFileSync(path.join(root, 'docs/reference/metrics.md'), 'utf8');

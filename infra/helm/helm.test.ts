@@ -12,6 +12,7 @@ import { deliveriesQueue, eventsQueue } from '@gatepost/contracts/topology';
 import { metaOf, type z } from '@gatepost/runtime/env';
 import { describe, expect, test } from '@jest/globals';
 import { parse, parseAllDocuments } from 'yaml';
+import { selectorsIn } from '../docs/promql.ts';
 import { rootFolder } from '../local/processes/home.ts';
 
 const folder = join(rootFolder, 'infra/helm');
@@ -82,6 +83,14 @@ test('the alert rules of the chart are those of infra/observability', () => {
   expect(realpathSync(rules)).toBe(join(rootFolder, 'infra/observability/alerts.yaml'));
   const [made] = of('production.yaml', 'PrometheusRule');
   expect(made!.spec.groups[0].rules.length).toBeGreaterThan(10);
+});
+
+test('the alerts of a release look only at its own namespace, and name it', () => {
+  const [made] = of('production.yaml', 'PrometheusRule');
+  for (const { alert, expr, labels } of made!.spec.groups[0].rules) {
+    const own = selectorsIn(expr).map(() => expect.stringMatching(/^\w+\{namespace="gatepost",job=/));
+    expect([alert, selectorsIn(expr), labels.namespace]).toEqual([alert, own, 'gatepost']);
+  }
 });
 
 describe.each(sets)('the chart rendered as %s', (set) => {
