@@ -226,6 +226,14 @@ test("with the stores' own CA, every service and both migrations have its file",
   }
 });
 
+test('numbers in variables are written as the services read them, however large', () => {
+  const deployments = of('small.yaml', 'Deployment');
+  const envOf = (name: string) => (named(deployments, name).spec.template.spec as PodSpec).containers[0]!.env;
+  expect(envOf('webhook-api')).toContainEqual({ name: 'RATE_LIMIT_PER_HOUR', value: '1000000' });
+  expect(envOf('dispatcher')).toContainEqual({ name: 'THROTTLE_BURST', value: '2500000' });
+  expect(envOf('dispatcher')).toContainEqual({ name: 'THROTTLE_RATE', value: '0.5' });
+});
+
 test('both migrations have their URLs, also under one variable, and the plain variables', () => {
   const [job] = of('small.yaml', 'Job');
   const { containers, volumes } = job!.spec.template.spec as PodSpec;

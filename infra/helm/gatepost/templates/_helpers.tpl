@@ -45,6 +45,11 @@ readOnlyRootFilesystem: true
 capabilities: { drop: [ALL] }
 {{- end }}
 
+{{/* A value as text. Helm holds numbers as float64, and writes a million as 1e+06, which no service reads as a whole number. */}}
+{{- define "gatepost.text" -}}
+{{- if and (kindIs "float64" .) (eq (floor .) .) }}{{ int64 . }}{{ else }}{{ . }}{{ end }}
+{{- end }}
+
 {{/* A variable NAME_FILE for each secret. */}}
 {{- define "gatepost.secretEnv" -}}
 {{- range $variable, $key := . }}
@@ -129,11 +134,11 @@ spec:
           env:
             {{- range $variable, $value := .env }}
             - name: {{ $variable }}
-              value: {{ $value | toString | quote }}
+              value: {{ include "gatepost.text" $value | quote }}
             {{- end }}
             {{- range $variable, $value := .values.env }}
             - name: {{ $variable }}
-              value: {{ $value | toString | quote }}
+              value: {{ include "gatepost.text" $value | quote }}
             {{- end }}
             {{- include "gatepost.secretEnv" .values.fromSecret | nindent 12 }}
           # Before the ops port opens, the service waits up to START_TIMEOUT_MS (60 s) for stores that are away.
