@@ -51,6 +51,7 @@ import { loadSigningKeys } from './keys/signing-keys.ts';
 import { throttleClientAuthentication } from './library/client-authentication.ts';
 import { discoverLanguages } from './library/discovered-languages.ts';
 import { publishUsedKeys } from './library/published-keys.ts';
+import { acceptDpopNonces } from './library/seam.ts';
 import { shareRefreshSuccessors } from './library/tokens/refresh.ts';
 import { detectReplays } from './library/tokens/replay-detection.ts';
 import { endWithSources } from './library/tokens/sources.ts';
@@ -204,7 +205,8 @@ async function makeGateProvider(parts: Parts) {
   });
   discoverLanguages(provider, parts.settings);
   publishUsedKeys(provider, makePublishedAlgs(parts.pool));
-  shareRefreshSuccessors(provider, keyFor('refresh tokens'));
+  acceptDpopNonces(provider, keysFor('dpop nonces'));
+  shareRefreshSuccessors(provider, keysFor('refresh tokens'));
   findStructuredTokens(provider, parts.issuers, revokedTokens);
   detectReplays(provider, redis, prefix);
   endWithSources(provider, { redis, prefix, revoked: revokedTokens });

@@ -9,6 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import Provider from 'oidc-provider';
+import ServerChallenge from 'oidc-provider/lib/helpers/challenge.js';
 import * as kit from 'oidc-provider/lib/helpers/grants.js';
 import LRU from 'oidc-provider/lib/helpers/lru.js';
 import revoke from 'oidc-provider/lib/helpers/revoke.js';
@@ -44,6 +45,7 @@ const provider = new Provider('http://localhost/', {
   features: {
     clientCredentials: { enabled: true },
     deviceFlow: { enabled: true },
+    dPoP: { enabled: true, nonceSecret: Buffer.alloc(32) },
     introspection: { enabled: true },
     revocation: { enabled: true },
   },
@@ -66,6 +68,8 @@ test('the state behind a provider has the parts that we override', () => {
   expect(state.keystore.add).toBeInstanceOf(Function);
   expect(state.jwks.keys).toBeInstanceOf(Array);
   expect(state.dynamicClients).toBeInstanceOf(LRU);
+  expect(state.DPoPNonces).toBeInstanceOf(ServerChallenge);
+  expect(state.DPoPNonces.checkChallenge(new ServerChallenge(Buffer.alloc(32), 'DPoP').nextChallenge())).toBe(true);
   expect(state.features.registration).toHaveProperty('initialAccessToken');
 });
 

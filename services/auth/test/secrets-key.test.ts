@@ -1,13 +1,15 @@
 /** SECRETS_KEY is changed while the gate goes on: both keys are read, and what is stored is sealed under the new one. */
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { makeSeal } from '@gatepost/runtime/seal';
 import { Browser } from '@gatepost/testkit/browser';
+import { pkce } from '@gatepost/testkit/pkce';
 import { until } from '@gatepost/testkit/until';
-import { afterAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import pg from 'pg';
 import { openGate, type TestGate } from './gate.ts';
 import { managerSeed, openManager } from './manager.ts';
-import { apis, fullSeed } from './seeds.ts';
+import { api, apis, fullSeed, machine } from './seeds.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
@@ -98,6 +100,72 @@ test('a session goes on under the new key if its browser returned while both wer
   const third = stack.use(await openGate(withPeople, { ...stores, SECRETS_KEY: after }));
   at.issuer = third.issuer;
   expect([await silently(returning), await silently(away)]).toEqual(['signed in', 'login_required']);
+});
+
+describe('while gates are restarted with SECRETS_KEY and SECRETS_KEY_OTHER swapped,', () => {
+  const [one, other] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')];
+  let gates: [TestGate, TestGate];
+  beforeAll(async () => {
+    const before = stack.use(await openGate(fullSeed, { SECRETS_KEY: one, SECRETS_KEY_OTHER: other }));
+    const stores = { DATABASE_URL: before.databaseUrl, REDIS_KEY_PREFIX: before.redisPrefix };
+    const after = await openGate(fullSeed, { ...stores, SECRETS_KEY: other, SECRETS_KEY_OTHER: one });
+    gates = [before, stack.use(after)];
+  });
+
+  test.each([
+    [0, 1],
+    [1, 0],
+  ])(
+    'a refresh token that tabs use at both gates has one successor, and its use two generations later revokes the family',
+    async (at, elsewhere) => {
+      const [gate, second] = [gates[at]!, gates[elsewhere]!];
+      const { code_verifier, ...challenge } = pkce();
+      const redirect_uri = 'https://app.example/cb';
+      const asked = { client_id: 'tabs', redirect_uri, response_type: 'code', scope: 'openid offline_access' };
+      const browser = new Browser(gate);
+      const { location } = await browser.logIn(await browser.authorize({ ...asked, ...challenge }));
+      const code = location!.searchParams.get('code')!;
+      const given = { grant_type: 'authorization_code', client_id: 'tabs', redirect_uri, code, code_verifier };
+      const { refresh_token: first } = (await gate.post('oauth/token', given)).json as Record<string, string>;
+      const refresh = async (where: TestGate, refresh_token = '') => {
+        const answer = await where.post('oauth/token', {
+          grant_type: 'refresh_token',
+          client_id: 'tabs',
+          refresh_token,
+        });
+        return answer.json as Record<string, string>;
+      };
+      const next = await refresh(gate, first);
+      expect(next).toHaveProperty('refresh_token');
+      expect((await refresh(second, first)).refresh_token).toBe(next.refresh_token);
+      const third = await refresh(gate, next.refresh_token);
+      expect(third).toHaveProperty('refresh_token');
+      expect(await refresh(second, first)).toMatchObject({ error: 'invalid_grant' });
+      expect(await refresh(gate, third.refresh_token)).toMatchObject({ error: 'invalid_grant' });
+    },
+  );
+
+  test.each([
+    [0, 1],
+    [1, 0],
+  ])('a DPoP nonce of one gate is good at the other', async (at, elsewhere) => {
+    const { privateKey, publicKey } = await generateKeyPair('ES256');
+    const jwk = await exportJWK(publicKey);
+    const token = async ({ issuer, post }: TestGate, nonce?: string) => {
+      const iat = Math.floor(Date.now() / 1000);
+      const proof = new SignJWT({ htm: 'POST', htu: `${issuer}oauth/token`, jti: randomUUID(), iat, nonce });
+      const DPoP = await proof.setProtectedHeader({ alg: 'ES256', typ: 'dpop+jwt', jwk }).sign(privateKey);
+      const { client_id, client_secret } = machine;
+      return post(
+        'oauth/token',
+        { grant_type: 'client_credentials', client_id, client_secret, audience: api },
+        { DPoP },
+      );
+    };
+    const nonce = (await token(gates[at]!)).headers.get('dpop-nonce')!;
+    expect(nonce).toMatch(/./);
+    expect((await token(gates[elsewhere]!, nonce)).json).toMatchObject({ token_type: 'DPoP' });
+  });
 });
 
 test('secrets whose rows change during the rekey are sealed under the new key too, and a newer one is not overwritten', async () => {

@@ -21,9 +21,18 @@ declare module 'oidc-provider/lib/helpers/weak_cache.js' {
     keystore: Iterable<{ kid: string }> & { clear(): void; add(key: object): void };
     jwks: { keys: object[] };
     dynamicClients: object;
+    DPoPNonces: import('oidc-provider/lib/helpers/challenge.js').default;
     features: { registration: { initialAccessToken: unknown } };
   };
   export default function instance(provider: Provider): ProviderState;
+}
+
+declare module 'oidc-provider/lib/helpers/challenge.js' {
+  export default class ServerChallenge {
+    constructor(secret: Buffer, info: string);
+    nextChallenge(): string;
+    checkChallenge(challenge: string): boolean;
+  }
 }
 
 declare module 'oidc-provider/lib/helpers/lru.js' {

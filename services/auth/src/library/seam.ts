@@ -12,6 +12,7 @@ import Provider, {
   type KoaContextWithOIDC,
   type TokenEndpointGrantContext,
 } from 'oidc-provider';
+import ServerChallenge from 'oidc-provider/lib/helpers/challenge.js';
 import LRU from 'oidc-provider/lib/helpers/lru.js';
 import revoke from 'oidc-provider/lib/helpers/revoke.js';
 import instance from 'oidc-provider/lib/helpers/weak_cache.js';
@@ -123,6 +124,12 @@ export function replaceSigningKeys(provider: Provider, keys: PrivateJwk[]): void
   state.keystore.clear();
   for (const key of keys) state.keystore.add(signerOf(key));
   state.jwks = { keys: keys.map(publicPart) };
+}
+
+/** The library takes one secret for the nonces of DPoP; here those of all are right. It goes on making them with its own. */
+export function acceptDpopNonces(provider: Provider, secrets: readonly Buffer[]): void {
+  const all = secrets.map((secret) => new ServerChallenge(secret, 'DPoP'));
+  instance(provider).DPoPNonces.checkChallenge = (nonce) => all.some((one) => one.checkChallenge(nonce));
 }
 
 /** The published keys, for verifying our own tokens without a network request. */

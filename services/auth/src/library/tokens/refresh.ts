@@ -2,7 +2,8 @@
  * Refresh tokens that several tabs use at once. Within a client’s leeway a token that was just rotated may be used again, and all
  * uses get the same successor. After the leeway, or one generation later, its family is revoked (as the library does for any
  * consumed token). With a leeway, the successor’s value is an HMAC of its predecessor’s under a key derived from SECRETS_KEY, so
- * that it can be issued twice although only hashes are stored. Without a leeway it is random.
+ * that it can be issued twice although only hashes are stored. While SECRETS_KEY changes, gates differ in that key: the successor
+ * that another has made is found by the other key. Without a leeway it is random.
  */
 import { createHmac } from 'node:crypto';
 import Provider, { type Client, errors, type Provider as ProviderType } from 'oidc-provider';
@@ -21,16 +22,19 @@ type Model = {
   prototype: { generateTokenId(): string };
 };
 
-export function shareRefreshSuccessors(provider: ProviderType, key: Buffer): void {
+/** @param keys the first is for new successors */
+export function shareRefreshSuccessors(provider: ProviderType, keys: readonly Buffer[]): void {
   // The members set here are missing in the typings.
   const model = provider.RefreshToken as unknown as Model;
   const { find } = model;
   const { generateTokenId } = model.prototype;
-  const successorOf = (jti: string) => createHmac('sha256', key).update(jti).digest('base64url');
+  const successorsOf = (jti: string) => keys.map((key) => createHmac('sha256', key).update(jti).digest('base64url'));
+  const made = new WeakMap<RefreshToken, string>();
 
   model.prototype.generateTokenId = function () {
     const rotated = Provider.ctx?.oidc?.entities.RotatedRefreshToken as RefreshToken | undefined;
-    return rotated && leewaySeconds() > 0 ? successorOf(rotated.jti) : generateTokenId.call(this);
+    if (!rotated || leewaySeconds() === 0) return generateTokenId.call(this);
+    return made.get(rotated) ?? successorsOf(rotated.jti)[0]!;
   };
 
   model.find = async function (value, options) {
@@ -45,8 +49,10 @@ export function shareRefreshSuccessors(provider: ProviderType, key: Buffer): voi
     }
     if (token.consumed !== undefined && Date.now() / 1000 - token.consumed <= leeway) {
       // A successor that is in use means that this token is two generations old. A missing one is being written right now.
-      const successor = await find.call(this, successorOf(token.jti), options);
-      if (!successor?.consumed) token.consumed = undefined;
+      const found = await Promise.all(successorsOf(token.jti).map((one) => find.call(this, one, options)));
+      const successors = found.filter((one) => one !== undefined);
+      if (successors[0]) made.set(token, successors[0].jti);
+      if (!successors.some(({ consumed }) => consumed)) token.consumed = undefined;
     }
     const consume = token.consume.bind(token);
     const consumeOrFollow = async () => {
