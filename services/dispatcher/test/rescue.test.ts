@@ -112,6 +112,32 @@ test('events with many hooks are searched in smaller steps, and each event is re
   await later.end();
 });
 
+test('in a backup of last week lost deliveries are found, as far back as the log is kept', async () => {
+  await using database = await freshDatabase('migrated');
+  const pool = openPool({ databaseUrl: database.url, name: 'test', max: 4, byIndexOnly: true, onError: () => {} });
+  await pool.query("INSERT INTO accounts (login) VALUES ('acme')");
+  await pool.query(
+    `INSERT INTO hooks (account_id, url, content_type, events, created_by) VALUES (1, 'http://127.0.0.2/', 'json', '{push}', 'test')`,
+  );
+  await pool.query(`
+    INSERT INTO sweeps (id, swept_until) VALUES (1, now() - interval '8 days');
+    DO $$ DECLARE day date := ((now() - interval '7 days') AT TIME ZONE 'UTC')::date; BEGIN
+      EXECUTE format('CREATE TABLE deliveries_%s PARTITION OF deliveries FOR VALUES FROM (%L) TO (%L)', to_char(day, 'YYYYMMDD'), day, day + 1);
+      EXECUTE format('CREATE TABLE events_%s PARTITION OF events FOR VALUES FROM (%L) TO (%L)', to_char(day, 'YYYYMMDD'), day, day + 1);
+    END $$`);
+  await pool.query(
+    `INSERT INTO events (key, guid, source, event_id, type, account_id, occurred_at, received_at, received_on, hook_ids, delivery_ids, routed_at)
+     SELECT gen_random_uuid(), gen_random_uuid(), 'urn:test', 1, 'push', 1, at, at, (at AT TIME ZONE 'UTC')::date, '{1}', '{1}', at
+       FROM (SELECT now() - interval '7 days' AS at) t`,
+  );
+  await using rescue = openRescue({ pool, jobsWaiting: async () => 0, afterMs: 1_000, log: openLog('test', 'silent') });
+  await lookedThrough(pool);
+  await rescue[Symbol.asyncDispose]();
+  const { rows } = await pool.query('SELECT delivery_id::integer AS id FROM parked');
+  expect(rows).toEqual([{ id: 1 }]);
+  await pool.end();
+});
+
 // Events of a day are kept while deliveries of them rest, the log of it is not.
 test('a delivery whose day has been dropped from the log is not taken for lost', async () => {
   await using database = await freshDatabase('migrated');

@@ -55,7 +55,7 @@ function toRetryRow({ job, retryDueMs }: Ended): Record<string, unknown> {
   return toParkedRow({ job: next, reason: 'retry', dueMs: retryDueMs! });
 }
 
-/** Whether any dispatcher has recorded the outcome of a delivery. Looks back two days. */
+/** Whether any dispatcher has recorded the outcome of a delivery, in as many days as the log has. */
 export async function isRecorded(pool: Pool, deliveryId: number): Promise<boolean> {
   const { rowCount } = await pool.query('SELECT FROM deliveries WHERE id = $1', [deliveryId]);
   return rowCount !== 0;

@@ -93,7 +93,7 @@ export function openRescue(options: {
 }
 
 async function rescue(options: Rescuing): Promise<void> {
-  // After a long outage there is much to examine: one piece at a time, each in its own transaction.
+  // After a long outage, or in an old backup, there is much to examine: one piece at a time, each in its own transaction.
   for (let isBehind = true; isBehind && !options.stop.aborted; ) {
     if ((await options.jobsWaiting()) > jobsWaitingMax) return;
     const begunAt = performance.now();
@@ -166,7 +166,7 @@ async function nextPiece(client: PoolClient, afterMs: number): Promise<{ from: D
     `INSERT INTO sweeps (id, swept_until) VALUES (1, now() - interval '1 day') ON CONFLICT DO NOTHING`,
   );
   const { rows } = await client.query<{ from: Date; until: Date }>(
-    `SELECT greatest(swept_until, now() - interval '2 days') AS from, now() - $1 * interval '1 ms' AS until FROM sweeps`,
+    `SELECT swept_until AS from, now() - $1 * interval '1 ms' AS until FROM sweeps`,
     [afterMs],
   );
   const { from, until } = rows[0]!;
