@@ -181,6 +181,44 @@ describe('when things break', () => {
     expect(await second.stop()).toBe(0);
   });
 
+  // RabbitMQ takes messages back when a connection breaks, and from who has held them for half an hour (consumer_timeout).
+  test('a job that comes again while its outcome waits for PostgreSQL is not delivered again', async () => {
+    receiver.received.length = 0;
+    receiver.behave({});
+    // Events with two hooks are delivered by jobs.
+    await world.addAccount('twins', ['widgets']);
+    for (const path of ['/one', '/two']) await world.addHook('twins', { url: `${receiver.url}${path}`, retry: false });
+    const dispatcher = await start({ AMQP_URL: broker.url });
+    const publish = () => world.publish({ subject: 'twins/widgets' });
+    const sent = (guid: string) =>
+      receiver.received.filter(({ headers }) => headers['x-github-delivery'] === guid).map(({ path }) => path);
+    const client = await world.pool.connect();
+    const guids: string[] = [];
+    try {
+      await client.query('BEGIN');
+      await client.query('LOCK TABLE deliveries IN SHARE MODE'); // outcomes can be looked for, and not written
+      guids.push(await publish());
+      await until('both are made', () => sent(guids[0]!).length === 2);
+      await until('their outcomes wait', async () => {
+        const { rowCount } = await client.query(
+          'SELECT FROM pg_stat_activity WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid))',
+        );
+        return rowCount;
+      });
+      await broker.cut();
+      await broker.restore();
+      // Behind those that come again.
+      guids.push(await publish());
+      await until('the next are made', () => sent(guids[1]!).length === 2);
+    } finally {
+      await client.query('ROLLBACK');
+      client.release();
+    }
+    await allRecorded(guids);
+    expect(await dispatcher.stop()).toBe(0);
+    for (const guid of guids) expect(sent(guid).sort()).toEqual(['/one', '/two']);
+  });
+
   test('a queue full of large events keeps memory bounded, and small events behind them arrive', async () => {
     const payload = Buffer.concat([Buffer.from('{"filler":"'), Buffer.alloc(10_000_000, 'x'), Buffer.from('"}')]);
     await world.addAccount('storing', ['r']); // pushes are stored, but there is no hook

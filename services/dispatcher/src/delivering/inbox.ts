@@ -76,6 +76,8 @@ export function makeInbox(parts: InboxParts): Inbox {
     if (decided === 'withdrawn') return ack('cancelled');
     if ('parking' in decided) return parking.add({ ...decided.parking, routes });
     const work = async () => {
+      // RabbitMQ may hand a job out again whose attempt was made here, but could not be recorded yet: the log would say that it was not made.
+      await recording.settled(job.deliveryId);
       check();
       return makeAttempt(parts, message, decided.job, receivedAtMs);
     };

@@ -12,6 +12,8 @@ import { type Ended, insertDeliveries } from './record.ts';
 export type Recording = {
   /** Resolves when the outcome is recorded; rejects when PostgreSQL accepts it in no form. */
   record(ended: Ended): Promise<Verdict>;
+  /** Resolves when no outcome of this delivery is being recorded any more. */
+  settled(deliveryId: number): Promise<unknown> | undefined;
   isIdle(): boolean;
 };
 
@@ -48,17 +50,29 @@ export function makeRecording(parts: { pool: Pool; persist: Persist; workCounts:
     },
   });
   const addOrDefer = makeDeferReplays(batches.add);
+  const record = async (ended: Ended) => {
+    try {
+      return await addOrDefer(ended);
+    } catch (error) {
+      if (isGivenUp(error)) throw error;
+      // The receiver's response contains something that PostgreSQL does not accept.
+      log.error({ error, ...jobFields(ended.job) }, 'could not record a response, recording the outcome without it');
+      return batches.add(withoutResponse(ended));
+    }
+  };
+  const underWay = new Map<number, Promise<Verdict>>();
   return {
     async record(ended) {
+      const { deliveryId } = ended.job;
+      const recorded = record(ended);
+      underWay.set(deliveryId, recorded);
       try {
-        return await addOrDefer(ended);
-      } catch (error) {
-        if (isGivenUp(error)) throw error;
-        // The receiver's response contains something that PostgreSQL does not accept.
-        log.error({ error, ...jobFields(ended.job) }, 'could not record a response, recording the outcome without it');
-        return batches.add(withoutResponse(ended));
+        return await recorded;
+      } finally {
+        if (underWay.get(deliveryId) === recorded) underWay.delete(deliveryId);
       }
     },
+    settled: (deliveryId) => underWay.get(deliveryId)?.catch(() => {}),
     isIdle: batches.isIdle,
   };
 }
