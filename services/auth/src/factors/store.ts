@@ -36,10 +36,13 @@ export type FactorStore = {
    * have added (accounts/first-proof.ts).
    */
   add(method: NewMethod, state?: AccountState): Promise<Method | undefined>;
-  /** Replaces all second factors at once. Undefined when somebody already has one of the keys. */
+  /**
+   * Replaces all second factors at once. Undefined when somebody already has one of the keys. Replacing them by none, like removing the last
+   * one (below), also removes recovery codes and remembered browsers.
+   */
   replaceAll(userId: string, methods: NewMethod[]): Promise<Method[] | undefined>;
   rename(userId: string, id: string, name: string | null): Promise<Method | undefined>;
-  /** False when there is none. Removing the last second factor (here and below) also removes recovery codes and remembered browsers. */
+  /** False when there is none. */
   remove(userId: string, id: string): Promise<boolean>;
   /** Removes the methods of these types, or all. @returns how many */
   removeAll(userId: string, types?: readonly MethodType[]): Promise<number>;
@@ -101,14 +104,17 @@ function methodsOf({ db, pool, seal }: Stores) {
     find: async (userId, id) => (await db.authenticationMethod.findFirst({ where: { id, userId } })) ?? undefined,
     add: (method, state) =>
       undefinedOnConflict(db.$transaction((transaction) => add(transaction, seal, method, state))),
-    replaceAll: (userId, methods) =>
-      undefinedOnConflict(
+    async replaceAll(userId, methods) {
+      const after = await undefinedOnConflict(
         db.$transaction(async (transaction) => {
           await transaction.authenticationMethod.deleteMany({ where: { userId, type: { in: [...secondFactors] } } });
           const data = methods.map((method) => rowOf(seal, method));
           return transaction.authenticationMethod.createManyAndReturn({ data });
         }),
-      ),
+      );
+      if (after) await removeRecoveryAndBrowsers(pool, userId);
+      return after;
+    },
     async rename(userId, id, name) {
       return (await db.authenticationMethod.updateManyAndReturn({ where: { id, userId }, data: { name } }))[0];
     },

@@ -70,7 +70,7 @@ export const createAuthenticationMethod = operation({
   },
 });
 
-/** Replaces all methods; passkeys and recovery codes stay, and remembered browsers are asked again. */
+/** Replaces all methods; passkeys stay, recovery codes too unless no method is left, and remembered browsers are asked again. */
 export const replaceAuthenticationMethods = operation({
   body: z.array(createBody).max(10),
   async run({ parts, params, body, scopes }) {

@@ -80,6 +80,18 @@ describe('authentication methods of a user', () => {
     expect(await ask('PUT', path, [])).toMatchObject({ status: 200, body: [] });
   });
 
+  test('replaced by others keep the recovery codes, and by none remove them', async () => {
+    const path = 'users/auth0%7Ccarol/authentication-methods';
+    await auth0.users.authenticationMethods.create('auth0|carol', { type: 'totp', totp_secret: secret });
+    await auth0.users.regenerateRecoveryCode('auth0|carol');
+    const typesNow = async () =>
+      (await auth0.users.authenticationMethods.list('auth0|carol')).data.map(({ type }) => type);
+    await ask('PUT', path, [{ type: 'email', email: 'carol@example.com' }]);
+    expect(await typesNow()).toEqual(['email', 'recovery-code']);
+    await ask('PUT', path, []);
+    expect(await typesNow()).toEqual([]);
+  });
+
   test('after the loss of a phone recovery codes are renewed, remembered browsers forgotten, and factors deleted', async () => {
     await auth0.users.authenticationMethods.create('auth0|carol', { type: 'totp', totp_secret: secret });
     const { recovery_code } = await auth0.users.regenerateRecoveryCode('auth0|carol');
