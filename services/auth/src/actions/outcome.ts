@@ -15,7 +15,8 @@ export type Outcome = {
   userMetadata: Values;
   appMetadata: Values;
   transaction: Values;
-  denied?: { code?: string; reason: string; userMessage?: string };
+  /** `whole`: the reason for the log, uncut, since what is left of a cut secret cannot be masked. */
+  denied?: { code?: string; reason: string; whole: string; userMessage?: string };
   secondFactor?: { allowRememberBrowser: boolean };
   /** Ends the session or the refresh token, and the request with it. */
   revoked?: { what: 'session' | 'refreshToken'; preserveRefreshTokens: boolean };
@@ -106,7 +107,7 @@ function apply(outcome: Outcome, name: string, [first, second]: unknown[]): void
       const { preserveRefreshTokens } = (second ?? {}) as { preserveRefreshTokens?: unknown };
       const what = name === 'session.revoke' ? 'session' : 'refreshToken';
       outcome.revoked = { what, preserveRefreshTokens: preserveRefreshTokens === true };
-      outcome.denied ??= { reason: text(first) };
+      outcome.denied ??= { reason: text(first), whole: whole(first) };
       return;
     }
     case 'session.setExpiresAt':
@@ -114,10 +115,14 @@ function apply(outcome: Outcome, name: string, [first, second]: unknown[]): void
       outcome.sessionEndsAt = Math.floor(first / 1000);
       return;
     case 'access.deny':
-      outcome.denied ??= { reason: text(first), ...(second != null && { userMessage: text(second) }) };
+      outcome.denied ??= {
+        reason: text(first),
+        whole: whole(first),
+        ...(second != null && { userMessage: text(second) }),
+      };
       return;
     case 'validation.error':
-      outcome.denied ??= { code: text(first), reason: text(first), userMessage: text(second) };
+      outcome.denied ??= { code: text(first), reason: text(first), whole: whole(first), userMessage: text(second) };
       return;
     default:
       throw new OutcomeTooLarge(`api.${name} is not known`);
@@ -154,9 +159,10 @@ function define(object: Values, key: string, value: unknown): void {
 }
 
 /** Text that the audit log, tokens and PostgreSQL accept. */
-const text = (value: unknown) =>
+const text = (value: unknown) => whole(value).slice(0, 1_000).toWellFormed();
+
+const whole = (value: unknown) =>
   String(value ?? '')
-    .slice(0, 1_000)
     .replaceAll('\0', '')
     .toWellFormed();
 

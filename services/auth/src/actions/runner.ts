@@ -87,7 +87,7 @@ export function makeActionRunner(parts: RunnerParts): ActionRunner {
         const { redirect, ...after } = step;
         outcome = after;
         if (outcome.denied) {
-          await reportDenial(parts, { trigger, action, about, begun, reason: outcome.denied.reason });
+          await reportDenial(parts, { trigger, action, about, begun, reason: outcome.denied.whole });
           break;
         }
         if (!redirect) continue;

@@ -386,6 +386,24 @@ test('secrets of an action are in no log', async () => {
   expect(JSON.stringify(lines.lines)).not.toContain(value);
 });
 
+test.each([
+  ['longer than a reason may be', 0],
+  ['that ends beyond the longest reason', 250],
+])('a secret %s is in no log of a refusal', async (_, before) => {
+  const key = 'a-secret'.repeat(150);
+  const body = `api.access.deny('-'.repeat(${before}) + event.secrets.KEY);`;
+  await set(trigger, { body, secrets: { KEY: key } });
+  expect((await machine()).status).toBe(403);
+  const masked = `${'-'.repeat(before)}***`;
+  const entry = await until('the refusal in the log', async () =>
+    (await logs('type:feccft')).find(({ details }) => details.description === masked),
+  );
+  const [id] = (entry.details.actions as { executions: string[] }).executions;
+  expect((await gate.manage('GET', `actions/executions/${id}`)).body).toMatchObject({
+    results: [{ error: { msg: masked } }],
+  });
+});
+
 test('a long secret of several lines is masked in messages, and a secret that is a word of JSON breaks no answer', async () => {
   const line = 'MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7';
   const key = `-----BEGIN PRIVATE KEY-----\n${`${line}\n`.repeat(25)}-----END PRIVATE KEY-----\n`;
