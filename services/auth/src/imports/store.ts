@@ -153,8 +153,19 @@ export async function accountsOf(
   return rows;
 }
 
+/** One entry for each address, in which what a later one gives replaces what an earlier one gave. */
+function joinedByAddress(users: ImportedUser[]): ImportedUser[] {
+  const joined = new Map<string, ImportedUser>();
+  for (const user of users) {
+    const given = Object.fromEntries(Object.entries(user).filter(([, value]) => value !== null));
+    joined.set(user.email, { ...joined.get(user.email), ...given } as ImportedUser);
+  }
+  return [...joined.values()];
+}
+
 /**
  * Updates existing users, found by address: the fields that Auth0 calls upsertable, which exclude how they sign in and whether they may.
+ * Who occurs several times gets all that is given, in order; one statement would otherwise apply any one of them.
  * @returns their addresses
  */
 export async function updateUsers(client: PoolClient, connection: string, users: ImportedUser[]): Promise<Set<string>> {
@@ -166,7 +177,7 @@ export async function updateUsers(client: PoolClient, connection: string, users:
             updated_at = now()
        FROM json_to_recordset($2) AS r (${columns})
       WHERE a.connection = $1 AND a.email = r.email RETURNING a.email`,
-    [connection, rowsOf(users)],
+    [connection, rowsOf(joinedByAddress(users))],
   );
   return new Set(rows.map(({ email }) => email));
 }

@@ -183,6 +183,23 @@ test('an import with upsert updates existing users except for how they sign in',
   ).toEqual(before.rows);
 });
 
+test('a person who occurs several times in an import with upsert gets all that it gives, the later ones last', async () => {
+  const entries = [
+    { email: 'often@example.com', name: 'First', user_metadata: { of: 1 } },
+    { email: 'Often@example.com', nickname: 'second', user_metadata: { of: 2 } },
+    { email: 'often@example.com', name: 'Third' },
+  ];
+  const oftenNow = async () => (await auth0.users.listUsersByEmail({ email: 'often@example.com' }))[0];
+  const third = { name: 'Third', nickname: 'second', user_metadata: { of: 2 } };
+  const first = await importUsers(entries, { upsert: true });
+  expect(first.summary).toEqual({ failed: 0, inserted: 1, updated: 2, total: 3 });
+  expect(await oftenNow()).toMatchObject(third);
+  await importUsers([{ email: 'often@example.com', name: 'x', nickname: 'x', user_metadata: {} }], { upsert: true });
+  const again = await importUsers(entries, { upsert: true });
+  expect(again.summary).toEqual({ failed: 0, inserted: 0, updated: 3, total: 3 });
+  expect(await oftenNow()).toMatchObject(third);
+});
+
 test('second factors are imported once, however often the file is sent, and an invalid key fails only its own user', async () => {
   const secret = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP';
   const person = {
