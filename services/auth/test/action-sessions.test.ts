@@ -132,6 +132,46 @@ describe('a session', () => {
     expect(JSON.stringify(refreshed.access)).not.toContain(json.refresh_token);
   });
 
+  test('tells actions and administrators the first factor of its sign-in, and that a second one followed', async () => {
+    await set(
+      'post-login',
+      `const names = ({ methods }) => methods.map(({ name }) => name);
+       api.idToken.setCustomClaim('methods', [event.authentication, event.session?.authentication].map((each) => each && names(each)));`,
+    );
+    await manage('PUT', 'guardian/factors/otp', { enabled: true });
+    const { body: method } = await manage('POST', 'users/auth0%7Calice/authentication-methods', {
+      type: 'totp',
+      totp_secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',
+    });
+    const browser = new Browser(gate);
+    const page = await browser.logIn(await browser.authorize(request));
+    await browser.submit(page, { code: new TOTP({ secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' }).generate() });
+    expect((await signIn({}, browser)).id.methods).toEqual([
+      ['pwd', 'mfa'],
+      ['pwd', 'mfa'],
+    ]);
+    await manage('DELETE', `users/auth0%7Calice/authentication-methods/${encodeURIComponent(method.id)}`);
+    await manage('PUT', 'guardian/factors/otp', { enabled: false });
+
+    // Alice's number, which opens her account in the database.
+    const number = '+15555550100';
+    await gate.post('passwordless/start', { client_id: 'native', connection: 'sms', phone_number: number });
+    const message = await until('the message', async () =>
+      (await gate.outbox()).find((text) => text.startsWith(`${number}\n`)),
+    );
+    const { id, json } = await gate.ask({
+      grant_type: 'http://auth0.com/oauth/grant-type/passwordless/otp',
+      client_id: 'native',
+      username: number,
+      otp: /code is (\d{6})/.exec(message)![1]!,
+      realm: 'sms',
+      scope: 'openid offline_access',
+    });
+    expect(id).toMatchObject({ sub: 'auth0|alice', amr: ['sms'], methods: [['sms'], null] });
+    const refresh = { grant_type: 'refresh_token', client_id: 'native', refresh_token: json.refresh_token! };
+    expect((await gate.ask(refresh)).id.methods).toEqual([['sms'], null]);
+  });
+
   test('is ended by an action, with or without the refresh tokens of its applications', async () => {
     for (const preserve of [true, false]) {
       await set('post-login');

@@ -49,7 +49,7 @@ describe('one-time codes', () => {
     expect(page.status).toBe(200);
     const code = await browser.submit(page, { identifier: '+1 555 555 0100' });
     const done = await browser.submit(code, { code: codeIn(await messageTo('+15555550100')) });
-    expect(claimsOf(done).sub).toBe('auth0|alice');
+    expect(claimsOf(done)).toMatchObject({ sub: 'auth0|alice', amr: ['sms'] });
     const silent = await browser.authorize({ ...request, connection: 'sms', prompt: 'none' });
     expect(silent.location!.hash).toContain('login_required');
   });

@@ -1,6 +1,7 @@
 /** Auth0’s `event`, as far as the gate knows it. Never contains a password, a code or a client’s secret. */
 import type { IncomingMessage } from 'node:http';
 import type { Client, KoaContextWithOIDC } from 'oidc-provider';
+import { methodNames } from '../accounts/present-session.ts';
 import { makePresentUser, type PresentedAccount, presentUsers } from '../accounts/present-user.ts';
 import type { OwnMetadata } from '../clients/metadata.ts';
 import type { Database, Pool } from '../database.ts';
@@ -114,22 +115,9 @@ export function transactionOf(params: Params, protocol: string): object {
   };
 }
 
-/** Auth0’s names for the ways somebody proved who they are. */
-const methodNames: Record<string, string> = {
-  pwd: 'pwd',
-  mfa: 'mfa',
-  otp: 'email',
-  sms: 'sms',
-  hwk: 'passkey',
-  fed: 'federated',
-};
-
 function methodsOf(amr: readonly string[] | undefined, at: number | undefined): object[] {
   const timestamp = new Date((at ?? Date.now() / 1000) * 1000).toISOString();
-  const names = new Set((amr ?? []).flatMap((value) => methodNames[value] ?? []));
-  // About a second factor, Auth0 says only that there was one.
-  if (names.has('mfa')) for (const second of ['email', 'sms']) names.delete(second);
-  return [...names].map((name) => ({ name, timestamp }));
+  return methodNames(amr).map((name) => ({ name, timestamp }));
 }
 
 export type SignIn = {

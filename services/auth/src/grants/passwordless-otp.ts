@@ -6,7 +6,7 @@ import { personAddress } from '../clients/person-address.ts';
 import type { RequireSecondFactor } from '../factors/mfa-token.ts';
 import { type OpenAccount, SignUpDenied } from '../passwordless/account.ts';
 import { apiCodeRequest } from '../passwordless/code-request.ts';
-import type { Channel } from '../passwordless/message.ts';
+import { amrOf, type Channel } from '../passwordless/message.ts';
 import type { Report } from '../report.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import { busy, tooManyAttempts } from '../stores-away.ts';
@@ -43,8 +43,9 @@ export function passwordlessOtp(parts: {
           const account = await parts.openAccount(channel, realm, recipient, { clientId, request: ctx.req, ip });
           if (account instanceof SignUpDenied) throw signUpDenied(account.said);
           if (account) {
-            await parts.requireSecondFactor(ctx, { client, account, amr: ['otp'], ip });
-            return { accountId: account.userId, amr: ['otp'], loggedInFrom: ip };
+            const amr = amrOf(channel);
+            await parts.requireSecondFactor(ctx, { client, account, amr, ip });
+            return { accountId: account.userId, amr, loggedInFrom: ip };
           }
           parts.report.loginFailed(where, 'wrong_code', answer.subject);
           throw wrongCode('nobody may log in with that address');

@@ -4,6 +4,7 @@ import { finishLogin } from '../factors/second-factor.ts';
 import { fieldsOf } from '../http/form-fields.ts';
 import type { ProblemName } from '../pages/strings/en.ts';
 import { SignUpDenied } from '../passwordless/account.ts';
+import { amrOf } from '../passwordless/message.ts';
 import { busySeconds } from '../stores-away.ts';
 import type { Interaction } from './interaction.ts';
 import { isPerson } from './person-check.ts';
@@ -87,5 +88,5 @@ export async function checkCode(interaction: Interaction, request: Request): Pro
   const account = await parts.openAccount(channel, connection, recipient, opening);
   if (account instanceof SignUpDenied) return failed('signup_denied', { said: account.said });
   if (!account) return failed('code_wrong');
-  return finishLogin(interaction, account, { amr: ['otp'], connection });
+  return finishLogin(interaction, account, { amr: amrOf(channel), connection });
 }

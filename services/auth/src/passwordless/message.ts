@@ -11,6 +11,9 @@ import type { SettingsStore } from '../settings/store.ts';
 import { busy } from '../stores-away.ts';
 
 export type Channel = 'email' | 'sms';
+
+/** What a code or link proves, in the words of RFC 8176; for a text message the same as of a second factor (factors/proof.ts). */
+export const amrOf = (channel: Channel): string[] => [channel === 'sms' ? 'sms' : 'otp'];
 /** Who asks for a message, and who receives it. */
 export type MessageTarget = {
   channel: Channel;

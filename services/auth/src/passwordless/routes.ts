@@ -24,7 +24,7 @@ import { busy, tooMany } from '../stores-away.ts';
 import { type OpenAccount, SignUpDenied } from './account.ts';
 import { apiCodeRequest } from './code-request.ts';
 import { type LoginLink, linkParams, type SendLink } from './link.ts';
-import type { Channel } from './message.ts';
+import { amrOf, type Channel } from './message.ts';
 import type { SendCode } from './send-code.ts';
 
 export type PasswordlessParts = {
@@ -66,8 +66,9 @@ export function makePasswordlessRoutes(parts: PasswordlessParts): Router {
     const forward = new URL(request.url, 'http://gate').searchParams;
     for (const name of ['connection', 'verification_code', 'email', 'phone_number']) forward.delete(name);
     if (account) {
-      parts.report.loggedIn(account, client.clientId, ip, ['otp']);
-      const ticket = { account, clientId: client.clientId, connection, amr: ['otp'] };
+      const amr = amrOf(channel);
+      parts.report.loggedIn(account, client.clientId, ip, amr);
+      const ticket = { account, clientId: client.clientId, connection, amr };
       forward.set('login_ticket', await parts.tickets.issue(ticket));
     }
     // A wrong code leads to the login page: the request's own redirect URI is checked there, not here.
