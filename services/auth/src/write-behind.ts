@@ -10,7 +10,11 @@ import { troubleOf } from '@gatepost/runtime/store-errors';
 
 type Numbered<Row> = { number: number; row: Row };
 
-export type WriteBehind<Row> = AsyncDisposable & { add(row: Row): void };
+export type WriteBehind<Row> = AsyncDisposable & {
+  add(row: Row): void;
+  /** Rows not known to be written; some of the newest batch may be. */
+  waiting(): Row[];
+};
 
 const flushMs = 250;
 const batchMax = 1_000;
@@ -98,6 +102,7 @@ export function openWriteBehind<Row>({ write, what, log }: WriteBehindParts<Row>
         dropped += 1;
       }
     },
+    waiting: () => waiting.map(({ row }) => row),
     async [Symbol.asyncDispose]() {
       clearInterval(timer);
       await writing;

@@ -3,7 +3,8 @@ import { Browser } from '@gatepost/testkit/browser';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { TOTP } from 'otpauth';
-import { openActionsGate } from './actions.ts';
+import { openActionsGate, password } from './actions.ts';
+import { openGate } from './gate.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
@@ -170,6 +171,32 @@ describe('a session', () => {
     expect(id).toMatchObject({ sub: 'auth0|alice', amr: ['sms'], methods: [['sms'], null] });
     const refresh = { grant_type: 'refresh_token', client_id: 'native', refresh_token: json.refresh_token! };
     expect((await gate.ask(refresh)).id.methods).toEqual([['sms'], null]);
+  });
+
+  test('and a grant tell actions how many sign-ins there were, with the one that is going on', async () => {
+    await set('post-login', `api.idToken.setCustomClaim('count', event.stats.logins_count);`);
+    const countOf = ({ id }: { id: Record<string, unknown> }) => id.count;
+    const asBob = async (browser = new Browser(gate)) => {
+      await browser.logIn(await browser.authorize(request), 'bob@example.com');
+      return countOf(await signIn({}, browser));
+    };
+    expect([await asBob(), await asBob(), await asBob()]).toEqual([1, 2, 3]);
+    const granted = await byPassword({ username: 'bob@example.com', password, scope: 'openid offline_access' });
+    expect(countOf(granted)).toBe(4);
+    const refresh = { grant_type: 'refresh_token', client_id: 'trusted', client_secret: 'trusted-secret' };
+    expect(countOf(await gate.ask({ ...refresh, refresh_token: granted.json.refresh_token! }))).toBe(4);
+
+    // A process of the gate that checks the password is not always the one that runs the actions.
+    const { DATABASE_URL, SECRETS_KEY, REDIS_KEY_PREFIX } = gate.env as Record<string, string>;
+    const shared = { DATABASE_URL, SECRETS_KEY, REDIS_KEY_PREFIX, ISSUER: gate.issuer } as Record<string, string>;
+    await using other = await openGate({}, shared);
+    const there = new Browser({ issuer: `http://localhost:${other.env.AUTH_PORT}/` });
+    const { location } = await there.logIn(await there.authorize(request), 'bob@example.com');
+    const here = new Browser(gate);
+    for (const [name, cookie] of there.cookies) here.cookies.set(name, cookie);
+    const { searchParams } = (await here.get(location!.href)).location!;
+    const form = { grant_type: 'authorization_code', redirect_uri: request.redirect_uri };
+    expect(countOf(await gate.ask({ ...form, ...client, code: searchParams.get('code')! }))).toBe(5);
   });
 
   test('is ended by an action, with or without the refresh tokens of its applications', async () => {

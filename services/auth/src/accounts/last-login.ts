@@ -3,7 +3,11 @@ import type { Log } from '@gatepost/runtime/log';
 import type { Pool } from '../database.ts';
 import { openWriteBehind, withMark } from '../write-behind.ts';
 
-export type LastLogins = AsyncDisposable & { note(userId: string, address: string): void };
+export type LastLogins = AsyncDisposable & {
+  note(userId: string, address: string): void;
+  /** When the person's logins were that are not known to be written: those after `last_login` are not in `logins_count`. */
+  unwritten(userId: string): Date[];
+};
 
 export function openLastLogins(pool: Pool, log: Log): LastLogins {
   const logins = openWriteBehind<{ userId: string; address: string; date: Date }>({
@@ -35,6 +39,11 @@ export function openLastLogins(pool: Pool, log: Log): LastLogins {
   });
   return {
     note: (userId, address) => logins.add({ userId, address, date: new Date() }),
+    unwritten: (userId) =>
+      logins
+        .waiting()
+        .filter((login) => login.userId === userId)
+        .map(({ date }) => date),
     [Symbol.asyncDispose]: () => logins[Symbol.asyncDispose](),
   };
 }

@@ -126,6 +126,7 @@ export type SignIn = {
   amr: readonly string[] | undefined;
   authTime: number | undefined;
   organization: string | undefined;
+  loginsCount: number;
   /** Whether there is a session. */
   hasSession?: boolean;
 };
@@ -151,7 +152,7 @@ export async function postLoginEvent(parts: EventParts, ctx: KoaContextWithOIDC,
     transaction: transactionOf(params, signIn.protocol),
     authentication: { methods: methodsOf(signIn.amr, signIn.authTime) },
     authorization: { roles: account.roles },
-    stats: { logins_count: account.loginsCount },
+    stats: { logins_count: signIn.loginsCount },
     ...(signIn.hasSession && { session: sessionOf(ctx) }),
     ...(refresh_token && { refresh_token }),
     ...(typeof audience === 'string' && { resource_server: { identifier: audienceOf(audience) } }),

@@ -5,6 +5,7 @@
  */
 import { type Client, errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import { endSessionAndTokens } from '../accounts/end-access.ts';
+import type { LastLogins } from '../accounts/last-login.ts';
 import type { AccountStore } from '../accounts/store.ts';
 import type { Sessions, StoredSession } from '../adapter/sessions.ts';
 import type { Audit } from '../audit.ts';
@@ -46,12 +47,17 @@ type Proven = {
   organization?: string;
   /** Whether a session is used. */
   hasSession?: boolean;
+  /** Of a session: just before its login was noted, if known, in epoch milliseconds. */
+  loggedInAt?: number;
+  /** Of a grant that is a login: it is noted once it has succeeded (grants/person.ts). */
+  loggedInFrom?: string;
 };
 
 export type PostLoginParts = EventParts & {
   runner: ActionRunner;
   pauses: Pick<Pauses, 'begin' | 'resume'>;
   accounts: Pick<AccountStore, 'find' | 'update'>;
+  lastLogins: Pick<LastLogins, 'unwritten'>;
   settings: SettingsStore;
   sessions: Sessions;
   db: Database;
@@ -181,11 +187,14 @@ async function run(
 ): Promise<Outcome | undefined> {
   const { runner, pool } = parts;
   const { organization, authTime, hasSession = false } = proven;
+  const unwritten = parts.lastLogins.unwritten(proven.accountId);
   const account = await findPerson(pool, proven.accountId, organization, await rolesAfterJoining(ctx));
   if (!account) return undefined; // the next steps find nobody either
   const { clientId } = ctx.oidc.client as Client;
   const about = { clientId, userId: account.userId, ip: addressOf(ctx.req) };
-  const makeEvent = () => postLoginEvent(parts, ctx, { ...proven, account, organization, authTime, hasSession });
+  const loginsCount = countLogins(account, proven, unwritten);
+  const signIn = { ...proven, account, organization, authTime, hasSession, loginsCount };
+  const makeEvent = () => postLoginEvent(parts, ctx, signIn);
   const ran = await withPublicErrors(runner.run(trigger, about, makeEvent, way));
   if (!ran) return undefined;
   const { outcome, paused } = ran;
@@ -204,6 +213,20 @@ async function run(
   if (hasSession) limitSession(ctx, outcome);
   setOutcome(ctx, account.userId, outcome);
   return outcome;
+}
+
+/**
+ * As at Auth0 with the login that is going on (https://community.auth0.com/t/how-logins-count-attribute-works/91318), though logins are
+ * written in the background.
+ * @param unwritten from before the account was read: what was written meanwhile is not counted twice
+ */
+function countLogins({ loginsCount, lastLogin }: PersonForActions, proven: Proven, unwritten: Date[]): number {
+  const written = lastLogin?.getTime() ?? 0;
+  const others = unwritten.map((date) => date.getTime()).filter((at) => at > written);
+  const { loggedInFrom, loggedInAt = 0 } = proven;
+  // It may have been noted in another process.
+  const isMissing = loggedInFrom !== undefined || loggedInAt > Math.max(written, ...others);
+  return loginsCount + others.length + (isMissing ? 1 : 0);
 }
 
 /** A session can only be shortened. */
@@ -246,7 +269,7 @@ function provenBy(
   session: NonNullable<KoaContextWithOIDC['oidc']['session']>,
   accountId: string,
 ): Proven {
-  const { amr } = session as { amr?: string[] };
+  const { amr, loggedInAt } = session as { amr?: string[]; loggedInAt?: number };
   const { organization } = (params ?? {}) as { organization?: string };
   const authTime = session.authTime();
   return {
@@ -254,6 +277,7 @@ function provenBy(
     amr,
     protocol: deviceCode === undefined ? protocolOf(params?.response_type) : 'oauth2-device-code',
     hasSession: true,
+    ...(loggedInAt !== undefined && { loggedInAt }),
     ...(authTime && { authTime }),
     ...(organization && { organization }),
   };

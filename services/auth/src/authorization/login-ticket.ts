@@ -22,6 +22,8 @@ export type Ticket = {
   connection?: string;
   /** The browser that proved the login (http/browser-cookie.ts), if known. */
   browser?: string;
+  /** When it was issued, in epoch milliseconds. The login is noted afterwards. */
+  loggedInAt?: number;
 };
 export type TicketStore = {
   issue(ticket: Ticket): Promise<string>;
@@ -46,7 +48,7 @@ export function makeTicketStore(redis: Redis, prefix: string, accounts: AccountS
   return {
     async issue(ticket) {
       const value = randomBytes(32).toString('base64url');
-      const stored = JSON.stringify({ ...ticket, account: stateOf(ticket.account) });
+      const stored = JSON.stringify({ ...ticket, account: stateOf(ticket.account), loggedInAt: Date.now() });
       await redis.set(key(value), stored, 'EX', ticket.browser ? ttlSeconds : askedTtlSeconds);
       return value;
     },
@@ -61,7 +63,9 @@ type Session = {
   new?: boolean;
   authorizations?: unknown;
   resetIdentifier(): void;
-  loginAccount(details: { accountId: string; incarnation: string; amr: string[]; connection?: string }): void;
+  loginAccount(
+    details: Pick<Ticket, 'amr' | 'connection' | 'loggedInAt'> & { accountId: string; incarnation: string },
+  ): void;
 };
 
 /**
@@ -102,8 +106,14 @@ export async function loginByTicket(
     session.authorizations = undefined;
   }
   if (!session.new) session.resetIdentifier();
-  const { amr, connection } = ticket;
-  session.loginAccount({ accountId, incarnation, amr, ...(connection !== undefined && { connection }) });
+  const { amr, connection, loggedInAt } = ticket;
+  session.loginAccount({
+    accountId,
+    incarnation,
+    amr,
+    ...(connection !== undefined && { connection }),
+    ...(loggedInAt !== undefined && { loggedInAt }),
+  });
 }
 
 /** Only a top-level navigation logs in; an image or frame, from whatever site, does not. */

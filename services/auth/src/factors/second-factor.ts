@@ -187,9 +187,10 @@ async function offerPasskey(interaction: Interaction, login: ProvenLogin): Promi
 /** Continues the authorization request as this account. */
 export async function continueAuthorization(interaction: Interaction, login: ProvenLogin): Promise<void> {
   const { parts, prompt, client, address } = interaction;
+  const noted = login.isReported ? {} : { loggedInAt: Date.now() };
   if (!login.isReported) parts.report.loggedIn(login.account, client.clientId, address, login.amr);
   const selected = prompt === 'select_account' ? { select_account: {} } : {};
-  await interaction.finish({ ...selected, login: loginResult(login) }, false);
+  await interaction.finish({ ...selected, login: { ...loginResult(login), ...noted } }, false);
 }
 
 /** The login in the library's form. */

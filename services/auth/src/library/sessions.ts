@@ -19,6 +19,8 @@ type BoundSession = {
   connection?: string | undefined;
   device?: SessionDevice | undefined;
   continuedAt?: number | undefined;
+  /** Just before its login was noted (accounts/last-login.ts), in epoch milliseconds. */
+  loggedInAt?: number | undefined;
   /** When an action ends the session, which may be used until then. */
   endsAt?: number | undefined;
   admittedAt?: number | undefined;
@@ -28,8 +30,8 @@ type BoundSession = {
 /**
  * Sessions remember the account itself, not only its id, so that a later account with the same id does not inherit them. Code that
  * logs somebody in states it beside `accountId`; a session without it belongs to nobody. Sessions also remember their acr, the
- * provider where they began if it was another one (upstream/session.ts), the connection, the browser, and when `/account` was last
- * opened to them. A logout ends the session as `sessions` does, so that no request still holding it writes it again.
+ * provider where they began if it was another one (upstream/session.ts), the connection, the browser, when the login was noted, and when
+ * `/account` was last opened to them. A logout ends the session as `sessions` does, so that no request still holding it writes it again.
  */
 export function bindSessions(provider: Provider, sessions: Pick<Sessions, 'end'>): void {
   keepProperty(provider.Session, 'incarnation');
@@ -40,11 +42,12 @@ export function bindSessions(provider: Provider, sessions: Pick<Sessions, 'end'>
   keepProperty(provider.Session, 'continuedAt');
   keepProperty(provider.Session, 'admittedAt');
   keepProperty(provider.Session, 'endsAt');
+  keepProperty(provider.Session, 'loggedInAt');
   keepProperty(provider.Interaction, 'upstream');
   // `loginAccount` and `destroy` are missing in the typings.
   const prototype = provider.Session.prototype as unknown as BoundSession & {
     uid: string;
-    loginAccount(details: { incarnation?: string; acr?: string; connection?: string }): void;
+    loginAccount(details: { incarnation?: string; acr?: string; connection?: string; loggedInAt?: number }): void;
     save(ttl: number): Promise<unknown>;
     destroy(): Promise<void>;
   };
@@ -58,6 +61,7 @@ export function bindSessions(provider: Provider, sessions: Pick<Sessions, 'end'>
     this.incarnation = details.incarnation ?? result?.login?.incarnation;
     this.connection = details.connection ?? result?.login?.connection;
     this.isRemembered = result?.login?.isRemembered;
+    this.loggedInAt = details.loggedInAt ?? result?.login?.loggedInAt;
     this.upstream = [interaction?.upstream, this.upstream].find((each) => each?.accountId === this.accountId);
     this.device = undefined;
     // A second factor counts as a login at the time of the first, so whatever spared the session still applies.

@@ -169,10 +169,10 @@ async function login(parts: LoginPage, request: Request, response: Response): Pr
       status: 403,
     });
   if (!link || !account || account instanceof SignUpDenied) return redisplay();
-  parts.report.loggedIn(account, link.clientId, ip, ['otp']);
   const { clientId, connection } = link;
   const ticket = { account, clientId, connection, amr: ['otp'], browser };
   const query = { ...link.params, client_id: link.clientId, login_ticket: await parts.tickets.issue(ticket) };
+  parts.report.loggedIn(account, link.clientId, ip, ['otp']);
   seeOther(response, `/authorize?${new URLSearchParams(query)}`);
 }
 

@@ -67,9 +67,9 @@ export function makePasswordlessRoutes(parts: PasswordlessParts): Router {
     for (const name of ['connection', 'verification_code', 'email', 'phone_number']) forward.delete(name);
     if (account) {
       const amr = amrOf(channel);
-      parts.report.loggedIn(account, client.clientId, ip, amr);
       const ticket = { account, clientId: client.clientId, connection, amr };
       forward.set('login_ticket', await parts.tickets.issue(ticket));
+      parts.report.loggedIn(account, client.clientId, ip, amr);
     }
     // A wrong code leads to the login page: the request's own redirect URI is checked there, not here.
     response
