@@ -38,6 +38,7 @@ import { refuseOwnMetadata } from './clients/registration.ts';
 import { withConformantClaims } from './conformant-claims.ts';
 import type { RequireSecondFactor } from './factors/mfa-token.ts';
 import { multiFactorAcr, signInAcr } from './factors/policy.ts';
+import type { FactorStore } from './factors/store.ts';
 import { exchangedClaims } from './grants/token-exchange.ts';
 import { isOwnOrigin } from './http/cors.ts';
 import { makeOutsideFetch } from './http/outside-fetch.ts';
@@ -90,6 +91,9 @@ export type ProviderParts = {
   invitations: InvitationStore;
   audit: Pick<Audit, 'add'>;
   settings: SettingsStore;
+  /** Whether cookies are sent over https only. */
+  secure: boolean;
+  factors: FactorStore;
   tickets: TicketStore;
   knownGrants: KnownGrants;
   pages: ProviderPages;

@@ -1,5 +1,5 @@
 /** Actions that ask for a second factor, and those that end sessions and refresh tokens. */
-import { Browser } from '@gatepost/testkit/browser';
+import { Browser, type Page } from '@gatepost/testkit/browser';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { TOTP } from 'otpauth';
@@ -45,6 +45,40 @@ describe('a second factor requested by an action', () => {
     expect([exchanged.status, exchanged.json.error]).toEqual([403, 'mfa_required']);
     expect(exchanged.json).not.toHaveProperty('mfa_token');
     await manage('PUT', 'guardian/factors/otp', { enabled: false });
+  });
+
+  test('is skipped in a remembered browser only if the action allows it, though no policy asks for one', async () => {
+    const secret = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP';
+    const request = {
+      client_id: 'web',
+      redirect_uri: 'https://app.example/cb',
+      response_type: 'code',
+      scope: 'openid',
+    };
+    const codeOf = ({ location }: Page) => location?.searchParams.get('code');
+    await manage('PATCH', 'tenants/settings', { mfa_policy: 'never' });
+    await manage('PUT', 'guardian/factors/otp', { enabled: true });
+    const path = 'users/auth0%7Calice/authentication-methods';
+    const { body: method } = await manage('POST', path, { type: 'totp', totp_secret: secret });
+    await set('post-login', `api.multifactor.enable('any', { allowRememberBrowser: true });`);
+    const browser = new Browser(gate);
+    const logIn = async () => {
+      for (const key of browser.cookies.keys()) if (key.startsWith('_session')) browser.cookies.delete(key);
+      return browser.logIn(await browser.authorize(request));
+    };
+    const asked = await logIn();
+    expect(asked.url).toContain('/mfa');
+    const proven = await browser.submit(asked, { code: new TOTP({ secret }).generate(), remember: 'yes' });
+    expect(codeOf(proven)).toEqual(expect.any(String));
+    expect(codeOf(await logIn())).toEqual(expect.any(String));
+    expect(codeOf(await browser.authorize({ ...request, prompt: 'none' }))).toEqual(expect.any(String));
+    const other = new Browser(gate);
+    expect((await other.logIn(await other.authorize(request))).url).toContain('/mfa');
+    await set('post-login', `api.multifactor.enable('any', { allowRememberBrowser: false });`);
+    expect((await logIn()).url).toContain('/mfa');
+    await manage('DELETE', `${path}/${encodeURIComponent(method.id)}`);
+    await manage('PUT', 'guardian/factors/otp', { enabled: false });
+    await manage('PATCH', 'tenants/settings', { mfa_policy: 'enrolled' });
   });
 
   test('is asked for at a refresh, proven by the MFA API, and gains nothing beyond the refresh token', async () => {

@@ -41,6 +41,7 @@ export async function openActionsGate(env: Record<string, string> = {}, log?: Lo
           'update:users',
           'read:logs',
           'update:guardian_factors',
+          'update:tenant_settings',
           'create:authentication_methods',
           'delete:authentication_methods',
         ]),

@@ -6,9 +6,14 @@
 import { randomBytes } from 'node:crypto';
 import { hashId } from '../adapter/hashed.ts';
 import type { Interaction } from '../interaction/interaction.ts';
-import { rememberedDays } from './store.ts';
+import { type FactorStore, rememberedDays } from './store.ts';
 
-export async function isRememberedBrowser({ parts, request }: Interaction, userId: string): Promise<boolean> {
+export type RememberedParts = { secure: boolean; factors: Pick<FactorStore, 'isRemembered'> };
+
+export async function isRememberedBrowser(
+  { parts, request }: { parts: RememberedParts; request: { get(header: string): string | undefined } },
+  userId: string,
+): Promise<boolean> {
   const name = nameOf(parts.secure, userId);
   const pair = (request.get('cookie') ?? '').split('; ').find((text) => text.startsWith(`${name}=`));
   const browser = pair?.slice(name.length + 1);

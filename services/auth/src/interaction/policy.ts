@@ -3,11 +3,10 @@ import { type Configuration, type Grant, interactionPolicy, type KoaContextWithO
 import { type PostLogin, postLoginPrompt } from '../actions/post-login.ts';
 import { needsConfirmation } from '../authorization/confirmation.ts';
 import { sessionLifetime } from '../clients/lifetimes.ts';
-import { needsFreshLogin, secondFactorPrompt } from '../factors/prompt.ts';
+import { needsFreshLogin, type SecondFactorParts, secondFactorPrompt } from '../factors/prompt.ts';
 import type { StoredUpstream } from '../library/sessions.ts';
 import { type AdmissionParts, admissionCheck, joinPrompt } from '../organizations/admission.ts';
 import { afterLogin, beforeLogin } from '../organizations/prompts.ts';
-import type { SettingsStore } from '../settings/store.ts';
 import { essentialAcrWeLack } from './acr.ts';
 
 const { base, Check, Prompt } = interactionPolicy;
@@ -15,23 +14,22 @@ const { base, Check, Prompt } = interactionPolicy;
 type Policy = NonNullable<NonNullable<Configuration['interactions']>['policy']>;
 
 export function makePolicy({
-  settings,
   admission,
   postLogin,
   loadExistingGrant,
-}: {
-  settings: SettingsStore;
+  ...parts
+}: SecondFactorParts & {
   admission: AdmissionParts;
   postLogin: PostLogin;
   loadExistingGrant: (ctx: KoaContextWithOIDC) => Promise<Grant | undefined>;
 }): Policy {
   const policy = base();
   const login = policy.get('login')!;
-  login.checks.add(essentialAcrWeLack(settings), 0);
+  login.checks.add(essentialAcrWeLack(parts.settings), 0);
   // A different acr from the session's is no reason to log in again: the prompt below asks for what is missing.
   login.checks.remove('essential_acr');
   login.checks.remove('essential_acrs');
-  login.checks.add(needsFreshLogin(settings));
+  login.checks.add(needsFreshLogin(parts));
   // A passwordless connection never reuses the session (as at Auth0): requesting one leads to its code page. Nor does a database, which
   // only an invitation names. A connection to another provider reuses a session that began there.
   login.checks.add(
@@ -75,11 +73,11 @@ export function makePolicy({
         : Check.NO_NEED_TO_PROMPT,
     ),
   );
-  policy.add(secondFactorPrompt(settings), 1);
+  policy.add(secondFactorPrompt(parts), 1);
   policy.add(afterLogin(), 2);
   // Actions know the organization; a second factor that only they ask for comes after them.
   policy.add(postLoginPrompt(postLogin), 3);
-  policy.add(secondFactorPrompt(settings), 4);
+  policy.add(secondFactorPrompt(parts), 4);
   policy.add(joinPrompt(admission, loadExistingGrant), 5);
   policy.add(beforeLogin(), 0);
   policy.add(new Prompt({ name: 'select_account', requestable: true }), 0);
