@@ -55,7 +55,7 @@ function cell(value: unknown): string {
   if (value === undefined || value === null) return '';
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   // A spreadsheet would treat it as a formula: https://owasp.org/www-community/attacks/CSV_Injection. A phone number is only a number there.
-  const isFormula = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) && !/^\+\d+$/.test(text);
+  const isFormula = typeof value === 'string' && /^[=+\-@\t\r\n]/.test(text) && !/^\+\d+$/.test(text);
   const safe = isFormula ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -368,7 +368,7 @@ test('users are exported as JSON lines or CSV, under a link that cannot be guess
     .map((line) => JSON.parse(line) as { user_id: string });
   expect(people.find(({ user_id }) => user_id === 'auth0|old-17')).toMatchObject({ email: 'md@example.com' });
   expect(text).not.toMatch(/argon2|\$2b/);
-  await auth0.users.update('auth0|carol', { name: '=cmd|"x"', nickname: '+1+cmd' });
+  await auth0.users.update('auth0|carol', { name: '=cmd|"x"', nickname: '+1+cmd', user_metadata: { note: '\n=1+1' } });
   const table = await exportUsers({
     format: 'csv',
     fields: [
@@ -377,14 +377,15 @@ test('users are exported as JSON lines or CSV, under a link that cannot be guess
       { name: 'nickname' },
       { name: 'phone_number' },
       { name: 'user_metadata.colour' },
+      { name: 'user_metadata.note' },
       { name: 'identities[0].connection', export_as: 'provider' },
     ],
   });
   expect(table.text.split('\r\n')).toEqual(
     expect.arrayContaining([
-      'user_id,called,nickname,phone_number,user_metadata.colour,provider',
-      'auth0|old-17,md@example.com,md,,green,Username-Password-Authentication',
-      `auth0|carol,"'=cmd|""x""",'+1+cmd,+15555550103,,Username-Password-Authentication`,
+      'user_id,called,nickname,phone_number,user_metadata.colour,user_metadata.note,provider',
+      'auth0|old-17,md@example.com,md,,green,,Username-Password-Authentication',
+      `auth0|carol,"'=cmd|""x""",'+1+cmd,+15555550103,,"'\n=1+1",Username-Password-Authentication`,
     ]),
   );
   const begun = await auth0.jobs.usersExports.create({ format: 'json' });
