@@ -374,6 +374,11 @@ describe('/account, open in a session whose owner an action refuses now', () => 
   });
 });
 
+test('what a method of `api` is called with beyond its parameters is ignored', async () => {
+  await set(trigger, `api.accessToken.setCustomClaim('https://mine.example/a', 1, 2, 3, 4, 5);`);
+  expect((await machine()).access).toMatchObject({ 'https://mine.example/a': 1 });
+});
+
 test('secrets of an action are in no log', async () => {
   const value = 'a-secret-that-nobody-reads';
   await set(trigger, {

@@ -11,6 +11,8 @@ type Api = Record<string, unknown>;
 type Writes = (name: string) => (...args: unknown[]) => Api;
 
 const commandsMax = 200;
+/** More than any method of `api` has; what else it is called with is ignored, as in JavaScript. The gate accepts no more (../report-shape.ts). */
+const argsMax = 4;
 
 const cache = makeCacheApi();
 
@@ -25,7 +27,7 @@ export function makeApi(trigger: string, given: ApiOptions): { api: Api; command
     (...args) => {
       if (asked.length >= commandsMax) throw new Error(`more than ${commandsMax} calls of api`);
       // JSON would make null of an undefined value.
-      const given = args.slice(0, args.findLastIndex((value) => value !== undefined) + 1);
+      const given = args.slice(0, Math.min(argsMax, args.findLastIndex((value) => value !== undefined) + 1));
       // A snapshot, unaffected by later changes to the arguments.
       asked.push({ name, args: JSON.parse(JSON.stringify(given)) as unknown[] });
       return api;
