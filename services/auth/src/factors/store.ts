@@ -104,32 +104,21 @@ function methodsOf({ db, pool, seal }: Stores) {
     find: async (userId, id) => (await db.authenticationMethod.findFirst({ where: { id, userId } })) ?? undefined,
     add: (method, state) =>
       undefinedOnConflict(db.$transaction((transaction) => add(transaction, seal, method, state))),
-    async replaceAll(userId, methods) {
-      const after = await undefinedOnConflict(
+    replaceAll: (userId, methods) =>
+      undefinedOnConflict(
         db.$transaction(async (transaction) => {
           await transaction.authenticationMethod.deleteMany({ where: { userId, type: { in: [...secondFactors] } } });
           const data = methods.map((method) => rowOf(seal, method));
-          return transaction.authenticationMethod.createManyAndReturn({ data });
+          const after = await transaction.authenticationMethod.createManyAndReturn({ data });
+          await removeRecoveryAndBrowsers(transaction, userId);
+          return after;
         }),
-      );
-      if (after) await removeRecoveryAndBrowsers(pool, userId);
-      return after;
-    },
+      ),
     async rename(userId, id, name) {
       return (await db.authenticationMethod.updateManyAndReturn({ where: { id, userId }, data: { name } }))[0];
     },
-    async remove(userId, id) {
-      const { count } = await db.authenticationMethod.deleteMany({ where: { id, userId } });
-      if (count > 0) await removeRecoveryAndBrowsers(pool, userId);
-      return count > 0;
-    },
-    async removeAll(userId, types) {
-      const { count } = await db.authenticationMethod.deleteMany({
-        where: { userId, ...(types && { type: { in: [...types] } }) },
-      });
-      await removeRecoveryAndBrowsers(pool, userId);
-      return count;
-    },
+    remove: async (userId, id) => (await removeMethods(db, { userId, id })) > 0,
+    removeAll: (userId, types) => removeMethods(db, { userId, ...(types && { type: { in: [...types] } }) }),
     findCredential: async (credentialId) =>
       (await db.authenticationMethod.findUnique({ where: { credentialId } })) ?? undefined,
   } satisfies Partial<FactorStore>;
@@ -215,15 +204,28 @@ function browsersOf({ db, pool }: Stores) {
   } satisfies Partial<FactorStore>;
 }
 
-/** Recovery codes and remembered browsers stand in for a second factor: left over from the last one, they would stand in for the next. */
-async function removeRecoveryAndBrowsers(pool: Pool, userId: string): Promise<void> {
-  await pool.query({
-    name: 'stand-ins of no factor',
-    text: `WITH bare AS (SELECT WHERE NOT EXISTS (SELECT FROM authentication_methods WHERE user_id = $1 AND type = ANY ($2))),
-                codes AS (DELETE FROM recovery_codes WHERE user_id = $1 AND EXISTS (SELECT FROM bare))
-           DELETE FROM remembered_browsers WHERE user_id = $1 AND EXISTS (SELECT FROM bare)`,
-    values: [userId, secondFactors],
+/** @returns how many */
+function removeMethods(
+  db: Database,
+  where: Prisma.AuthenticationMethodWhereInput & { userId: string },
+): Promise<number> {
+  return db.$transaction(async (transaction) => {
+    const { count } = await transaction.authenticationMethod.deleteMany({ where });
+    await removeRecoveryAndBrowsers(transaction, where.userId);
+    return count;
   });
+}
+
+/**
+ * Recovery codes and remembered browsers stand in for a second factor: left over from the last one, they would stand in for the next. In the
+ * transaction that removes methods, whose trigger has locked the account: of two at once, the second sees what the first has left.
+ */
+async function removeRecoveryAndBrowsers(transaction: Prisma.TransactionClient, userId: string): Promise<void> {
+  await transaction.$executeRaw`
+    WITH bare AS (SELECT WHERE NOT EXISTS (
+           SELECT FROM authentication_methods WHERE user_id = ${userId} AND type = ANY (${[...secondFactors]}))),
+         codes AS (DELETE FROM recovery_codes WHERE user_id = ${userId} AND EXISTS (SELECT FROM bare))
+    DELETE FROM remembered_browsers WHERE user_id = ${userId} AND EXISTS (SELECT FROM bare)`;
 }
 
 async function changedOneRow(pool: Pool, name: string, values: unknown[], text: string): Promise<boolean> {

@@ -2,6 +2,7 @@
 import { Browser } from '@gatepost/testkit/browser';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { TOTP } from 'otpauth';
+import { whileHeld } from '../row-lock.ts';
 import { spaRequest as request } from '../seeds.ts';
 import { openManagement, refusal } from './target.ts';
 
@@ -79,6 +80,33 @@ describe('authentication methods of a user', () => {
     expect((await auth0.users.authenticationMethods.list('auth0|carol')).data).toHaveLength(2);
     expect(await ask('PUT', path, [])).toMatchObject({ status: 200, body: [] });
   });
+
+  test.each([
+    ['DELETE', '', undefined],
+    ['PUT', '', []],
+    ['DELETE', '/:id', undefined],
+  ])(
+    'stay together with the recovery codes until both are removed: %s authentication-methods%s',
+    async (method, path, body) => {
+      const of = 'users/auth0%7Ccarol/authentication-methods';
+      const { id = '' } = await auth0.users.authenticationMethods.create('auth0|carol', {
+        type: 'totp',
+        totp_secret: secret,
+      });
+      await auth0.users.regenerateRecoveryCode('auth0|carol');
+      const removed = await whileHeld(
+        gate.pool,
+        'LOCK TABLE recovery_codes',
+        () => ask(method, of + path.replace(':id', encodeURIComponent(id)), body),
+        async () =>
+          expect(
+            (await gate.pool.query("SELECT id FROM authentication_methods WHERE user_id = 'auth0|carol'")).rows,
+          ).toEqual([{ id }]),
+      );
+      expect([200, 204]).toContain(removed.status);
+      expect((await auth0.users.authenticationMethods.list('auth0|carol')).data).toEqual([]);
+    },
+  );
 
   test('replaced by others keep the recovery codes, and by none remove them', async () => {
     const path = 'users/auth0%7Ccarol/authentication-methods';
