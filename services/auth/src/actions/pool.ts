@@ -15,12 +15,15 @@ export type Runnable = {
   dependencies?: readonly string[];
 };
 
+/** @property ending set while its version does not run any more */
+type Started = { process: ActionProcess; ending?: NodeJS.Timeout | undefined };
+
 export type ActionPool = Disposable & {
   /** Never rejects. */
   run(action: Runnable, call: Call): Promise<RunResult>;
   /** Runs the action once, in a process that ends with the run. Never rejects. */
   tryOut: ActionPool['run'];
-  /** Ends the processes of all other versions, once their runs have had time to end. */
+  /** Ends the processes of all other versions, also those started later, once their runs have had time to end. */
   keepOnly(versions: Set<string>): void;
 };
 
@@ -33,8 +36,8 @@ export function openActionPool(given: {
   now?: () => number;
 }): ActionPool {
   const { limits, outside, packages, onStart, now } = given;
-  const processes = new Map<string, ActionProcess>();
-  const leaving = new Set<ActionProcess>();
+  const processes = new Map<string, Started>();
+  let current: Set<string> | undefined;
   let trials = 0;
   let looking: Promise<string[]> | undefined;
   const prefix = () => {
@@ -50,24 +53,38 @@ export function openActionPool(given: {
     );
     return looking;
   };
-  const end = (process: ActionProcess) => {
-    leaving.delete(process);
-    process[Symbol.dispose]();
+  const isReplaced = (version: string) => current?.has(version) === false;
+  const endLater = (version: string, started: Started) => {
+    clearTimeout(started.ending);
+    const end = () => {
+      processes.delete(version);
+      started.process[Symbol.dispose]();
+    };
+    started.ending = setTimeout(end, limits.timeoutMs * 2).unref();
   };
   const programOf = ({ code, secrets, dependencies: names = [] }: Runnable): Program => ({
     code,
     secrets,
     ...(packages !== undefined && names.length > 0 && { packages: { folder: packages, names } }),
   });
+  const start = (action: Runnable): Started => {
+    const started = { process: openActionProcess({ program: programOf(action), limits, prefix, outside, now }) };
+    processes.set(action.version, started);
+    return started;
+  };
   return {
     run(action, order) {
       const { version } = action;
-      let process = processes.get(version);
-      if (!process) {
-        process = openActionProcess({ program: programOf(action), limits, prefix, outside, now });
-        processes.set(version, process);
+      const started = processes.get(version) ?? start(action);
+      const running = started.process.run(order);
+      // A request that began before the version was replaced.
+      if (isReplaced(version)) {
+        clearTimeout(started.ending);
+        void running.then(() => {
+          if (isReplaced(version) && processes.get(version) === started) endLater(version, started);
+        });
       }
-      return process.run(order);
+      return running;
     },
     async tryOut(action, order) {
       if (trials >= trialsMax) return failed('busy', `${trialsMax} are tried out at the same time`);
@@ -80,15 +97,19 @@ export function openActionPool(given: {
       }
     },
     keepOnly(versions) {
-      for (const [version, process] of processes) {
-        if (versions.has(version)) continue;
-        processes.delete(version);
-        leaving.add(process);
-        setTimeout(() => end(process), limits.timeoutMs * 2).unref();
+      current = versions;
+      for (const [version, started] of processes) {
+        if (!isReplaced(version)) {
+          clearTimeout(started.ending);
+          started.ending = undefined;
+        } else if (!started.ending) endLater(version, started);
       }
     },
     [Symbol.dispose]() {
-      for (const process of [...processes.values(), ...leaving]) end(process);
+      for (const { process, ending } of processes.values()) {
+        clearTimeout(ending);
+        process[Symbol.dispose]();
+      }
       processes.clear();
     },
   };

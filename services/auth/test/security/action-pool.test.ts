@@ -133,6 +133,30 @@ test('a process that an action leaves in an endless loop after its run is ended,
   expect(await counting()).toMatchObject({ commands: [{ args: ['runs', 2] }] });
 });
 
+test('the process of a replaced action is ended also where a request that began before goes on with it', async () => {
+  const processes = () => process.getActiveResourcesInfo().filter((name) => name === 'ProcessWrap').length;
+  await until('no process', () => processes() === 0);
+  using pool = openActionPool({
+    limits: { timeoutMs: 3_000, memoryBytes: 64 * 1024 * 1024 },
+    outside: () => Promise.reject(new Error('nothing is there')),
+  });
+  const code = 'exports.handle = async () => {};';
+  const run = (version: string) =>
+    pool.run({ version, code, secrets: {} }, { trigger: 'post-login', handler: 'handle', event: {} });
+  await run('replaced');
+  pool.keepOnly(new Set(['kept']));
+  await run('kept');
+  for (const version of ['replaced', 'never started']) expect(await run(version)).toMatchObject({ kind: 'done' });
+  await until('the end of the replaced ones', () => processes() === 1);
+  // One that is deployed again meanwhile stays.
+  await run('replaced');
+  pool.keepOnly(new Set(['kept', 'replaced']));
+  await run('never started');
+  await until('the end of the other', () => processes() === 2);
+  for (const version of ['kept', 'replaced']) expect(await run(version)).toMatchObject({ kind: 'done' });
+  expect(processes()).toBe(2);
+});
+
 test('without file descriptors a start of an action fails as one run; with some again it starts, in a namespace and within its memory', async () => {
   const program = fileURLToPath(new URL('./out-of-descriptors.ts', import.meta.url));
   const few = ['-c', 'ulimit -n 128 && exec "$0" "$@"', process.execPath, '--conditions=source', program];
