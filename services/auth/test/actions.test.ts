@@ -88,6 +88,32 @@ describe('a post-login action', () => {
     expect((await machine()).access).not.toHaveProperty('protocol');
   });
 
+  test('is told the second factors that the person has, of which a passkey is none', async () => {
+    await set(
+      'post-login',
+      `api.idToken.setCustomClaim('factors', [event.user.multifactor, event.user.enrolledFactors]);`,
+    );
+    const factors = async () => (await byPassword({ username: 'bob@example.com' })).id.factors;
+    expect(await factors()).toEqual([[], []]);
+    await gate.pool.query(
+      `INSERT INTO authentication_methods (id, user_id, type, credential_id, public_key) VALUES ('passkey|b', 'auth0|bob', 'passkey', 'b', '\\x00')`,
+    );
+    expect(await factors()).toEqual([[], []]);
+    const path = 'users/auth0%7Cbob';
+    for (const body of [
+      { type: 'totp', totp_secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' },
+      { type: 'phone', phone_number: '+15555550142' },
+      { type: 'email', email: 'bob@example.com' },
+    ])
+      expect((await manage('POST', `${path}/authentication-methods`, body)).status).toBe(201);
+    await manage('POST', `${path}/recovery-code-regeneration`);
+    expect(await factors()).toEqual([
+      ['totp', 'phone', 'email'],
+      [{ type: 'otp' }, { type: 'phone', method: 'sms' }, { type: 'email' }, { type: 'recovery-code' }],
+    ]);
+    await gate.pool.query(`DELETE FROM authentication_methods WHERE user_id = 'auth0|bob'`);
+  });
+
   test('is told the address that a trusted application states for its user, and so is the log', async () => {
     await set('post-login', `api.accessToken.setCustomClaim('from', event.request.ip);`);
     const form = { grant_type: 'password', username: 'alice@example.com', password, audience: api };

@@ -5,6 +5,7 @@ import { methodNames } from '../accounts/present-session.ts';
 import { makePresentUser, type PresentedAccount, presentUsers } from '../accounts/present-user.ts';
 import type { OwnMetadata } from '../clients/metadata.ts';
 import type { Database, Pool } from '../database.ts';
+import { type SecondFactor, secondFactors } from '../factors/types.ts';
 import { addressOf } from '../http/head.ts';
 import { connectionOfSession } from '../library/sessions.ts';
 import type { OrganizationStore } from '../organizations/store.ts';
@@ -92,7 +93,19 @@ export async function userOf(
       ? [(await makePresentUser(parts))({ account, linked: [] })]
       : await presentUsers(parts, [account]);
   const { blocked: _, logins_count: __, last_ip: ___, last_login: ____, ...rest } = user as Params;
-  return { ...rest, multifactor: account.factors };
+  return { ...rest, multifactor: secondFactorsOf(account) };
+}
+
+/** A passkey is a sign-in of its own. */
+const secondFactorsOf = ({ factors }: PresentedAccount): SecondFactor[] =>
+  secondFactors.filter((type) => factors.includes(type));
+
+/** By Auth0’s names for actions; a phone gets text messages here. */
+function enrolledFactorsOf(account: PersonForActions): object[] {
+  const found = secondFactorsOf(account).map((type) =>
+    type === 'totp' ? { type: 'otp' } : type === 'phone' ? { type, method: 'sms' } : { type },
+  );
+  return account.hasRecoveryCodes ? [...found, { type: 'recovery-code' }] : found;
 }
 
 export function transactionOf(params: Params, protocol: string): object {
@@ -148,7 +161,7 @@ export async function postLoginEvent(parts: EventParts, ctx: KoaContextWithOIDC,
     request: requestOf(issuer, ctx.req, params),
     client: clientOf(ctx.oidc.client),
     connection,
-    user,
+    user: { ...user, enrolledFactors: enrolledFactorsOf(account) },
     transaction: transactionOf(params, signIn.protocol),
     authentication: { methods: methodsOf(signIn.amr, signIn.authTime) },
     authorization: { roles: account.roles },

@@ -3,8 +3,8 @@ import { accountColumns } from '../accounts/for-tokens.ts';
 import type { PresentedAccount } from '../accounts/present-user.ts';
 import type { Pool } from '../database.ts';
 
-/** An account, the names of its roles, and whether other accounts are linked to it. */
-export type PersonForActions = PresentedAccount & { roles: string[]; hasLinked: boolean };
+/** An account, the names of its roles, whether other accounts are linked to it, and whether it has recovery codes left. */
+export type PersonForActions = PresentedAccount & { roles: string[]; hasLinked: boolean; hasRecoveryCodes: boolean };
 
 /**
  * @param organization the id of the one they sign in to: their roles there count, as do those that everybody has
@@ -22,6 +22,7 @@ export async function findPerson(
                   account.logins_count AS "loginsCount", account.last_login AS "lastLogin", account.last_ip AS "lastIp",
                   account.last_password_reset AS "lastPasswordReset", account.created_at AS "createdAt",
                   EXISTS (SELECT FROM accounts linked WHERE linked.linked_to = account.user_id) AS "hasLinked",
+                  EXISTS (SELECT FROM recovery_codes code WHERE code.user_id = account.user_id) AS "hasRecoveryCodes",
                   ARRAY(SELECT role.name FROM roles role WHERE role.is_default OR role.id = ANY ($3) OR role.id IN (
                           SELECT role_id FROM user_roles WHERE user_id = $1
                           UNION ALL SELECT role_id FROM organization_member_roles WHERE user_id = $1 AND organization_id = $2)
