@@ -116,6 +116,23 @@ describe('a hook is refused with', () => {
     expect(body.errors).toEqual([{ resource: 'Hook', field: 'name', code: 'invalid' }]);
   });
 
+  test('the mask that GitHub shows in place of a secret', async () => {
+    expect(await create({ config: { url: 'https://example.com/', secret: '********' } })).toMatchObject({
+      status: 422,
+      body: {
+        message: 'Validation Failed',
+        errors: [
+          {
+            resource: 'Hook',
+            code: 'custom',
+            field: 'secret',
+            message: 'secret must not be ********, which only stands for one',
+          },
+        ],
+      },
+    });
+  });
+
   test('wrong JSON types, in GitHub’s words', async () => {
     const { status, body } = await create({ config: { url: 'https://example.com/' }, events: null });
     expect({ status, message: body.message, errors: body.errors }).toEqual({

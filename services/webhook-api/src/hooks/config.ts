@@ -20,7 +20,7 @@ export const configInput = z
     secret: z
       .string()
       .optional()
-      .meta({ description: 'Signs deliveries; `********` in an update keeps it, an empty string means no secret' }),
+      .meta({ description: 'Signs deliveries; `********` in an update keeps it, and is refused in a new hook; an empty string means no secret' }),
     insecure_ssl: z
       .union([z.string(), z.number(), z.boolean()])
       .optional()
@@ -141,6 +141,8 @@ const secretMaxLength = 1024;
 
 function readSecret(value: string, current: Config | undefined): string | null {
   if (current && value === mask) return current.secret;
+  // Of a hook copied from GitHub: as a secret everybody would know it.
+  if (value === mask) throw refuse('secret', `secret must not be ${mask}, which only stands for one`);
   if (value.length > secretMaxLength)
     throw refuse('secret', `secret is too long (maximum is ${secretMaxLength} characters)`);
   if (!value.isWellFormed()) throw refuse('secret', 'secret is not valid Unicode');
