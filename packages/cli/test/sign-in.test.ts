@@ -79,6 +79,26 @@ test('a sign-in under the name in GATEPOST_PROFILE leaves the others alone', asy
   expect(JSON.parse(out).map(({ name }: { name: string }) => name)).toEqual([new URL(gate.url).host, 'second']);
 });
 
+test('sign-ins at the same time are all kept, and all end', async () => {
+  await using gate = await openOpenGate('gate');
+  const env = newConfig();
+  const names = Array.from({ length: 8 }, (_, n) => `p${n}`);
+  const machine = { ...env, GATEPOST_CLIENT_SECRET: 's' };
+  const login = ['login', '--machine', '--client-id', 'ci', '--api', gate.url];
+  const all = async (run: (name: string) => ReturnType<typeof gatepost>) =>
+    (await Promise.all(names.map(run))).map(({ code, err }) => `${code} ${err}`);
+  expect(await all((name) => gatepost([...login, '--profile', name], machine))).toEqual(names.map(() => '0 '));
+  const { out } = await gatepost(['profiles', 'list', '--json'], env);
+  expect(
+    JSON.parse(out)
+      .map(({ name }: { name: string }) => name)
+      .sort(),
+  ).toEqual(names);
+  expect(await all((name) => gatepost(['logout', '--profile', name], env))).toEqual(names.map(() => '0 '));
+  expect(readdirSync(env.GATEPOST_CONFIG_DIR)).toEqual(['profiles.json']);
+  expect((await gatepost(['profiles', 'list', '--json'], env)).out).toBe('[]\n');
+});
+
 test('a sign-in that cannot be kept is not begun', async () => {
   await using gate = await openOpenGate('gate');
   const file = path.join(newFolder(), 'file');

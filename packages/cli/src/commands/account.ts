@@ -18,7 +18,7 @@ import {
 } from '../session/gate.ts';
 import { withLock } from '../session/lock.ts';
 import { openConfigFolder } from '../session/private-file.ts';
-import { lockFile, type Profile, readProfiles, writeProfiles } from '../session/profiles.ts';
+import { changeProfiles, lockFile, type Profile, readProfiles } from '../session/profiles.ts';
 import { forgetSecrets, keepSecrets, readSecrets, type Secrets } from '../session/secrets.ts';
 import { checkIsFor, chooseProfile } from '../session/session.ts';
 import { clean } from '../terminal.ts';
@@ -67,8 +67,7 @@ async function keep(
     signal.throwIfAborted();
     const store = await keepSecrets(env, name, secrets);
     const profile: Profile = { ...place, clientId, kind, subject, store };
-    // Read again: another process may have signed in somewhere else meanwhile.
-    writeProfiles(env, { current: name, profiles: { ...readProfiles(env).profiles, [name]: profile } });
+    await changeProfiles(env, ({ profiles }) => ({ current: name, profiles: { ...profiles, [name]: profile } }));
     return { name, profile };
   });
 }
@@ -148,10 +147,10 @@ export const logout: Run = async (context) => {
   const { name, profile } = chooseProfile(flags, env);
   const isRevoked = await withLock(lockFile(env, name), signal, async () => {
     const isTold = await endSignIn(name, readProfiles(env).profiles[name], context);
-    const { current, profiles } = readProfiles(env);
-    const { [name]: _, ...others } = profiles;
-    const next = current === name ? Object.keys(others)[0] : current;
-    writeProfiles(env, { ...(next !== undefined && { current: next }), profiles: others });
+    await changeProfiles(env, ({ current, profiles: { [name]: _, ...others } }) => {
+      const next = current === name ? Object.keys(others)[0] : current;
+      return { ...(next !== undefined && { current: next }), profiles: others };
+    });
     return isTold;
   });
   if (json) return out.json({ profile: name, revoked: isRevoked });
@@ -224,11 +223,13 @@ export const listProfiles: Run = async ({ env, out, json }) => {
 };
 
 export const useProfile: Run = async ({ args, env, out, json }) => {
-  const { profiles } = readProfiles(env);
   const name = args.PROFILE!;
-  if (!profiles[name])
-    throw new Problem('notSignedIn', `there is no profile ${name}`, '`gatepost profiles list` shows them.');
-  writeProfiles(env, { current: name, profiles });
+  const { profiles } = await changeProfiles(env, ({ profiles }) => {
+    if (!profiles[name])
+      throw new Problem('notSignedIn', `there is no profile ${name}`, '`gatepost profiles list` shows them.');
+    return { current: name, profiles };
+  });
+  const { subject, api } = profiles[name]!;
   if (json) out.json({ current: name });
-  else out.line(`From now on ${clean(name)}: ${clean(profiles[name].subject)} at ${clean(profiles[name].api)}`);
+  else out.line(`From now on ${clean(name)}: ${clean(subject)} at ${clean(api)}`);
 };

@@ -14,7 +14,7 @@ const writtenWithinMs = 5_000;
 /** Of the locks that this process holds: after a restart in a container another process may have had its number. */
 const held = new Set<string>();
 
-export async function withLock<T>(file: string, signal: AbortSignal, act: () => Promise<T>): Promise<T> {
+export async function withLock<T>(file: string, signal: AbortSignal | undefined, act: () => Promise<T>): Promise<T> {
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
   const mine = `${process.pid} ${randomUUID()}`;
   held.add(mine);

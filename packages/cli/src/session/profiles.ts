@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { Problem } from '../problem.ts';
+import { withLock } from './lock.ts';
 import { configFolder, readPrivate, writePrivate } from './private-file.ts';
 
 export type Profile = {
@@ -31,8 +32,16 @@ export function readProfiles(env: NodeJS.ProcessEnv): Profiles {
   }
 }
 
-export function writeProfiles(env: NodeJS.ProcessEnv, profiles: Profiles): void {
-  writePrivate(profilesFile(env), `${JSON.stringify(profiles, null, 2)}\n`);
+/**
+ * One process at a time, since all sign-ins share the file. Not interrupted: their secrets have been kept or forgotten already.
+ * @returns what `change` has made of them
+ */
+export async function changeProfiles(env: NodeJS.ProcessEnv, change: (now: Profiles) => Profiles): Promise<Profiles> {
+  return withLock(path.join(configFolder(env), 'lock-profiles'), undefined, async () => {
+    const changed = change(readProfiles(env));
+    writePrivate(profilesFile(env), `${JSON.stringify(changed, null, 2)}\n`);
+    return changed;
+  });
 }
 
 /** Of a profile: whoever signs in or out, or renews its tokens, holds it. */

@@ -5,7 +5,7 @@ import { Problem, usage } from '../problem.ts';
 import { type Api, openApi } from './api.ts';
 import { askToken, findEndpoints, findPlace, Refused, type Tokens } from './gate.ts';
 import { withLock } from './lock.ts';
-import { lockFile, type Profile, readProfiles, writeProfiles } from './profiles.ts';
+import { changeProfiles, lockFile, type Profile, readProfiles } from './profiles.ts';
 import { checkTransport } from './request.ts';
 import { keepSecrets, readSecrets, type Secrets } from './secrets.ts';
 
@@ -146,10 +146,11 @@ async function storedToken(
     const kept = { ...secrets, tokens, ...(refreshToken && { refreshToken }) };
     const storedIn = await keepSecrets(env, name, kept, store);
     // The keyring may have been locked meanwhile: the refresh token still in it is spent.
-    if (storedIn !== store) {
-      const { profiles, ...rest } = readProfiles(env);
-      writeProfiles(env, { ...rest, profiles: { ...profiles, [name]: { ...profile, store: storedIn } } });
-    }
+    if (storedIn !== store)
+      await changeProfiles(env, ({ profiles, ...rest }) => ({
+        ...rest,
+        profiles: { ...profiles, [name]: { ...profile, store: storedIn } },
+      }));
     return value;
   });
 }
