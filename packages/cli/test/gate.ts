@@ -9,7 +9,7 @@ import path from 'node:path';
 import { inherited } from '@gatepost/testkit/system';
 
 export type Asked = { method: string; query: URLSearchParams; body: string; form: URLSearchParams };
-/** The answer's JSON, a `Reply`, or a text (of events); undefined: 404; a promise is waited for. */
+/** The answer's JSON, a `Reply`, or a text (of events); undefined: what every gate answers there, or 404; a promise is waited for. */
 type Answer = (asked: Asked) => unknown;
 
 export class Reply {
@@ -38,7 +38,7 @@ export type Gate = AsyncDisposable & {
   machine: Record<string, string>;
 };
 
-/** @param answers by path, beside those that every sign-in needs */
+/** @param answers by path, before those that every sign-in needs */
 export async function openGate(answers: Record<string, Answer>): Promise<Gate> {
   const server = createServer(async (request, response) => {
     const { pathname, searchParams: query } = new URL(request.url!, url);
@@ -46,7 +46,7 @@ export async function openGate(answers: Record<string, Answer>): Promise<Gate> {
     for await (const chunk of request) chunks.push(chunk);
     const body = Buffer.concat(chunks).toString();
     const asked = { method: request.method!, query, body, form: new URLSearchParams(body) };
-    const answer = await (answers[pathname] ?? known[pathname])?.(asked);
+    const answer = (await answers[pathname]?.(asked)) ?? (await known[pathname]?.(asked));
     const reply = answer instanceof Reply ? answer : new Reply(answer ? 200 : 404, answer ?? { message: 'Not Found' });
     response
       .writeHead(reply.status, reply.headers)

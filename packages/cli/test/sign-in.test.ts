@@ -178,14 +178,24 @@ test('signing out while the keyring cannot be read is a failure, and keeps the p
   expect((await gatepost(['profiles', 'list'], env)).out).toContain('work');
 });
 
-test('a machine whose token could not be renewed once goes on when the gate is back', async () => {
+const badGateway = new Reply(502, '<h1>Bad Gateway</h1>');
+const discovery = '/.well-known/openid-configuration';
+
+test.each([
+  ['/oauth/token', new Reply(503)],
+  ['/oauth/token', badGateway],
+  [discovery, badGateway],
+])('a machine whose token could not be renewed once goes on when the gate is back (%s)', async (path, away) => {
   let asked = 0;
   let looks = 0;
+  const at = (here: string, usual?: object) => () => {
+    if (here !== path) return usual;
+    asked += 1;
+    return asked === 3 ? away : usual;
+  };
   await using gate = await openGate({
-    '/oauth/token': () => {
-      asked += 1;
-      return asked === 3 ? new Reply(503) : { access_token: 't', expires_in: 1 };
-    },
+    '/oauth/token': at('/oauth/token', { access_token: 't', expires_in: 1 }),
+    [discovery]: at(discovery),
     '/repos/a/b/hooks/1/deliveries': () => {
       looks += 1;
       const old = { id: 1, guid: 'g', event: 'push', action: null, status: 'OK', status_code: 200, duration: 0.1 };
@@ -195,6 +205,18 @@ test('a machine whose token could not be renewed once goes on when the gate is b
   });
   const tail = ['deliveries', 'tail', '1', '--repo', 'a/b', '--interval', '1', '--count', '1', '--json'];
   const { code, out, err } = await gatepost(tail, gate.machine);
-  expect([code, JSON.parse(out).id]).toEqual([0, 1]);
-  expect(err).toContain('answers 503; trying again');
+  expect([code, JSON.parse(out || '{}').id]).toEqual([0, 1]);
+  expect(err).toContain(`${path} answers ${away.status}; trying again`);
 });
+
+test.each(['/.well-known/oauth-protected-resource', discovery])(
+  'signing in while %s is away ends with 6',
+  async (path) => {
+    await using gate = await openGate({ [path]: () => badGateway });
+    expect(await gatepost(['login', '--api', gate.url], newConfig())).toEqual({
+      code: 6,
+      out: '',
+      err: `gatepost: ${gate.url}${path} answers 502\n  Try again in a moment.\n`,
+    });
+  },
+);

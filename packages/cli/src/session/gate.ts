@@ -26,6 +26,7 @@ export async function findPlace(
   async function ask(): Promise<{ issuer: string; audience: string }> {
     const url = `${base}/.well-known/oauth-protected-resource`;
     const { status, text } = await request(url, { signal });
+    checkIsBack(url, status);
     const hint = 'Name the gate and the API’s identifier: --issuer URL --audience IDENTIFIER';
     if (status !== 200) throw new Problem('failed', `${base} does not say which gate it trusts (${status})`, hint);
     const said = parseJson(text, url) as { resource?: string; authorization_servers?: string[] };
@@ -47,6 +48,7 @@ export async function findEndpoints(issuer: string, env: NodeJS.ProcessEnv, sign
   checkTransport(issuer, env);
   const url = `${issuer}.well-known/openid-configuration`;
   const { status, text } = await request(url, { signal });
+  checkIsBack(url, status);
   if (status !== 200) throw new Problem('failed', `${url} answers ${status}`, 'Is it the gate’s issuer?');
   const said = parseJson(text, url) as Record<string, string | undefined>;
   const at = (name: string) => {
@@ -134,9 +136,14 @@ export async function revoke(endpoint: string, form: Form, signal: AbortSignal):
 async function post(endpoint: string, form: Form, signal?: AbortSignal): Promise<Record<string, unknown>> {
   const body = new URLSearchParams(form);
   const { status, text } = await request(endpoint, { method: 'POST', body, ...(signal && { signal }) });
+  checkIsBack(endpoint, status);
   const answer = (text === '' ? {} : parseJson(text, endpoint)) as Record<string, unknown>;
   if (status === 200) return answer;
-  if (status >= 500 || status === 429)
-    throw new Problem('unreachable', `${endpoint} answers ${status}`, 'Try again in a moment.');
   throw new Refused(String(answer.error ?? status), String(answer.error_description ?? ''));
+}
+
+/** Before the body is read: what answers meanwhile may be a proxy. @throws Problem when the server is away for a moment */
+function checkIsBack(url: string, status: number): void {
+  if (status >= 500 || status === 429)
+    throw new Problem('unreachable', `${url} answers ${status}`, 'Try again in a moment.');
 }
