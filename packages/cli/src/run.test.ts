@@ -85,6 +85,10 @@ test.each([
     '--api http://api.example login',
     'gatepost: http://api.example is not https: tokens would cross the network in the clear',
   ],
+  [
+    '--api http://127.0.0.1.api.example login',
+    'gatepost: http://127.0.0.1.api.example is not https: tokens would cross the network in the clear',
+  ],
 ])('`%s` sends no request, says what is wrong, and ends with 2', async (line, message) => {
   expect(await gatepost(line)).toBe(2);
   expect(out).toBe('');

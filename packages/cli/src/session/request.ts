@@ -85,7 +85,10 @@ export function parseJson(text: string, url: string): unknown {
 export function checkTransport(url: string, env: NodeJS.ProcessEnv): void {
   const { protocol, hostname } = parseUrl(url);
   const isHere =
-    hostname === 'localhost' || hostname.endsWith('.localhost') || hostname === '[::1]' || /^127\./.test(hostname);
+    hostname === 'localhost' ||
+    hostname.endsWith('.localhost') ||
+    hostname === '[::1]' ||
+    /^127(\.\d{1,3}){3}$/.test(hostname);
   if (protocol === 'https:' || (protocol === 'http:' && (isHere || env.GATEPOST_ALLOW_HTTP === '1'))) return;
   if (protocol !== 'https:' && protocol !== 'http:')
     throw new Problem('usage', `${url} is no http or https URL`, 'Begin it with http:// or https://.');
