@@ -16,9 +16,28 @@ export async function readInput(file: string): Promise<string> {
 
 /** A secret on a line of its own, without the line break. */
 export async function readSecret(file: string, what: string): Promise<string> {
-  const secret = (await readInput(file)).replace(/\r?\n$/, '');
+  const isTyped = file === '-' && process.stdin.isTTY;
+  const secret = isTyped ? await askHidden(what) : (await readInput(file)).replace(/\r?\n$/, '');
   if (secret === '') throw usage(`${what} is empty`);
   return secret;
+}
+
+/** A line typed at the terminal, which does not show it. Ctrl-C and Ctrl-D end the command. */
+async function askHidden(what: string): Promise<string> {
+  const { createInterface } = await import('node:readline');
+  const { Writable } = await import('node:stream');
+  const unseen = new Writable({ write: (_, __, done) => done() });
+  const lines = createInterface({ input: process.stdin, output: unseen, terminal: true });
+  process.stderr.write(`${what}, not shown here: `);
+  try {
+    return await new Promise<string>((resolve, reject) => {
+      lines.once('line', resolve).once('close', () => reject(new Problem('interrupted', 'interrupted')));
+      process.stdin.once('close', () => lines.close()); // a signal has ended the command
+    });
+  } finally {
+    lines.close();
+    process.stderr.write('\n');
+  }
 }
 
 /** Answers yes at once with `--yes`; otherwise asks the user. Ctrl-C and Ctrl-D are a no. */

@@ -85,15 +85,14 @@ async function signIn(context: Context, place: Place): Promise<SignedIn> {
     tokens: { [place.audience]: { value, expiresAt } },
   });
   if (flags.is('with-token')) {
-    const value = (await readSecret('-', 'the token on standard input')).trim();
+    const value = (await readSecret('-', 'the token')).trim();
     return { kind: 'token', clientId: '', secrets: hold('', { value, expiresAt: 0 }) };
   }
   const endpoints = await findEndpoints(place.issuer, env, signal);
   if (flags.is('machine')) {
     if (!clientId)
       throw usage('which machine?', '--client-id ID; its secret comes from GATEPOST_CLIENT_SECRET or standard input');
-    const clientSecret =
-      env.GATEPOST_CLIENT_SECRET ?? (await readSecret('-', 'the machine’s secret on standard input'));
+    const clientSecret = env.GATEPOST_CLIENT_SECRET ?? (await readSecret('-', 'the machine’s secret'));
     const form = {
       grant_type: 'client_credentials',
       client_id: clientId,
