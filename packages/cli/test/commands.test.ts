@@ -113,7 +113,43 @@ test('`trigger` fails when a hook refuses, and says which', async () => {
       { hook: 2, error: expect.stringContaining('hook 2: The secret is missing') },
     ],
   ]);
-  expect(err).toContain('gatepost: 1 of 2 hooks refused\n  Give its secret: --secret-file FILE');
+  expect(err).toContain('gatepost: 1 of 2 hooks are not known to get it\n  Give its secret: --secret-file FILE');
+});
+
+test('`trigger` says which hooks have the event when others are gone, or the API goes away', async () => {
+  const hook = { active: true, events: ['push'], config: {} };
+  const asked: number[] = [];
+  const triggers = (id: number, answer: Reply) => ({
+    [`/repos/a/b/hooks/${id}/triggers`]: () => {
+      asked.push(id);
+      return answer;
+    },
+  });
+  const away = new Reply(503, { message: 'Service Unavailable' });
+  await using gate = await openGate({
+    '/repos/a/b/hooks': () => [1, 2, 3, 4].map((id) => ({ ...hook, id })),
+    '/repos/a/b/hooks/3': () => ({ ...hook, id: 3 }),
+    ...triggers(1, new Reply(201, { id: 7, guid: 'g' })),
+    ...triggers(2, new Reply(404, { message: 'Not Found' })),
+    ...triggers(3, away),
+    ...triggers(4, new Reply(201, { id: 8, guid: 'h' })),
+  });
+  const payload = path.join(newFolder(), 'payload.json');
+  writeFileSync(payload, '{}');
+  const trigger = ['trigger', 'push', '--repo', 'a/b', '--payload', payload];
+  const { code, out, err } = await gatepost([...trigger, '--json'], gate.machine);
+  expect([code, JSON.parse(out || '[]')]).toEqual([
+    1,
+    [
+      { hook: 1, delivery: 7, guid: 'g' },
+      { hook: 2, error: expect.stringContaining('hook 2: Not Found') },
+      { hook: 3, error: expect.stringContaining('hook 3: Service Unavailable') },
+    ],
+  ]);
+  expect(err).toContain('gatepost: 3 of 4 hooks are not known to get it\n');
+  expect(err).toContain('  Only these, one at a time: --hook 2, --hook 3, --hook 4\n');
+  expect(asked).toEqual([1, 2, 3]);
+  expect(await gatepost([...trigger, '--hook', '3'], gate.machine)).toMatchObject({ code: 6, out: '' });
 });
 
 test('`deliveries redeliver` says what is on its way when others are refused, or the API goes away', async () => {

@@ -23,6 +23,7 @@ export const trigger: Run = async (context) => {
   const hooks = await findHooks(context, api, place, event);
   const file = flags.text('secret-file');
   const secret = file === undefined ? env.GATEPOST_WEBHOOK_SECRET : await readSecret(file, 'the hook’s secret');
+  // What was sent already must be known when a hook fails: sent again, it would be another event.
   const sent: { hook: number; delivery: number; guid: string }[] = [];
   const refused: { hook: number; problem: Problem }[] = [];
   for (const hook of hooks) {
@@ -32,7 +33,9 @@ export const trigger: Run = async (context) => {
       const { id, guid } = await api.call('POST', `${place.path}/hooks/${hook.id}/triggers`, body);
       sent.push({ hook: hook.id, delivery: id, guid });
     } catch (error) {
+      if (!(error instanceof Problem)) throw error;
       refused.push({ hook: hook.id, problem: nameHook(hook, error) });
+      if (error.exit !== 'refused' && error.exit !== 'notFound') break; // the others would fare no better
     }
   }
   if (refused[0] && sent.length === 0) throw refused[0].problem;
@@ -43,8 +46,14 @@ export const trigger: Run = async (context) => {
       sent.map((each) => [each.hook, each.delivery, each.guid].map(String)),
     );
   for (const { problem } of refused) out.note(clean(problem.message));
-  if (refused[0])
-    throw new Problem('failed', `${refused.length} of ${hooks.length} hooks refused`, ...refused[0].problem.next);
+  if (!refused[0]) return;
+  const left = hooks.filter(({ id }) => !sent.some(({ hook }) => hook === id));
+  throw new Problem(
+    'failed',
+    `${left.length} of ${hooks.length} hooks are not known to get it`,
+    ...refused[0].problem.next,
+    `Only these, one at a time: ${left.map(({ id }) => `--hook ${id}`).join(', ')}`,
+  );
 };
 
 async function readPayload({ args, flags }: Context): Promise<Json | undefined> {
@@ -93,10 +102,7 @@ async function findHooks({ flags }: Context, api: Api, place: Place, event: stri
   );
 }
 
-function nameHook({ id, config }: Json, error: unknown): Problem {
-  if (!(error instanceof Problem) || error.exit !== 'refused') throw error;
-  const next = config.secret
-    ? ['Give its secret: --secret-file FILE or GATEPOST_WEBHOOK_SECRET; or choose another hook: --hook HOOK']
-    : [];
-  return new Problem('refused', `hook ${id}: ${error.message}`, ...next);
+function nameHook({ id, config }: Json, { exit, message, next }: Problem): Problem {
+  const secret = 'Give its secret: --secret-file FILE or GATEPOST_WEBHOOK_SECRET; or choose another hook: --hook HOOK';
+  return new Problem(exit, `hook ${id}: ${message}`, ...(exit === 'refused' && config.secret ? [secret] : next));
 }
