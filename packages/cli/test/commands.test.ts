@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { openReceiver } from '@gatepost/testkit/receiver';
 import { until } from '@gatepost/testkit/until';
 import { expect, test } from '@jest/globals';
 import { type Asked, gatepost, newFolder, openGate, Reply, start, usedUp } from './gate.ts';
@@ -56,6 +57,34 @@ test('`hooks edit` leaves the secret alone unless it is given a file with anothe
     ['hook', { events: ['push'] }],
     ['config', { secret: 'another' }],
   ]);
+});
+
+const whsec = (bytes: number) => `whsec_${Buffer.alloc(bytes, 'k').toString('base64')}`;
+
+test.each([
+  [whsec(23), false],
+  [whsec(24), true],
+  [whsec(64), true],
+  [whsec(65), false],
+  ['whsec_', false],
+  ['change me', false],
+])('with the secret %s `verify` signs as deliveries do: webhook-signature is sent: %p', async (secret, isSent) => {
+  await using receiver = await openReceiver({ host: '127.0.0.1', behave: { status: 401 } });
+  await gatepost(['verify', receiver.url, '--secret', secret], {});
+  const [{ headers } = { headers: {} }] = receiver.received;
+  expect(headers).toHaveProperty('x-hub-signature-256');
+  expect('webhook-signature' in headers).toBe(isSent);
+});
+
+test('`hooks create` says when a secret that begins with whsec_ makes no webhook-signature', async () => {
+  const hook = { id: 1, active: true, events: ['push'], retry: 'on', config: { url: 'u', content_type: 'json' } };
+  await using gate = await openGate({ '/repos/a/b/hooks': () => new Reply(201, hook) });
+  const create = ['hooks', 'create', 'u', '--repo', 'a/b', '--secret-file', '-', '--json'];
+  expect(await gatepost(create, gate.machine, whsec(24))).toMatchObject({ code: 0, err: '' });
+  expect(await gatepost(create, gate.machine, whsec(23))).toMatchObject({
+    code: 0,
+    err: 'No webhook-signature is sent: after whsec_ the secret is not the base64 of 24 to 64 bytes.\n',
+  });
 });
 
 test('`hooks edit` changes all or nothing, and keeps the rest of the configuration', async () => {

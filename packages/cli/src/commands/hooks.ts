@@ -4,6 +4,7 @@ import { confirm, readInput, readSecret } from '../input.ts';
 import { idOf, placeGiven, placeOf } from '../place.ts';
 import { Problem, usage } from '../problem.ts';
 import type { Api, Json } from '../session/api.ts';
+import { standardKey } from '../sign.ts';
 import { clean } from '../terminal.ts';
 
 const hookPath = (context: Context) => `${placeOf(context).path}/hooks/${idOf(context.args.HOOK, 'HOOK')}`;
@@ -139,9 +140,11 @@ function overlapEnd({ flags }: Context): string {
 }
 
 /** `fallback`: the secret without --secret-file. */
-async function configOf({ flags }: Context, fallback: string | undefined): Promise<Record<string, unknown>> {
+async function configOf({ flags, out }: Context, fallback: string | undefined): Promise<Record<string, unknown>> {
   const file = flags.text('secret-file');
   const secret = file === undefined ? fallback : await readSecret(file, 'the hook’s secret');
+  if (secret?.startsWith('whsec_') && !standardKey(secret))
+    out.note('No webhook-signature is sent: after whsec_ the secret is not the base64 of 24 to 64 bytes.');
   return {
     ...(flags.text('content-type') && { content_type: flags.text('content-type') }),
     ...(flags.is('insecure-ssl') && { insecure_ssl: '1' }),

@@ -1,8 +1,8 @@
 /** What a good receiver does, in the order of the checks. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
+import { standardKey } from '../sign.ts';
 import type { Answer, Delivery, Send } from './request.ts';
-import { isStandard } from './request.ts';
 
 export type Check = {
   name: string;
@@ -102,7 +102,7 @@ export const checks: Check[] = [
     name: 'refuses what was recorded an hour ago',
     why: 'A whsec_ secret signs the time too: who recorded a delivery cannot send it again, if you check webhook-signature.',
     must: false,
-    asked: ({ secret }) => isStandard(secret),
+    asked: ({ secret }) => standardKey(secret) !== null,
     run: async (send, hook) => refused(await send(good(hook, { only: 'recorded' }))),
   },
   {

@@ -1,8 +1,9 @@
 /** A request of the checks: a delivery as Gatepost sends it, or what others might send. */
-import { createHmac, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { type ClientRequest, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { setTimeout as wait } from 'node:timers/promises';
+import { signatures, standardKey } from '../sign.ts';
 
 export type Delivery = {
   event: string;
@@ -88,21 +89,19 @@ function headersOf(delivery: Delivery, hookSecret: string): Record<string, strin
     'X-GitHub-Hook-Installation-Target-Type': 'repository',
     'webhook-id': guid,
     'webhook-timestamp': time,
-    ...(secret !== null && signatures(secret, hookSecret, signed, `${guid}.${time}.`, only)),
+    ...(secret !== null && sign(secret, hookSecret, signed, { id: guid, time }, only)),
   };
 }
 
-/** Signs like the dispatcher: GitHub's two, plus Standard Webhooks' if the hook's secret is in its format. */
-function signatures(secret: string, hookSecret: string, signed: Buffer, prefix: string, only: Delivery['only']) {
-  const hmac = (algorithm: string) => `${algorithm}=${createHmac(algorithm, secret).update(signed).digest('hex')}`;
-  if (only === 'sha1') return { 'X-Hub-Signature': hmac('sha1') };
-  const github = { 'X-Hub-Signature': hmac('sha1'), 'X-Hub-Signature-256': hmac('sha256') };
-  if (!isStandard(hookSecret)) return github;
-  const key = isStandard(secret) ? Buffer.from(secret.slice('whsec_'.length), 'base64') : Buffer.from(secret);
-  const standard = createHmac('sha256', key).update(prefix).update(signed).digest('base64');
-  return { ...github, 'webhook-signature': `v1,${standard}` };
-}
-
-export function isStandard(secret: string): boolean {
-  return /^whsec_(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(secret);
+/** Also with a secret of another form than the hook's, as somebody who forges a delivery might. */
+function sign(
+  secret: string,
+  hookSecret: string,
+  signed: Buffer,
+  at: { id: string; time: string },
+  only: Delivery['only'],
+) {
+  const key = standardKey(hookSecret) && (standardKey(secret) ?? Buffer.from(secret));
+  const { 'X-Hub-Signature': sha1, ...others } = signatures(secret, signed, at, key);
+  return { 'X-Hub-Signature': sha1, ...(only === 'sha1' ? {} : others) };
 }
