@@ -249,7 +249,8 @@ GATEPOST_NO_KEYRING=1 always uses the file. Without signing in: GATEPOST_TOKEN, 
     words: ['listen'],
     summary: 'Receive deliveries on this machine as they are made',
     about: `Makes a hook of its own, in the protocol of GitHub's command line, which lasts as long as this command. What the receiver here answers is logged as for any other hook; without
---forward-to, deliveries are only shown. With --secret-file they are signed.`,
+--forward-to, deliveries are only shown. With --secret-file they are signed; what is replayed is signed anew with it, and otherwise keeps its signatures, of which
+webhook-signature is good for five minutes only.`,
     options: [
       ...placeOptions,
       { ...events, summary: 'which events (default all)' },

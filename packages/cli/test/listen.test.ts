@@ -1,10 +1,11 @@
+import { createHmac } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { openReceiver } from '@gatepost/testkit/receiver';
 import { until } from '@gatepost/testkit/until';
 import { expect, test } from '@jest/globals';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { type Asked, newFolder, openGate, Reply, start, usedUp } from './gate.ts';
+import { type Asked, gatepost, newFolder, openGate, Reply, start, usedUp } from './gate.ts';
 
 /** A gate and an API with hooks of listeners; `token` answers for the gate, `refusal` for a socket that is not to be. */
 async function openApi(
@@ -92,4 +93,54 @@ test('a delivery that cannot be recorded is forwarded all the same', async () =>
   expect(JSON.parse(await answered)).toMatchObject({ Id: '1', Status: 201 });
   child.kill('SIGINT');
   expect(await ended).toMatchObject({ code: 130, err: expect.stringContaining('not recorded: ENOTDIR') });
+});
+
+test('a recorded delivery is replayed as it came, or signed anew with the secret that is given', async () => {
+  await using receiver = await openReceiver({ host: '127.0.0.1' });
+  const file = path.join(newFolder(), 'recorded.json');
+  const body = '{"action":"opened"}';
+  const [guid, old] = ['9d1c', '1700000000'];
+  const key = Buffer.alloc(24, 'k');
+  const secret = `whsec_${key.toString('base64')}`;
+  const standard = (time: string) =>
+    `v1,${createHmac('sha256', key).update(`${guid}.${time}.${body}`).digest('base64')}`;
+  const hub = (algorithm: string, of = secret) =>
+    `${algorithm}=${createHmac(algorithm, of).update(body).digest('hex')}`;
+  const recorded = {
+    'Content-Type': ['application/json'],
+    'X-Github-Event': ['issues'],
+    'X-Github-Delivery': [guid],
+    'X-Hub-Signature': [hub('sha1')],
+    'X-Hub-Signature-256': [hub('sha256')],
+    'Webhook-Id': [guid],
+    'Webhook-Timestamp': [old],
+    'Webhook-Signature': [standard(old)],
+  };
+  writeFileSync(file, JSON.stringify({ headers: recorded, body, encoding: 'utf-8' }));
+  const replay = async (...more: [secret: string] | []) => {
+    const from = Math.floor(Date.now() / 1000);
+    const args = [
+      'listen',
+      '--replay',
+      file,
+      '--forward-to',
+      receiver.url,
+      ...more.flatMap(() => ['--secret-file', '-']),
+    ];
+    expect(await gatepost(args, {}, more[0])).toMatchObject({ code: 0, err: '' });
+    const got = receiver.received.pop()!;
+    expect(got.body.toString()).toBe(body);
+    expect(got.headers).toMatchObject({ 'x-github-event': 'issues', 'x-github-delivery': guid, 'webhook-id': guid });
+    const { 'webhook-timestamp': time, 'webhook-signature': signed } = got.headers;
+    const hubs = [got.headers['x-hub-signature'], got.headers['x-hub-signature-256']];
+    return { time, signed, hubs, isNow: Number(time) >= from && Number(time) <= Date.now() / 1000 };
+  };
+  const hubs = [hub('sha1'), hub('sha256')];
+  expect(await replay()).toEqual({ time: old, signed: standard(old), hubs, isNow: false });
+  const { time, ...anew } = await replay(`${secret}\n`);
+  expect(anew).toEqual({ signed: standard(time!), hubs, isNow: true });
+  expect(await replay('another')).toMatchObject({
+    signed: undefined,
+    hubs: [hub('sha1', 'another'), hub('sha256', 'another')],
+  });
 });

@@ -2,7 +2,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context, Run } from '../command.ts';
 import { readSecret } from '../input.ts';
-import { type Delivery, eventOf, guidOf, openRecordings, payloadOf, readRecorded, record } from '../listen/delivery.ts';
+import {
+  type Delivery,
+  eventOf,
+  guidOf,
+  openRecordings,
+  payloadOf,
+  readRecorded,
+  record,
+  signAnew,
+} from '../listen/delivery.ts';
 import { makeFilter } from '../listen/filter.ts';
 import { forward, type Outcome } from '../listen/forward.ts';
 import { type End, holdSocket } from '../listen/socket.ts';
@@ -71,11 +80,14 @@ function show({ out, json, flags }: Context, delivery: Delivery, at: Date, outco
 }
 
 /** Replays recorded deliveries without a server; exits with 1 if one was not accepted. */
-async function replay({ flags }: Context, take: Take): Promise<void> {
+async function replay(context: Context, take: Take): Promise<void> {
+  const { flags } = context;
   if (flags.text('forward-to') === undefined) throw usage('--replay goes with --forward-to URL');
+  const secret = await secretOf(context);
   let failed = 0;
   for (const file of flags.all('replay')) {
-    const outcome = await take(await readRecorded(file));
+    const recorded = await readRecorded(file);
+    const outcome = await take(secret ? signAnew(recorded, secret) : recorded);
     if ('error' in outcome || outcome.status < 200 || outcome.status >= 300) failed += 1;
   }
   if (failed > 0) throw new Problem('failed', `${failed} of ${flags.all('replay').length} not taken`);
@@ -120,9 +132,14 @@ async function retried(make: () => Promise<string>, before: string): Promise<str
   }
 }
 
-async function hookOf({ flags, env }: Context) {
+async function secretOf({ flags, env }: Context): Promise<string | undefined> {
   const file = flags.text('secret-file');
-  const secret = file === undefined ? env.GATEPOST_WEBHOOK_SECRET : await readSecret(file, 'the secret');
+  return file === undefined ? env.GATEPOST_WEBHOOK_SECRET : readSecret(file, 'the secret');
+}
+
+async function hookOf(context: Context) {
+  const { flags } = context;
+  const secret = await secretOf(context);
   const events = flags.list('events');
   return {
     name: 'cli',

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { readInput } from '../input.ts';
 import { usage } from '../problem.ts';
 import type { Json } from '../session/api.ts';
+import { signatures } from '../sign.ts';
 
 export type Delivery = {
   /** The frame's id, repeated in the answer. */
@@ -76,3 +77,14 @@ export async function readRecorded(file: string): Promise<Delivery> {
   }
   throw usage(`${file} is not what --record writes`);
 }
+
+/** As if it were sent now: receivers refuse a `webhook-timestamp` of long ago. */
+export function signAnew(delivery: Delivery, secret: string): Delivery {
+  const [id, time] = [guidOf(delivery), String(Math.floor(Date.now() / 1000))];
+  const signed = { 'webhook-timestamp': time, ...signatures(secret, delivery.body, { id, time }) };
+  const kept = Object.entries(delivery.headers).filter(([name]) => !signing.has(name.toLowerCase()));
+  const headers = [...kept, ...Object.entries(signed).map(([name, value]) => [name, [value]])];
+  return { ...delivery, headers: Object.fromEntries(headers) };
+}
+
+const signing = new Set(['x-hub-signature', 'x-hub-signature-256', 'webhook-timestamp', 'webhook-signature']);
