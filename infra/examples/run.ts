@@ -45,7 +45,21 @@ export async function runQuickStart(quickStart: QuickStart, place: Place): Promi
   await told(program, () => answers(quickStart.port, 'localhost'), place.signal);
   await signInAndOut(quickStart.port, name, place);
   for (const block of others) await typeBlock(block, copy, place);
-  if (quickStart.isServer) await told(program, (output) => output.includes('webhook: ping'), place.signal);
+  if (!quickStart.isServer) return;
+  await told(program, (output) => output.includes('webhook: ping'), place.signal);
+  await refusesLarge(quickStart.port, name);
+}
+
+/** Anybody may send a body without end, and its signature can be checked only once it has been read. */
+async function refusesLarge(port: number, name: string): Promise<void> {
+  const { status } = await fetch(`http://localhost:${port}/webhook`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-github-event': 'push', 'x-github-delivery': '1' },
+    body: Buffer.alloc(25 * 1024 * 1024 + 1),
+  });
+  // Go's reader makes no difference between one that is too long and one that breaks off.
+  if (status !== 413 && status !== 400)
+    throw new Trouble(`examples/${name} reads a webhook of more than 25 MB: it answers ${status}`);
 }
 
 /** A program that prints where to sign in, then greets the person and ends. */

@@ -1,5 +1,7 @@
 package example;
 
+import java.io.IOException;
+import java.io.InputStream;
 import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
 import java.util.HexFormat;
@@ -24,7 +26,6 @@ import org.springframework.security.oauth2.jwt.Jwt;
 import org.springframework.security.web.SecurityFilterChain;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.PostMapping;
-import org.springframework.web.bind.annotation.RequestBody;
 import org.springframework.web.bind.annotation.RequestHeader;
 import org.springframework.web.bind.annotation.RestController;
 import org.springframework.web.util.HtmlUtils;
@@ -75,11 +76,14 @@ public class Application {
     // Webhooks. The signature is made over the bytes of the body, so check it before anything reads them as JSON.
     @PostMapping("/webhook")
     ResponseEntity<Void> webhook(
-            @RequestBody byte[] body,
+            InputStream stream,
             @RequestHeader(name = "X-Hub-Signature-256", defaultValue = "") String signature,
             @RequestHeader("X-GitHub-Event") String event,
             @RequestHeader("X-GitHub-Delivery") String delivery)
-            throws GeneralSecurityException {
+            throws GeneralSecurityException, IOException {
+        var maxBytes = 25 * 1024 * 1024; // no payload is larger, and anybody may send a body without end
+        var body = stream.readNBytes(maxBytes + 1);
+        if (body.length > maxBytes) return ResponseEntity.status(413).build();
         var mac = Mac.getInstance("HmacSHA256");
         mac.init(new SecretKeySpec("quick start secret".getBytes(), "HmacSHA256"));
         var expected = "sha256=" + HexFormat.of().formatHex(mac.doFinal(body));
