@@ -219,7 +219,7 @@ const gateCommands: readonly Omit<Command, 'needs'>[] = [
   {
     words: ['users', 'import'],
     summary: 'Import people from a file, with the hashes of their passwords',
-    args: [{ name: 'FILE', summary: 'JSON lines: an export from Auth0, or its schema for imports' }],
+    args: [{ name: 'FILE', summary: 'JSON lines, also gzipped: an export from Auth0, or its schema for imports' }],
     options: [
       { name: 'connection', value: 'NAME', summary: 'the database connection they belong to (default the first)' },
       { name: 'upsert', summary: 'update those who exist already' },

@@ -1,11 +1,13 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
-import { gatepost, newFolder, openGate, Reply } from './gate.ts';
+import { type Asked, gatepost, newFolder, openGate, Reply } from './gate.ts';
 
 /** A file of people, and what a gate answers about the imports that it has begun: the first ends as `first` says. */
 function begin(first: () => unknown) {
   let jobs = 0;
+  const sent: string[] = [];
   const file = path.join(newFolder(), 'people.jsonl');
   writeFileSync(file, '{"email":"a@b.example"}\n{"email":"c@b.example"}\n');
   const done = () => ({ status: 'completed', summary: { inserted: 2, updated: 0, failed: 0 } });
@@ -14,14 +16,15 @@ function begin(first: () => unknown) {
       { id: 'con_1', name: 'people' },
       { id: 'con_2', name: 'others' },
     ],
-    '/api/v2/jobs/users-imports': () => {
+    '/api/v2/jobs/users-imports': ({ body }: Asked) => {
+      sent.push(/^\[[^\r]*\]\r$/m.exec(body)![0]);
       jobs += 1;
       return { id: `job_${jobs}`, status: 'pending' };
     },
     '/api/v2/jobs/job_1': first,
     '/api/v2/jobs/job_2': done,
   };
-  return { file, answers, jobs: () => jobs };
+  return { file, answers, sent, jobs: () => jobs };
 }
 
 test.each([
@@ -58,4 +61,40 @@ test('an interrupted `users import` goes on only at its own gate, into its own c
   writeFileSync(file, '{"email":"x@b.example"}\n{"email":"y@b.example"}\n'); // as long as before
   expect(await run(first.machine)).toMatchObject(refused('the file'));
   expect(jobs()).toBe(1);
+});
+
+const people = [{ email: 'grüße@b.example' }, { email: 'c@b.example', name: '\u2028' }];
+const lines = people.map((one) => JSON.stringify(one)).join('\r\n');
+
+test.each([
+  ['with a byte order mark', `\ufeff${lines}\r\n`],
+  ['that is gzipped', gzipSync(`${lines}\n\n`)],
+  [
+    'that is gzipped, in two parts and with a byte order mark',
+    Buffer.concat(['\ufeff', lines].map((part) => gzipSync(part))),
+  ],
+])('`users import` takes everybody from a file %s', async (_, content) => {
+  const { file, answers, sent } = begin(() => ({
+    status: 'completed',
+    summary: { inserted: 2, updated: 0, failed: 0 },
+  }));
+  writeFileSync(file, content);
+  await using gate = await openGate(answers);
+  expect(await gatepost(['users', 'import', file], gate.machine)).toMatchObject({ code: 0, err: '' });
+  expect(sent.map((part) => JSON.parse(part))).toEqual([people]);
+});
+
+test.each([
+  ['[', (file: string) => `is a JSON array, not a person on each line\n  jq --compact-output '.[]' '${file}' makes`, 2],
+  [`  ${JSON.stringify(people)}`, () => 'is a JSON array, not a person on each line', 2],
+  [gzipSync(lines).subarray(0, -9), () => 'cannot be read to its end: unexpected end of file', 1],
+])('`users import` refuses a file with the reason, and imports nobody: %#', async (content, reason, code) => {
+  const { file, answers, sent } = begin(() => undefined);
+  writeFileSync(file, content);
+  await using gate = await openGate(answers);
+  expect(await gatepost(['users', 'import', file], gate.machine)).toMatchObject({
+    code,
+    err: expect.stringContaining(`gatepost: ${file} ${reason(file)}`),
+  });
+  expect(sent).toEqual([]);
 });

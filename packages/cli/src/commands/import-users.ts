@@ -2,10 +2,10 @@
  * Imports people from a file of JSON lines: Auth0's user export, its export of password hashes, or lines of its import schema. Uses `POST
  * jobs/users-imports`, for one part of the file at a time.
  */
-import { createReadStream, rmSync, statSync } from 'node:fs';
-import { createInterface } from 'node:readline';
+import { rmSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context, Run } from '../command.ts';
+import { openLines } from '../import/lines.ts';
 import { parseUser } from '../import/parse-user.ts';
 import { hashOf, readState, type State, writeState } from '../import/state.ts';
 import { Problem } from '../problem.ts';
@@ -45,9 +45,16 @@ export const importUsers: Run = async (context) => {
   let [line, read, begun] = [0, 0, 0];
   await parts.settle();
 
-  for await (const text of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
+  const { lines, bytesRead } = openLines(file);
+  for await (const text of lines) {
     line += 1;
-    read += Buffer.byteLength(text) + 1;
+    read = bytesRead();
+    if (line === 1 && text.trimStart().startsWith('['))
+      throw new Problem(
+        'usage',
+        `${file} is a JSON array, not a person on each line`,
+        `jq --compact-output '.[]' '${file}' makes lines of it.`,
+      );
     if (line <= state.line || text.trim() === '') continue;
     if (!(await parts.add(line, parseUser(text)))) continue;
     progress.at(read);
