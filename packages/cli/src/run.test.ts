@@ -269,6 +269,26 @@ test.each(commands.map((command) => [command.words.join(' '), command] as const)
   },
 );
 
+test('options may come before the command, with their values', async () => {
+  for (const line of [
+    '--repo acme/widgets hooks list',
+    'hooks --repo acme/widgets list',
+    '--json --repo acme/widgets hooks list',
+  ])
+    expect(findCommand(line.split(' ')).command?.words).toEqual(['hooks', 'list']);
+  expect(await gatepost('--repo acme hooks list')).toBe(2);
+  expect(err).toContain('gatepost: acme is not OWNER/NAME');
+});
+
+test('an option takes a value in all commands that have it, or in none', () => {
+  const kinds = new Set(
+    [...globalOptions, ...commands.flatMap(({ options = [] }) => options)].map(
+      ({ name, value }) => `${name} ${value !== undefined}`,
+    ),
+  );
+  expect(new Set([...kinds].map((kind) => kind.split(' ')[0])).size).toBe(kinds.size);
+});
+
 test('help can be asked for in three ways', async () => {
   const texts: string[] = [];
   for (const line of ['--help', 'help', '-h']) {
@@ -292,6 +312,7 @@ test('completion offers commands, options and their values', () => {
   expect(wordsOf('hooks ')).toEqual(['list', 'show', 'create', 'edit', 'delete', 'ping']);
   expect(wordsOf('hooks cr')).toEqual(['create']);
   expect(wordsOf('--api https://a.example hooks p')).toEqual(['ping']);
+  expect(wordsOf('--repo a/b hooks p')).toEqual(['ping']);
   expect(wordsOf('hooks list --')).toEqual([...globalOptions.map(({ name }) => `--${name}`), '--repo', '--org']);
   expect(wordsOf('hooks list --json --j')).toEqual([]);
   expect(wordsOf('hooks create u --content-type ')).toEqual(['json', 'form']);

@@ -50,6 +50,13 @@ export async function run(argv: string[], env: NodeJS.ProcessEnv): Promise<numbe
 const ofSystem = (error: unknown): unknown =>
   error instanceof Error && 'syscall' in error ? new Problem('failed', error.message) : error;
 
+/** Of all commands, as the command may follow: an option takes a value in each that has it, or in none. */
+const withValue = new Set(
+  [...globalOptions, ...commands.flatMap(({ options = [] }) => options)].flatMap(({ name, value }) =>
+    value ? [`--${name}`] : [],
+  ),
+);
+
 /** The longest row of the table that matches the first words; options may appear anywhere. */
 export function findCommand(argv: string[]): { command: Command | undefined; words: string[]; rest: string[] } {
   const words: string[] = [];
@@ -60,7 +67,7 @@ export function findCommand(argv: string[]): { command: Command | undefined; wor
     if (!word.startsWith('-')) {
       words.push(word);
       places.push(index);
-    } else if (globalOptions.some(({ name, value }) => value && word === `--${name}`)) index += 1;
+    } else if (withValue.has(word)) index += 1;
   }
   for (let count = words.length; count > 0; count -= 1) {
     const typed = words.slice(0, count).join(' ');
