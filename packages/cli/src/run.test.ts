@@ -205,6 +205,12 @@ test('output that cannot be written is an error, unless nobody reads any further
   expect([...(await once(unread, 'close')), said]).toEqual([0, null, '']);
 });
 
+test('the exit code is the same when nobody reads the standard error', async () => {
+  const unread = spawn(process.execPath, [...main, 'hoks', 'list']);
+  unread.stderr.destroy();
+  expect(await once(unread, 'close')).toEqual([2, null]);
+});
+
 /** A hook's log, of which each list and each stream is the next one given; all but the last stream break. */
 async function openLog(lists: object[][], streams: object[][]) {
   const server = createHttpServer(({ url }, response) => {

@@ -25,6 +25,7 @@ export async function run(argv: string[], env: NodeJS.ProcessEnv): Promise<numbe
     out.note(`gatepost: the output could not be written: ${clean(message)}`);
     process.exit(exits.failed);
   });
+  process.stderr.on('error', () => {}); // nobody reads notes: the exit code still says what happened
   try {
     if (argv[0] === '__complete') return await answerShell(argv.slice(1));
     const { command, rest } = findCommand(argv);

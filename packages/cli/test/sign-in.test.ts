@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '@gatepost/testkit/until';
@@ -98,6 +98,39 @@ test('sign-ins at the same time are all kept, and all end', async () => {
   expect(readdirSync(env.GATEPOST_CONFIG_DIR)).toEqual(['profiles.json']);
   expect((await gatepost(['profiles', 'list', '--json'], env)).out).toBe('[]\n');
 });
+
+test('a profile may have any name', async () => {
+  await using gate = await openOpenGate('gate');
+  const env = newConfig();
+  const whoami = (name: string) => gatepost(['whoami', '--profile', name], env);
+  for (const name of ['constructor', '__proto__']) {
+    expect(await whoami(name)).toEqual({
+      code: 3,
+      out: '',
+      err: `gatepost: not signed in to the profile ${name}\n  gatepost login --profile ${name}\n`,
+    });
+    const login = ['login', '--profile', name, '--api', gate.url];
+    expect(await gatepost(login, env)).toMatchObject({ code: 0 });
+    expect(await whoami(name)).toMatchObject({ code: 0, out: expect.stringContaining(`profile  ${name}, signed in`) });
+  }
+  const { out } = await gatepost(['profiles', 'list', '--json'], env);
+  expect(JSON.parse(out).map(({ name }: { name: string }) => name)).toEqual(['constructor', '__proto__']);
+});
+
+test.each(['null', '{}', '[]', '{"profiles":null}', '{'])(
+  'a file of profiles with %s is called damaged',
+  async (text) => {
+    const env = newConfig();
+    mkdirSync(env.GATEPOST_CONFIG_DIR, { mode: 0o700 });
+    const file = path.join(env.GATEPOST_CONFIG_DIR, 'profiles.json');
+    writeFileSync(file, text, { mode: 0o600 });
+    expect(await gatepost(['whoami'], env)).toEqual({
+      code: 1,
+      out: '',
+      err: `gatepost: ${file} is damaged\n  Remove it and sign in again: rm '${file}'\n`,
+    });
+  },
+);
 
 test('a sign-in that cannot be kept is not begun', async () => {
   await using gate = await openOpenGate('gate');

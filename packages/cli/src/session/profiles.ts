@@ -24,12 +24,16 @@ export type Profiles = { current?: string; profiles: Record<string, Profile> };
 export function readProfiles(env: NodeJS.ProcessEnv): Profiles {
   const file = profilesFile(env);
   const text = readPrivate(file);
-  if (text === undefined) return { profiles: {} };
+  if (text === undefined) return { profiles: Object.create(null) };
   try {
-    return JSON.parse(text) as Profiles; // nobody else may write it
+    const { profiles, ...rest } = JSON.parse(text) as Profiles; // nobody else may write it
+    // Without a prototype, as a profile may have any name, such as `constructor`.
+    if (typeof profiles === 'object' && profiles !== null)
+      return { ...rest, profiles: Object.assign(Object.create(null), profiles) };
   } catch {
-    throw new Problem('failed', `${file} is damaged`, `Remove it and sign in again: rm '${file}'`);
+    // Reported below.
   }
+  throw new Problem('failed', `${file} is damaged`, `Remove it and sign in again: rm '${file}'`);
 }
 
 /**
