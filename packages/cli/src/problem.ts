@@ -16,7 +16,7 @@ export type Exit = keyof typeof exits;
 export const exitMeanings: Record<Exit, string> = {
   ok: 'done',
   failed: 'it was tried and failed',
-  usage: 'the command line was not understood; no request was made',
+  usage: 'the command line, or a file that it names, was not understood; nothing was changed, and no event sent',
   notSignedIn: 'nobody is signed in, or the token is no longer valid: `gatepost login`',
   notFound: 'it does not exist, or this token may not see or do it',
   refused: 'the API understood and refused: a limit, a wrong value',

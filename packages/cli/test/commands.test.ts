@@ -36,6 +36,18 @@ test('`organizations delete --dry-run` says in words what would be deleted, and 
   });
 });
 
+test('`organizations delete` that can ask nobody ends with 2, and has deleted nothing', async () => {
+  const asked: string[] = [];
+  await using gate = await openGate({
+    '/admin/organizations/acme': ({ method, query }: Asked) => {
+      asked.push(`${method} ${query}`);
+      return { dry_run: true, organization: 'acme', repositories: 2, hooks: 3 };
+    },
+  });
+  expect(await gatepost(['organizations', 'delete', 'acme'], gate.machine)).toMatchObject({ code: 2, out: '' });
+  expect(asked).toEqual(['DELETE dry_run=true']);
+});
+
 test('`hooks edit` leaves the secret alone unless it is given a file with another', async () => {
   const changes: [string, unknown][] = [];
   const hook = { id: 1, active: true, events: ['push'], retry: 'on', config: { url: 'u', content_type: 'json' } };

@@ -144,3 +144,15 @@ test('a recorded delivery is replayed as it came, or signed anew with the secret
     hubs: [hub('sha1', 'another'), hub('sha256', 'another')],
   });
 });
+
+test('a file that is no recording is refused before any is replayed', async () => {
+  await using receiver = await openReceiver({ host: '127.0.0.1' });
+  const file = path.join(newFolder(), 'recorded.json');
+  writeFileSync(file, JSON.stringify({ headers: {}, body: '{}', encoding: 'utf-8' }));
+  const replay = ['listen', '--forward-to', receiver.url, '--replay', file];
+  expect(await gatepost([...replay, '--replay', `${file}.old`], {})).toMatchObject({
+    code: 2,
+    err: `gatepost: ${file}.old cannot be read: ENOENT\n`,
+  });
+  expect(receiver.received).toEqual([]);
+});

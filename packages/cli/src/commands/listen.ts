@@ -84,13 +84,13 @@ async function replay(context: Context, take: Take): Promise<void> {
   const { flags } = context;
   if (flags.text('forward-to') === undefined) throw usage('--replay goes with --forward-to URL');
   const secret = await secretOf(context);
+  const deliveries = await Promise.all(flags.all('replay').map(readRecorded));
   let failed = 0;
-  for (const file of flags.all('replay')) {
-    const recorded = await readRecorded(file);
+  for (const recorded of deliveries) {
     const outcome = await take(secret ? signAnew(recorded, secret) : recorded);
     if ('error' in outcome || outcome.status < 200 || outcome.status >= 300) failed += 1;
   }
-  if (failed > 0) throw new Problem('failed', `${failed} of ${flags.all('replay').length} not taken`);
+  if (failed > 0) throw new Problem('failed', `${failed} of ${deliveries.length} not taken`);
 }
 
 async function stayListening(context: Context, take: Take): Promise<void> {
