@@ -48,14 +48,17 @@ export function namedPermissions(
   );
 }
 
-/** @throws ManagementProblem 403 naming the management API permissions that the token does not hold itself. */
+/**
+ * For giving, and for taking away: a token that took them could then sign in as whoever was above it (`checkTargetNotAbove`).
+ * @throws ManagementProblem 403 naming the management API permissions that the token does not hold itself.
+ */
 export async function checkPermissionsHeld(
   { resources }: Pick<Parts, 'resources'>,
-  given: Permission[],
+  changed: Permission[],
   held: ReadonlySet<string>,
 ): Promise<void> {
   const management = (await resources.list()).find(({ isSystem }) => isSystem);
-  const beyond = given.filter(
+  const beyond = changed.filter(
     ({ audience, permission }) => audience === management?.identifier && !held.has(permission),
   );
   if (beyond.length > 0) throw insufficientScope([...new Set(beyond.map(({ permission }) => permission))]);

@@ -73,7 +73,7 @@ export const updateRole = operation({
   body: updateBody,
   async run({ parts, params, body, scopes: held }) {
     const { id, isDefault } = await loadRole(parts, params.id);
-    if (body.is_default === true && !isDefault) await checkRolesHeld(parts, [id], held);
+    if (body.is_default !== undefined && body.is_default !== isDefault) await checkRolesHeld(parts, [id], held);
     const data = {
       ...(body.name !== undefined && { name: body.name }),
       ...(body.description !== undefined && { description: body.description || null }),
@@ -84,8 +84,9 @@ export const updateRole = operation({
 });
 
 export const deleteRole = operation({
-  async run({ parts, params }) {
+  async run({ parts, params, scopes: held }) {
     const { id } = await loadRole(parts, params.id);
+    await checkRolesHeld(parts, [id], held);
     await parts.db.role.deleteMany({ where: { id } });
     return ok({});
   },
@@ -113,9 +114,10 @@ export const addPermissionsToRole = operation({
 
 export const removePermissionsFromRole = operation({
   body: permissionsBody,
-  async run({ parts, params, body }) {
+  async run({ parts, params, body, scopes: held }) {
     const { id: roleId } = await loadRole(parts, params.id);
     const permissions = await namedPermissions(parts, body);
+    await checkPermissionsHeld(parts, permissions, held);
     await parts.db.rolePermission.deleteMany({ where: { roleId, OR: permissions } });
     return gone;
   },
@@ -162,7 +164,7 @@ async function loadRole({ db }: Pick<Parts, 'db'>, id = ''): Promise<RoleModel> 
   return role;
 }
 
-/** Assigning a role assigns its permissions (permissions.ts). */
+/** Assigning a role, or taking it away, does so with its permissions (permissions.ts). */
 export async function checkRolesHeld(parts: Parts, ids: string[], held: ReadonlySet<string>): Promise<void> {
   await checkPermissionsHeld(parts, await parts.db.rolePermission.findMany({ where: { roleId: { in: ids } } }), held);
 }

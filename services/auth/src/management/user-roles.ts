@@ -4,6 +4,7 @@ import { created, gone, operation } from './operation.ts';
 import { checkpointQuery, list, ofArray, pageQuery } from './paging.ts';
 import type { Parts } from './parts.ts';
 import {
+  checkPermissionsHeld,
   givenPermissions,
   namedPermissions,
   type Permission,
@@ -50,8 +51,9 @@ export const assignRolesToUser = operation({
 
 export const removeRolesFromUser = operation({
   body: rolesBody,
-  async run({ parts, params, body: { roles } }) {
+  async run({ parts, params, body: { roles }, scopes: held }) {
     const { userId } = await loadUser(parts, params.id);
+    await checkRolesHeld(parts, roles, held);
     await parts.db.userRole.deleteMany({ where: { userId, roleId: { in: roles } } });
     return gone;
   },
@@ -82,9 +84,11 @@ export const addPermissionsToUser = operation({
 
 export const removePermissionsFromUser = operation({
   body: permissionsBody,
-  async run({ parts, params, body }) {
+  async run({ parts, params, body, scopes: held }) {
     const { userId } = await loadUser(parts, params.id);
-    await parts.db.userPermission.deleteMany({ where: { userId, OR: await namedPermissions(parts, body) } });
+    const permissions = await namedPermissions(parts, body);
+    await checkPermissionsHeld(parts, permissions, held);
+    await parts.db.userPermission.deleteMany({ where: { userId, OR: permissions } });
     return gone;
   },
 });

@@ -270,6 +270,38 @@ describe('the management API', () => {
     expect((await ask('PATCH', 'users/auth0%7Cbob', { password })).status).toBe(200);
   });
 
+  test('lets nobody take from a person what their own token lacks, who would be open to it then', async () => {
+    const boss = 'users/auth0%7Cboss';
+    const role = await roleCalled('Boss');
+    const permissions = [{ resource_server_identifier: management, permission_name: 'create:client_grants' }];
+    await gate.pool.query(
+      `INSERT INTO auth.user_permissions (user_id, audience, permission) VALUES ('auth0|boss', $1, 'create:client_grants')`,
+      [management],
+    );
+    const before = await ask('GET', `${boss}/permissions`);
+    const tries: [string, string, object | undefined][] = [
+      ['DELETE', `${boss}/roles`, { roles: [await roleCalled('Writer'), role] }],
+      ['DELETE', `${boss}/permissions`, { permissions }],
+      ['DELETE', `roles/${role}/permissions`, { permissions }],
+      ['DELETE', `roles/${role}`, undefined],
+    ];
+    for (const [method, path, body] of tries)
+      expect([path, await ask(method, path, body)]).toMatchObject([
+        path,
+        { status: 403, body: { errorCode: 'insufficient_scope' } },
+      ]);
+    await gate.pool.query('UPDATE auth.roles SET is_default = true WHERE id = $1', [role]);
+    expect(await ask('PATCH', `roles/${role}`, { is_default: true, name: 'Boss' })).toMatchObject({ status: 200 });
+    expect(await ask('PATCH', `roles/${role}`, { is_default: false })).toMatchObject({ status: 403 });
+    await gate.pool.query('UPDATE auth.roles SET is_default = false WHERE id = $1', [role]);
+    expect(await ask('GET', `${boss}/permissions`)).toEqual(before);
+    // What the token holds itself, and permissions for other APIs, can be taken.
+    const own = { resource_server_identifier: management, permission_name: 'read:users' };
+    const elsewhere = { resource_server_identifier: api, permission_name: 'admin:x' };
+    const taken = { permissions: [own, elsewhere] };
+    expect((await ask('DELETE', `${boss}/permissions`, taken)).status).toBe(204);
+  });
+
   test('lets no import update people with more permissions, and updates the others', async () => {
     const mfa_factors = [{ totp: { secret: 'JBSWY3DPEHPK3PXP' } }];
     const people = ['boss', 'bob'].map((name) => ({
