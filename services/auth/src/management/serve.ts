@@ -4,7 +4,7 @@ import { parseShape } from '../http/parse-shape.ts';
 import { setRoute } from '../http/route.ts';
 import type { Caller } from './authenticate.ts';
 import type { Parts } from './parts.ts';
-import { badBody, badQuery, insufficientScope } from './problem.ts';
+import { badBody, badQuery, insufficientScope, ManagementProblem } from './problem.ts';
 import type { Route } from './routes.ts';
 
 /** @param callerOf returns the authenticated caller of a request */
@@ -19,7 +19,7 @@ export function serve(route: Route, parts: Parts, callerOf: (request: Request) =
       parts,
       params: request.params as Record<string, string>, // no route has a wildcard
       query: operation.query && parseShape(operation.query, withLists(request.query), badQuery),
-      body: operation.body && parseShape(operation.body, request.body ?? {}, badBody),
+      body: operation.body && parseShape(operation.body, bodyOf(request), badBody),
       scopes: caller.scopes,
       origins: [...new Set([...caller.web_origins, ...caller.allowed_origins])],
     });
@@ -35,6 +35,14 @@ export function serve(route: Route, parts: Parts, callerOf: (request: Request) =
     const details = { operation, status, ...targetOf(request, body) };
     parts.audit.add({ type: 'sapi', clientId, userId, ip: request.ip, details });
   }
+}
+
+/** @throws ManagementProblem 415 if there is a body that no parser took: it would be ignored, and the change answered as made */
+function bodyOf({ body, headers }: Request): unknown {
+  const isThere = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+  if (body === undefined && isThere)
+    throw new ManagementProblem(415, 'invalid_body', 'The body must be JSON (content-type: application/json)');
+  return body ?? {};
 }
 
 /** Collects lists in a query, in all the ways that tools write them: `strategy=a&strategy=b`, `strategy[]=a`, `strategy[0]=a`. */

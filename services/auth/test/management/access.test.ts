@@ -105,6 +105,32 @@ describe('access to the management API', () => {
   });
 });
 
+test('a body that is not JSON is refused, not ignored with the answer of a change that was made', async () => {
+  const authorization = `Bearer ${await tokenOf('manager')}`;
+  const send = async (method: string, path: string, body: BodyInit | null, type?: string) => {
+    const headers = { authorization, ...(type !== undefined && { 'content-type': type }) };
+    const response = await fetch(`${audience}${path}`, { method, headers, body, duplex: 'half' } as RequestInit);
+    return { status: response.status, body: await response.json() };
+  };
+  const alice = 'users/auth0%7Calice';
+  const blocked = JSON.stringify({ blocked: true });
+  const tries: [string, string, BodyInit, string?][] = [
+    ['PATCH', alice, blocked],
+    ['PATCH', alice, blocked, 'application/x-yaml'],
+    ['PATCH', alice, new TextEncoder().encode(blocked)],
+    ['PATCH', alice, new Blob([blocked]).stream()],
+    ['POST', 'clients/machine/rotate-secret', JSON.stringify({ revoke_previous: true })],
+    ['PATCH', 'tenants/settings', new FormData()],
+  ];
+  for (const [method, path, body, type] of tries)
+    expect([path, await send(method, path, body, type)]).toMatchObject([
+      path,
+      { status: 415, body: { statusCode: 415, errorCode: 'invalid_body', message: expect.stringContaining('JSON') } },
+    ]);
+  expect((await ask('GET', alice)).body.blocked).not.toBe(true);
+  for (const body of [null, '']) expect((await send('POST', 'clients/web/rotate-secret', body)).status).toBe(200);
+});
+
 test('no operation fails on nonsense in its path, query or body', async () => {
   const token = `Bearer ${await tokenOf('manager')}`;
   const nonsense: unknown[] = [
