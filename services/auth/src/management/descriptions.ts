@@ -92,7 +92,7 @@ export const descriptions: Record<string, Description> = {
   'patch /users/:id': ['Change a person', one('User'), { blocked: true }],
   'delete /users/:id': ['Delete a person', none()],
   'get /users/:id/logs': ['List what a person did', list('logs', 'Log')],
-  'post /users/:id/revoke-access': ['Sign a person out everywhere', none(202, 'Accepted')],
+  'post /users/:id/revoke-access': ['Sign a person out everywhere, or of one session', none(202, 'Accepted'), { session_id: 'lHmJ6Yk2' }],
   'post /users/:id/identities': ['Link an account to a person', { 201: { description: 'The identities of the person', schema: array(refTo('Identity')) } }, { provider: 'auth0', user_id: 'auth0|bob' }],
   'delete /users/:id/identities/:provider/:user_id': ['Unlink an account from a person', all('Identity')],
   'get /users/:id/sessions': ['List where a person is signed in', list('sessions', 'Session')],

@@ -112,7 +112,7 @@ import {
   removePermissionsFromRole,
   updateRole,
 } from './roles.ts';
-import { endSession, endSessions, getSession, listSessions, revokeSession } from './sessions.ts';
+import { endSession, endSessions, getSession, listSessions, revokeAccess, revokeSession } from './sessions.ts';
 import { getSigningKey, listSigningKeys, revokeKey, rotateKeys } from './signing-keys.ts';
 import { getActiveUsers, getDailyStats } from './stats.ts';
 import { getSettings, updateSettings } from './tenant-settings.ts';
@@ -126,7 +126,7 @@ import {
   removePermissionsFromUser,
   removeRolesFromUser,
 } from './user-roles.ts';
-import { createUser, deleteUser, getUser, listUsers, listUsersByEmail, revokeAccess, updateUser } from './users.ts';
+import { createUser, deleteUser, getUser, listUsers, listUsersByEmail, updateUser } from './users.ts';
 import { createUsersExport } from './users-exports.ts';
 import { createUsersImport, listJobErrors } from './users-imports.ts';
 

@@ -1,8 +1,8 @@
 /** `sessions`: where people are signed in. A session deleted here ends at once; access that applications got through it continues. */
 import { z } from '@gatepost/runtime/env';
-import { endSessionAndTokens, sessionsEnd, waitForSessionsEnd } from '../accounts/end-access.ts';
+import { endAccess, endSessionAndTokens, sessionsEnd, waitForSessionsEnd } from '../accounts/end-access.ts';
 import { presentSession } from '../accounts/present-session.ts';
-import { isSessionEnded } from '../accounts/store.ts';
+import { type Also, isSessionEnded } from '../accounts/store.ts';
 import type { StoredSession } from '../adapter/sessions.ts';
 import { countedFrom } from '../library/sessions.ts';
 import { ok, operation } from './operation.ts';
@@ -38,6 +38,25 @@ export const endSessions = operation({
   },
 });
 
+/** Signs a person out everywhere, or ends one of their sessions; with the refresh tokens unless these are to stay. */
+export const revokeAccess = operation({
+  body: z.strictObject({ session_id: z.string().max(256), preserve_refresh_tokens: z.boolean() }).partial(),
+  async run({ parts, params, body: { session_id: uid, preserve_refresh_tokens: keepsTokens = false } }) {
+    const { userId } = await loadUser(parts, params.id);
+    if (uid !== undefined) {
+      const session = await load(parts, uid);
+      if (session.accountId !== userId) throw noSession();
+      await (keepsTokens ? parts.sessions.end(uid) : endSessionAndTokens(parts, session));
+      return { status: 202 };
+    }
+    const mark = sessionsEnd();
+    const also: Also | undefined = keepsTokens ? undefined : (transaction) => endAccess(transaction, userId);
+    await parts.accounts.update(userId, { sessionsNotBefore: mark }, {}, also);
+    await waitForSessionsEnd(mark);
+    return { status: 202 };
+  },
+});
+
 export const getSession = operation({
   run: async ({ parts, params }) => ok(presentSession(await load(parts, params.id))),
 });
@@ -61,7 +80,8 @@ export const revokeSession = operation({
 async function load({ sessions, accounts }: Parts, uid = ''): Promise<StoredSession> {
   const session = await sessions.find(uid);
   const account = session && (await accounts.find(session.accountId));
-  if (!account || isSessionEnded(countedFrom(session), account))
-    throw missing('session', 'The session does not exist.');
+  if (!account || isSessionEnded(countedFrom(session), account)) throw noSession();
   return session;
 }
+
+const noSession = () => missing('session', 'The session does not exist.');

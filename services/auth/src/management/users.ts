@@ -157,18 +157,6 @@ export const deleteUser = operation({
   },
 });
 
-export const revokeAccess = operation({
-  async run({ parts, params }) {
-    const { userId } = await loadUser(parts, params.id);
-    const mark = sessionsEnd();
-    await parts.accounts.update(userId, { sessionsNotBefore: mark }, {}, (transaction) =>
-      endAccess(transaction, userId),
-    );
-    await waitForSessionsEnd(mark);
-    return { status: 202 };
-  },
-});
-
 /** If the mail cannot be sent now, it can be requested later (`jobs/verification-email`). */
 async function askForProof(
   { verificationMails }: Parts,

@@ -84,6 +84,36 @@ describe('sessions of a user', () => {
     expect((await refresh(atWork.refreshToken)).status).toBe(200);
   });
 
+  test('are ended by revoke-access: one with its refresh tokens or without, or all of them, and nobody else’s', async () => {
+    const [home, work] = [new Browser(gate), new Browser(gate)];
+    const atHome = await signIn(home, 'bob@example.com');
+    const [first] = await sessionsOf(bob);
+    const atWork = await signIn(work, 'bob@example.com');
+    const second = (await sessionsOf(bob)).find(({ id }) => id !== first?.id);
+    const revoke = (id: string, body: object) => auth0.users.revokeAccess(id, body);
+    await expect(revoke('auth0|alice', { session_id: first?.id })).rejects.toEqual(refusal(404, 'inexistent_session'));
+    await expect(revoke(bob, { session_id: 'none' })).rejects.toEqual(refusal(404, 'inexistent_session'));
+    await expect(revoke(bob, { session: first?.id })).rejects.toEqual(refusal(400, 'invalid_body'));
+    expect(await sessionsOf(bob)).toHaveLength(2);
+
+    await revoke(bob, { session_id: first?.id, preserve_refresh_tokens: true });
+    expect(await isSignedIn(home, atHome)).toBe(false);
+    expect(await isSignedIn(work, atWork)).toBe(true);
+    expect((await refresh(atHome.refreshToken)).status).toBe(200);
+    await revoke(bob, { session_id: second?.id });
+    expect(await isSignedIn(work, atWork)).toBe(false);
+    expect((await refresh(atWork.refreshToken)).status).toBe(400);
+    expect((await refresh(atHome.refreshToken)).status).toBe(200);
+
+    const browser = new Browser(gate);
+    const again = await signIn(browser, 'bob@example.com');
+    await revoke(bob, { preserve_refresh_tokens: true });
+    expect(await isSignedIn(browser, again)).toBe(false);
+    expect((await refresh(again.refreshToken)).status).toBe(200);
+    await revoke(bob, {});
+    for (const { refreshToken } of [atHome, again]) expect((await refresh(refreshToken)).status).toBe(400);
+  });
+
   test('that were ended are not written again by a request that was under way', async () => {
     const browser = new Browser(gate);
     const signedIn = await signIn(browser, 'bob@example.com');
