@@ -16,12 +16,23 @@ export function checkIdentity(connection: ConnectionModel, body: CreateBody): vo
   if (connection.strategy === 'email' && body.email === undefined) throw badBody('Missing required property: email');
   if (isUpstream(connection.strategy))
     throw badBody('users of this connection are created when they sign in there for the first time');
-  if (connection.strategy !== 'auth0') {
-    if (body.password !== undefined) throw badBody('a passwordless connection has no password');
-    return;
-  }
+  checkMayHave(connection, body);
+  if (connection.strategy !== 'auth0') return;
   if (body.email === undefined && body.username === undefined) throw badBody('Missing required property: email');
   if (body.password === undefined) throw badBody('Missing required property: password');
+}
+
+/** Only a database has passwords and usernames; a username that is there already may be sent back. @throws ManagementProblem 400 */
+export function checkMayHave(
+  connection: ConnectionModel | undefined,
+  { password, username }: Pick<UpdateBody, 'password' | 'username'>,
+  account?: AccountModel,
+): void {
+  if (connection?.strategy === 'auth0') return;
+  if (password !== undefined)
+    throw new ManagementProblem(400, 'operation_not_supported', "The user's connection has no passwords.");
+  if (username != null && username !== account?.username)
+    throw new ManagementProblem(400, 'operation_not_supported', "The user's connection has no usernames.");
 }
 
 /** The identifier that an account needs in its connection cannot be removed. */

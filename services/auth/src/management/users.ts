@@ -17,6 +17,7 @@ import { createBody, updateBody } from './user-body.ts';
 import {
   checkIdentity,
   checkKeepsIdentifier,
+  checkMayHave,
   columns,
   hashOf,
   prefixedUserId,
@@ -116,6 +117,7 @@ export const updateUser = operation({
     if (body.connection !== undefined && body.connection !== account.connection)
       throw badBody('a user cannot be moved to another connection');
     const connection = await parts.connections.find(account.connection);
+    checkMayHave(connection, body, account);
     // Blocking or a new password signs the person out everywhere.
     const ends = body.blocked === true || body.password !== undefined;
     const passwordHash =

@@ -84,6 +84,39 @@ describe('users', () => {
   });
 });
 
+test('users of a passwordless connection or another provider get no password and no username', async () => {
+  const options = {
+    issuer: 'https://corp.example/',
+    authorization_endpoint: 'https://corp.example/authorize',
+    token_endpoint: 'https://corp.example/token',
+    jwks_uri: 'https://corp.example/keys',
+    client_id: 'gate',
+    client_secret: 'shared with the provider',
+  };
+  const { body: corp } = await ask('POST', 'connections', { name: 'corp', strategy: 'oidc', options });
+  await gate.pool.query(
+    "INSERT INTO auth.accounts (user_id, connection, email) VALUES ('oidc|corp|erin', 'corp', 'erin@corp.example')",
+  );
+  const erik = await auth0.users.create({ connection: 'email', email: 'erik@example.com' });
+  const sms = await auth0.users.create({ connection: 'sms', phone_number: '+15555550188' });
+  const notSupported = { status: 400, body: { errorCode: 'operation_not_supported' } };
+  for (const id of [erik.user_id!, sms.user_id!, 'oidc|corp|erin']) {
+    const path = `users/${encodeURIComponent(id)}`;
+    for (const body of [{ password: 'a long enough secret' }, { username: 'erik' }])
+      expect([id, await ask('PATCH', path, body)]).toMatchObject([id, notSupported]);
+    // Everything else changes, and what was read goes back.
+    const { body: shown } = await ask('GET', path);
+    expect(await ask('PATCH', path, { ...shown, name: 'Erik', username: null })).toMatchObject({ status: 200 });
+    expect(shown).not.toHaveProperty('last_password_reset');
+  }
+  for (const more of [{ password: 'a long enough secret' }, { username: 'eva' }])
+    expect(await ask('POST', 'users', { connection: 'email', email: 'eva@example.com', ...more })).toMatchObject(
+      notSupported,
+    );
+  for (const { user_id } of [erik, sms]) await auth0.users.delete(user_id!);
+  await auth0.connections.delete(corp.id);
+});
+
 describe('a user in the form that the API returned it', () => {
   const connection = 'Username-Password-Authentication';
   const full = {
