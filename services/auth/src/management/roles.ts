@@ -38,8 +38,9 @@ export const listRoles = operation({
     owner_id: z.string().max(256).optional(),
   }),
   run: ({ parts: { db }, query: { name_filter: filter = '', type, owner_id: _, ...paging } }) => {
-    const where =
-      type === 'organization' ? { id: { in: [] } } : { name: { contains: filter, mode: 'insensitive' as const } };
+    // Prisma compares by ILIKE and leaves its wildcards as they are.
+    const contains = filter.replace(/[\\%_]/g, '\\$&');
+    const where = type === 'organization' ? { id: { in: [] } } : { name: { contains, mode: 'insensitive' as const } };
     const source: Source<RoleModel> = {
       total: () => db.role.count({ where }),
       items: ({ skip, take, after }) =>

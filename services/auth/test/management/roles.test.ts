@@ -30,7 +30,12 @@ test('a role is created, read, changed, found by a part of its name, and deleted
     total: 2,
     roles: [{ name: 'Editor' }],
   });
-  for (const { id } of [role, other]) await auth0.roles.delete(id!);
+  const named = await auth0.roles.create({ name: 'read_all 100%\\' });
+  const found = async (name_filter: string) =>
+    (await all(await auth0.roles.list({ name_filter }))).map(({ name }) => name);
+  for (const part of ['_', '%', '\\', 'd_a', '100%']) expect([part, await found(part)]).toEqual([part, [named.name]]);
+  expect(await found('E_i')).toEqual([]);
+  for (const { id } of [role, other, named]) await auth0.roles.delete(id!);
   await expect(auth0.roles.get(id)).rejects.toEqual(refusal(404, 'inexistent_role'));
 });
 
