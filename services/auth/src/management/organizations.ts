@@ -8,7 +8,7 @@ import { merge, parted } from '../merge-metadata.ts';
 import { created, gone, ok, operation } from './operation.ts';
 import { checkpointQuery, list, ofArray, pageQuery, type Source } from './paging.ts';
 import type { Parts } from './parts.ts';
-import { badBody, conflict, missing } from './problem.ts';
+import { conflict, missing } from './problem.ts';
 import { ignoringReadOnly } from './read-only.ts';
 import { loadUser } from './users.ts';
 
@@ -45,7 +45,11 @@ const createBody = ignoringReadOnly(
             .partial()
             .required({ connection_id: true }),
         )
-        .max(10),
+        .max(10)
+        .refine(
+          (enabled) => new Set(enabled.map(({ connection_id: id }) => id)).size === enabled.length,
+          'A connection is given twice',
+        ),
     })
     .partial()
     .required({ name: true }),
@@ -290,7 +294,5 @@ const isFilled = (value: Prisma.JsonValue) => Object.keys(value as object).lengt
 function refuseName(error: unknown): never {
   if (error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2002')
     throw conflict('organization_conflict', 'An organization with this name already exists.');
-  if (error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2003')
-    throw badBody('a connection is given twice or no longer exists');
   throw error;
 }

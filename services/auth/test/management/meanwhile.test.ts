@@ -109,6 +109,12 @@ const cases: [keyof typeof makers, method: string, path: string, body?: object |
   ['role', 'POST', 'roles/:id/users', { users: ['auth0|alice'] }],
   ['role', 'POST', 'users/auth0%7Cbob/roles', (id) => ({ roles: [id] })],
   ['connection', 'PATCH', 'connections/:id', { display_name: 'Changed' }],
+  [
+    'connection',
+    'POST',
+    'organizations',
+    (connection_id) => ({ name: 'meanwhile', enabled_connections: [{ connection_id }] }),
+  ],
   ['resource_server', 'PATCH', 'resource-servers/:id', { name: 'Changed' }],
   ['action', 'PATCH', 'actions/actions/:id', { name: 'changed meanwhile' }],
   ['user', 'PATCH', 'users/:id', { name: 'Changed' }],

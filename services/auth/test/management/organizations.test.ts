@@ -92,12 +92,17 @@ test('an organization has members with roles, and connections', async () => {
 
 test('an unknown or invalid member, role or connection of an organization is refused', async () => {
   const { id = '' } = await organizations.create({ name: 'empty' });
+  const email = { connection_id: 'con_email' };
   const refused: [Promise<unknown>, unknown][] = [
     [organizations.create({ name: 'No Name' }), refusal(400, 'invalid_body')],
     [organizations.create({ name: 'org_0123456789abcdef' }), refusal(400, 'invalid_body')],
     [
       organizations.create({ name: 'x', enabled_connections: [{ connection_id: 'con_none' }] }),
       refusal(404, 'inexistent_connection'),
+    ],
+    [
+      organizations.create({ name: 'x', enabled_connections: [email, { ...email, show_as_button: false }] }),
+      refusal(400, 'invalid_body'),
     ],
     [organizations.getByName('none'), refusal(404, 'inexistent_organization')],
     [organizations.members.create(id, { members: ['auth0|nobody'] }), refusal(404, 'inexistent_user')],
