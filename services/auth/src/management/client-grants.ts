@@ -4,7 +4,7 @@ import type { Database } from '../database.ts';
 import type { ClientGrantModel } from '../generated/models.ts';
 import type { Api } from '../resources/store.ts';
 import { created, gone, ok, operation } from './operation.ts';
-import { checkpointQuery, fieldsQuery, list, pageQuery, type Source } from './paging.ts';
+import { checkpointQuery, fieldsQuery, list, ofArray, pageQuery, type Source } from './paging.ts';
 import type { Parts } from './parts.ts';
 import { badBody, conflict, insufficientScope, missing } from './problem.ts';
 import { ignoringReadOnly } from './read-only.ts';
@@ -35,8 +35,20 @@ export const listClientGrants = operation({
     ...fieldsQuery,
     audience: z.string().optional(),
     client_id: z.string().optional(),
+    subject_type: z.enum(['client', 'user', 'anonymous_user']).optional(),
+    allow_any_organization: z.enum(['true', 'false']).optional(),
+    default_for: z.literal('third_party_clients').optional(),
   }),
   async run({ parts, query }) {
+    const { subject_type: subject = 'client', allow_any_organization: anywhere, default_for } = query;
+    // Each grant here is of one machine, outside of organizations.
+    if (subject !== 'client' || anywhere === 'true' || default_for !== undefined)
+      return list(
+        'client_grants',
+        query,
+        ofArray<ClientGrantModel>([], ({ id }) => id),
+        present,
+      );
     const api = query.audience === undefined ? undefined : await parts.resources.find(query.audience);
     return list('client_grants', query, source(parts.db, query.client_id, api?.identifier ?? query.audience), present);
   },

@@ -39,6 +39,15 @@ export const listClients = operation({
     app_type: z.string().optional(),
     is_first_party: z.enum(['true', 'false']).optional(),
     is_global: z.enum(['true', 'false']).optional(),
+    // Auth0's searches for what no application has here: an id elsewhere, and a grant for organizations.
+    external_client_id: z.string().max(2_000).optional(),
+    q: z
+      .string()
+      .regex(
+        /^client_grant\.(?:organization_id:\S{1,256}|allow_any_organization:true)$/,
+        'Not one of the queries of Auth0',
+      )
+      .optional(),
   }),
   run: ({ parts, query, scopes }) =>
     query.is_global === 'true'
@@ -227,9 +236,10 @@ function check({ checkMetadata }: Parts, data: object): void {
 
 function source(
   db: Database,
-  query: { app_type?: string | undefined; is_first_party?: string | undefined },
+  query: { [Name in 'app_type' | 'is_first_party' | 'external_client_id' | 'q']?: string | undefined },
 ): Source<RegisteredClient> {
   const where: Prisma.ClientWhereInput = {
+    ...((query.external_client_id ?? query.q) !== undefined && { clientId: { in: [] } }),
     ...(query.app_type !== undefined && { appType: { in: query.app_type.split(',') } }),
     ...(query.is_first_party !== undefined && { isFirstParty: query.is_first_party === 'true' }),
   };

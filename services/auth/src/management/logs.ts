@@ -82,22 +82,41 @@ async function entries({ db, runSearch }: Parts, chosen: Prisma.Sql): Promise<Lo
   return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
+/** Wide enough that ids sort as text too. */
+const idLength = 20;
+
 const text = (column: Prisma.Sql): Field => ({ holds: 'text', sql: column });
-const fields: Record<string, Field> = {
+const columns: Record<string, Field> = {
   type: text(Prisma.sql`log.type`),
   client_id: text(Prisma.sql`log.client_id`),
   user_id: text(Prisma.sql`log.user_id`),
   ip: text(Prisma.sql`log.ip`),
-  date: { holds: 'date', sql: Prisma.sql`log.date` },
 };
+const fields: Record<string, Field> = {
+  ...columns,
+  date: { holds: 'date', sql: Prisma.sql`log.date` },
+  log_id: text(Prisma.sql`lpad(log.id::text, ${idLength}::int, '0')`),
+  description: text(Prisma.sql`(${JSON.stringify(logTypes)}::jsonb ->> log.type)`),
+};
+/** Fields of Auth0 that no entry has here. */
+const absent = new Set([
+  'client_name',
+  'connection',
+  'connection_id',
+  'hostname',
+  'organization_id',
+  'strategy',
+  'strategy_type',
+  'user_agent',
+  'user_name',
+]);
 const logFields: Fields = {
-  find: (name) => (Object.hasOwn(fields, name) ? fields[name] : undefined),
-  anywhere: Object.values(fields).filter(({ holds }) => holds === 'text'),
+  find: (name) => (Object.hasOwn(fields, name) ? fields[name] : absent.has(name) ? { holds: 'nothing' } : undefined),
+  anywhere: Object.values(columns),
 };
 
-/** Wide enough that ids sort as text too. */
 function makeId(id: bigint): string {
-  return String(id).padStart(20, '0');
+  return String(id).padStart(idLength, '0');
 }
 
 function readId(id: string): bigint | undefined {

@@ -34,6 +34,10 @@ const shape = z.strictObject({
   metadata: z
     .record(z.string().min(1).max(255), z.string().max(255).nullable())
     .refine((metadata) => Object.keys(metadata).length <= 25, 'More than 25 properties'),
+  // Other Auth0 fields, each accepted with the only value it can have here.
+  token_quota: z.null(),
+  third_party_client_access: z.literal('allow'),
+  is_app_entitlement_active: z.literal(false),
 });
 const createBody = ignoringReadOnly(
   shape
@@ -154,16 +158,15 @@ export const listOrganizationsOfUser = operation({
 /** @param name of the list in an answer that is not a bare array */
 const listConnections = (name: string) =>
   operation({
-    query: z.strictObject({ ...pageQuery, ...checkpointQuery }),
-    async run({ parts, params, query }) {
+    query: z.strictObject({ ...pageQuery, ...checkpointQuery, is_enabled: z.enum(['true', 'false']).optional() }),
+    async run({ parts, params, query: { is_enabled: isEnabled = 'true', ...paging } }) {
       const { id } = await loadOrganization(parts, params.id);
-      const all = await parts.db.organizationConnection.findMany({
-        where: { organizationId: id },
-        include: { connection: true },
-      });
+      // A connection that an organization has is enabled there.
+      const where = { organizationId: id, ...(isEnabled === 'false' && { connectionId: { in: [] } }) };
+      const all = await parts.db.organizationConnection.findMany({ where, include: { connection: true } });
       return list(
         name,
-        query,
+        paging,
         ofArray(all, ({ connectionId }) => connectionId),
         presentConnection,
       );

@@ -220,6 +220,15 @@ test('the log lists events with who caused them, newest first, and continues fro
     ip: expect.any(String),
   });
   expect(await auth0.logs.get(entry.log_id as string)).toMatchObject({ log_id: entry.log_id });
+  const find = async (q: string) => (await ask('GET', `logs?q=${encodeURIComponent(q)}`)).body;
+  const id = entry.log_id as string;
+  expect(await find(`log_id:${id}`)).toEqual([entry]);
+  expect(await find(`description:"API Operation" AND log_id:${id}`)).toEqual([entry]);
+  expect(await find(`description:"Success Login" AND log_id:${id}`)).toEqual([]);
+  // Auth0's fields that no entry has, and a word without a field, which is in none of these.
+  for (const q of ['user_name:alice', 'client_name:manager', 'connection:Logged', '"API Operation"', id])
+    expect([q, await find(q)]).toEqual([q, []]);
+  expect(await find('details:x')).toMatchObject({ errorCode: 'invalid_query_string' });
   const { body } = await ask('GET', `logs?take=100`);
   expect(body[0].log_id < body[1].log_id).toBe(true);
   const { body: after } = await ask('GET', `logs?from=${body[0].log_id}&take=1`);

@@ -36,6 +36,22 @@ test('an organization is created, read by id and by name, changed, listed and de
   await expect(organizations.get(id)).rejects.toEqual(refusal(404, 'inexistent_organization'));
 });
 
+test('an organization may be sent with Auth0’s fields for what it lacks, and with no other value of them', async () => {
+  const lacks = { third_party_client_access: 'allow', is_app_entitlement_active: false } as const;
+  const { id = '' } = await organizations.create({ name: 'plain', ...lacks });
+  expect(await organizations.update(id, { ...lacks, token_quota: null })).toMatchObject({ id, name: 'plain' });
+  for (const [field, value] of [
+    ['third_party_client_access', 'block'],
+    ['is_app_entitlement_active', true],
+    ['token_quota', { client_credentials: { enforce: true, per_day: 1 } }],
+  ] as const)
+    expect(await ask('PATCH', `organizations/${id}`, { [field]: value })).toMatchObject({
+      status: 400,
+      body: { message: expect.stringContaining(field) },
+    });
+  await organizations.delete(id);
+});
+
 test('concurrent changes of an organization’s metadata are all kept', async () => {
   const { id = '' } = await organizations.create({ name: 'busy', metadata: { plan: 'basic' } });
   const names = Array.from({ length: 20 }, (_, index) => `key${index}`);
@@ -83,6 +99,8 @@ test('an organization has members with roles, and connections', async () => {
   expect(await all(await organizations.enabledConnections.list(id))).toEqual([changed]);
   // Newer tools know them by another path, auth0-deploy-cli 8.44.0 among them.
   expect((await ask('GET', `organizations/${id}/connections`)).body).toEqual([changed]);
+  expect(await all(await organizations.connections.list(id, { is_enabled: true }))).toEqual([changed]);
+  expect(await all(await organizations.connections.list(id, { is_enabled: false }))).toEqual([]);
   expect((await ask('DELETE', `organizations/${id}/connections/con_email`)).status).toBe(204);
   const body = { connection_id: 'con_email', show_as_button: false };
   expect((await ask('POST', `organizations/${id}/connections`, body)).body).toMatchObject(body);

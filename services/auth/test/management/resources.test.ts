@@ -162,6 +162,16 @@ describe('clients', () => {
   });
 });
 
+test('clients: Auth0’s searches for an id elsewhere or a grant for organizations find nothing', async () => {
+  for (const query of [
+    { external_client_id: 'https://elsewhere.example/client.json' },
+    { q: 'client_grant.organization_id:org_0123456789abcdef' },
+    { q: 'client_grant.allow_any_organization:true' },
+  ])
+    expect([query, await all(await auth0.clients.list(query))]).toEqual([query, []]);
+  expect((await ask('GET', 'clients?q=name:web')).body).toMatchObject({ errorCode: 'invalid_query_string' });
+});
+
 test('client-grants: are created, changed, listed and deleted, and refuse unknown scopes and a second grant', async () => {
   const made = await auth0.clientGrants.create({ client_id: 'web', audience: api, scope: ['read:x'] });
   const id = made.id as string;
@@ -174,6 +184,19 @@ test('client-grants: are created, changed, listed and deleted, and refuse unknow
   await expect(auth0.clientGrants.create({ client_id: 'web', audience: 'urn:none' })).rejects.toEqual(refusal(404));
   expect((await all(await auth0.clientGrants.list({ client_id: 'web' }))).map((grant) => grant.id)).toEqual([id]);
   expect((await all(await auth0.clientGrants.list({ take: 1 }))).length).toBeGreaterThan(3);
+  // Auth0's other kinds of grants, of which there are none.
+  for (const [more, expected] of [
+    [{ subject_type: 'client' }, [id]],
+    [{ allow_any_organization: false }, [id]],
+    [{ subject_type: 'user' }, []],
+    [{ subject_type: 'anonymous_user' }, []],
+    [{ allow_any_organization: true }, []],
+    [{ default_for: 'third_party_clients' }, []],
+  ] as [Management.ListClientGrantsRequestParameters, string[]][]) {
+    const found = await all(await auth0.clientGrants.list({ client_id: 'web', ...more }));
+    expect([more, found.map((grant) => grant.id)]).toEqual([more, expected]);
+  }
+  expect((await ask('GET', 'client-grants?subject_type=everybody')).status).toBe(400);
   await auth0.clientGrants.delete(id);
   await expect(auth0.clientGrants.get(id)).rejects.toEqual(refusal(404));
 });
