@@ -62,6 +62,8 @@ describe('a hook is refused with', () => {
     ['https://user:%ff@example.com/', expect.stringContaining('not valid')],
     ['https://user:pass@localhost/', 'URL host localhost is not supported'],
     ['https:/user:pass@example.com/', expect.stringContaining('not valid')],
+    ['http://example.com:0/', expect.stringContaining('not valid')],
+    ['https://example.com:00/', expect.stringContaining('not valid')],
     ['https://exa mple.com/', expect.stringContaining('not valid')],
     ['https://example.com/\u0000', expect.stringContaining('not valid')],
     ['https://example.com/\r\nX-Evil: 1', expect.stringContaining('not valid')],

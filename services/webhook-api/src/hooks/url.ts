@@ -25,6 +25,7 @@ export function checkUrl(given: HookUrl, allowedNetworks: readonly string[]): vo
   const parsed = new URL(url);
   if (!isReadable(parsed.username) || !isReadable(parsed.password) || !isWithoutCredentials(given.url))
     throw refuse(notValid);
+  if (parsed.port === '0') throw refuse(notValid); // nobody can listen there
   if (isLocal(parsed.hostname, allowedNetworks))
     throw refuse('URL host localhost is not supported', guideUrl('localReceivers'));
 }
