@@ -1,4 +1,6 @@
-import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import { Worker } from 'node:worker_threads';
 import { makeGuard } from '@gatepost/runtime/address';
 import { type Certificates, makeCertificates } from '@gatepost/testkit/certificates';
 import { type Behaviour, openReceiver } from '@gatepost/testkit/receiver';
@@ -21,6 +23,15 @@ const resolve = ((name: string, _options: object, callback: (...args: unknown[])
   if (found) return setImmediate(callback, null, found);
   setImmediate(callback, Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }));
 }) as unknown as typeof import('node:dns').lookup;
+
+/** Listens, and accepts nothing until it is told to. */
+const fullReceiver = `
+  const { parentPort, workerData } = require('node:worker_threads');
+  const server = require('node:http').createServer((_request, response) => response.end());
+  server.listen({ port: 0, host: '127.0.0.2', backlog: 1 }, () => {
+    parentPort.postMessage(server.address().port);
+    Atomics.wait(workerData, 0, 0);
+  });`;
 
 // Only what is to time out gets little time.
 const patientMs = 60_000;
@@ -154,6 +165,29 @@ describe('outcomes', () => {
     const second = await outcomeOf(url);
     expect(second.attempt.timings).toMatchObject({ dns: null, connect: null });
     expect(receiver.connections()).toBe(1);
+  });
+
+  test('a receiver that is slow to accept a connection gets the delivery, though its other address cannot be reached', async () => {
+    // Full: it accepts a connection only when the system asks again, a second later.
+    const opened = new Int32Array(new SharedArrayBuffer(4));
+    const receiver = new Worker(fullReceiver, { eval: true, workerData: opened });
+    const [port] = await once(receiver, 'message');
+    const waiting = [connect(port, '127.0.0.2'), connect(port, '127.0.0.2')];
+    await Promise.all(waiting.map((socket) => once(socket, 'connect')));
+    const dual = ((_name: string, _options: object, callback: (...args: unknown[]) => void) => {
+      callback(null, [
+        { address: '127.0.0.2', family: 4 },
+        { address: '::1', family: 6 },
+      ]);
+      setImmediate(() => {
+        Atomics.store(opened, 0, 1);
+        Atomics.notify(opened, 0);
+      });
+    }) as unknown as typeof import('node:dns').lookup;
+    using far = makePost({ timeoutMs: patientMs, guard: makeGuard(['127.0.0.2/32', '::1/128'], dual) });
+    expect(await outcomeOf(`http://dual.test:${port}/`, {}, far)).toMatchObject({ status: 'OK' });
+    for (const socket of waiting) socket.destroy();
+    await receiver.terminate();
   });
 
   test('an idle connection that the receiver has closed is not counted as its failure', async () => {

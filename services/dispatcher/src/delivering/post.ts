@@ -50,6 +50,8 @@ export function makePost(options: {
   proxyUrl?: string | undefined;
 }): Post {
   const { guard, timeoutMs, proxyUrl } = options;
+  // Node tries a name's addresses in turn, by default for 250 ms each, in which no receiver that is farther away can answer.
+  const addressTimeoutMs = Math.ceil(timeoutMs / 4);
   const agents = makeAgents(
     options.extraRoots,
     proxyUrl === undefined ? undefined : makeOpenTunnel({ proxyUrl, guard, timeoutMs }),
@@ -61,7 +63,14 @@ export function makePost(options: {
     const headers = ['Host', host];
     for (const name in request.headers) headers.push(name, request.headers[name]!);
     headers.push('Content-Length', String(request.body.length));
-    const native = { method: 'POST', headers, agent, lookup: guard.lookup, ...address };
+    const native = {
+      method: 'POST',
+      headers,
+      agent,
+      lookup: guard.lookup,
+      autoSelectFamilyAttemptTimeout: addressTimeoutMs,
+      ...address,
+    };
     const send = () => (isSecure ? httpsRequest(native as RequestOptions) : httpRequest(native));
     return exchange(request, shared, send, timeoutMs);
   };
