@@ -51,8 +51,11 @@ import { makePersist, type Persist } from './settling/persist.ts';
 import { makeSettle } from './settling/settle.ts';
 import { makeWorkCounts, type WorkCounts } from './work-counts.ts';
 
-// Names are resolved on libuv's threads; with the default of four, a few hanging lookups would hold up all others.
+// Names are looked up on half of libuv's threads, which are four by default.
 process.env.UV_THREADPOOL_SIZE ??= '32';
+const lookupThreads = Math.floor(((Number.parseInt(process.env.UV_THREADPOOL_SIZE, 10) || 1) + 1) / 2);
+/** How many of these may look up names of receivers; the others are left for the names of our own stores. */
+const lookupsAtOnce = Math.max(1, Math.floor(lookupThreads * 0.75));
 
 /** While more events than this wait to be routed here, nothing is replayed. */
 const eventsWaitingMax = 200;
@@ -195,6 +198,7 @@ async function openDelivering(common: Common, stores: Stores, { broker, publishe
     makePost({
       timeoutMs: env.DELIVERY_TIMEOUT_MS,
       guard: makeGuard(env.DELIVERY_ALLOWED_NETWORKS),
+      lookupsAtOnce,
       extraRoots: env.DELIVERY_CA_FILE && readFileSync(env.DELIVERY_CA_FILE, 'utf8'),
       proxyUrl: env.DELIVERY_PROXY_URL,
     }),

@@ -9,6 +9,8 @@ import { classify, codeOf } from '../src/delivering/classify.ts';
 import { makePost, type Post } from '../src/delivering/post.ts';
 import type { DeliveryRequest } from '../src/delivering/request.ts';
 
+const lookupsAtOnce = 12;
+
 // Names of this test only; none leaves the machine.
 const names: Record<string, { address: string; family: number }[]> = {
   'receiver.test': [{ address: '127.0.0.2', family: 4 }],
@@ -43,6 +45,7 @@ describe('outcomes', () => {
   let impatient: Post;
   const body = Buffer.from('{}');
   const request = (url: string, more: Partial<DeliveryRequest> = {}): DeliveryRequest => ({
+    accountId: 1,
     target: new URL(url),
     insecureSsl: false,
     headers: { 'Content-Type': 'application/json' },
@@ -59,7 +62,12 @@ describe('outcomes', () => {
   beforeAll(() => {
     certificates = makeCertificates();
     const open = (timeoutMs: number) =>
-      makePost({ timeoutMs, guard: makeGuard(['127.0.0.2/32'], resolve), extraRoots: certificates.root });
+      makePost({
+        timeoutMs,
+        guard: makeGuard(['127.0.0.2/32'], resolve),
+        lookupsAtOnce,
+        extraRoots: certificates.root,
+      });
     post = open(patientMs);
     impatient = open(impatientMs);
   });
@@ -167,6 +175,42 @@ describe('outcomes', () => {
     expect(receiver.connections()).toBe(1);
   });
 
+  test('while the name servers of one account’s hooks are silent, another account’s deliveries are made', async () => {
+    // Looks up sixteen names at once, as libuv does; silent ones until the end of the test.
+    const { promise: atEnd, resolve: end } = Promise.withResolvers<void>();
+    let free = 16;
+    const queue: (() => void)[] = [];
+    const asLibuv = ((name: string, options: object, callback: (...args: unknown[]) => void) => {
+      const look = async () => {
+        free -= 1;
+        if (name.startsWith('silent')) await atEnd;
+        free += 1;
+        resolve(name, options, callback as never);
+        queue.shift()?.();
+      };
+      if (free > 0) void look();
+      else queue.push(look);
+    }) as unknown as typeof import('node:dns').lookup;
+    await using receiver = await openReceiver();
+    using one = makePost({ timeoutMs: patientMs, guard: makeGuard(['127.0.0.2/32'], asLibuv), lookupsAtOnce });
+    const silent = Array.from({ length: 20 }, (_, hook) => outcomeOf(`http://silent${hook}.test/`, {}, one));
+    const other = await outcomeOf(`http://receiver.test:${receiver.port}/`, { accountId: 2 }, one);
+    expect(other).toMatchObject({ status: 'OK' });
+    end();
+    for (const outcome of await Promise.all(silent)) expect(outcome).toMatchObject({ error: 'ENOTFOUND' });
+  });
+
+  test('a name that is not looked up in time is told apart from a receiver that does not answer', async () => {
+    const never = (() => {}) as unknown as typeof import('node:dns').lookup;
+    const guard = makeGuard(['127.0.0.2/32'], never);
+    using post = makePost({ timeoutMs: impatientMs, guard, lookupsAtOnce });
+    for (const scheme of ['http', 'https'])
+      expect(await outcomeOf(`${scheme}://silent.test/`, {}, post)).toMatchObject({
+        ...timedOut,
+        error: 'no complete response, while looking up the name',
+      });
+  });
+
   test('a receiver that is slow to accept a connection gets the delivery, though its other address cannot be reached', async () => {
     // Full: it accepts a connection only when the system asks again, a second later.
     const opened = new Int32Array(new SharedArrayBuffer(4));
@@ -184,7 +228,8 @@ describe('outcomes', () => {
         Atomics.notify(opened, 0);
       });
     }) as unknown as typeof import('node:dns').lookup;
-    using far = makePost({ timeoutMs: patientMs, guard: makeGuard(['127.0.0.2/32', '::1/128'], dual) });
+    const guard = makeGuard(['127.0.0.2/32', '::1/128'], dual);
+    using far = makePost({ timeoutMs: patientMs, guard, lookupsAtOnce });
     expect(await outcomeOf(`http://dual.test:${port}/`, {}, far)).toMatchObject({ status: 'OK' });
     for (const socket of waiting) socket.destroy();
     await receiver.terminate();

@@ -113,6 +113,7 @@ describe('a delivery', () => {
     ['ECONNREFUSED', network, 502, /^Check that the receiver listens/],
     ['EPROTO', network, 502, /^The receiver speaks no TLS there/],
     ['ECONNRESET', network, 502, /cut the connection before it answered/],
+    ['no complete response, while looking up the name', 'Timed out', 504, /^Check that the name servers/],
     ['no complete response, while connecting', 'Timed out', 504, /^Check that the receiver listens/],
     ['no complete response, while waiting for the head', 'Timed out', 504, /answer 2xx within 10 s/],
     ['HPE_INVALID_CONSTANT', answer, 502, /valid HTTP/],

@@ -12,11 +12,12 @@ import {
   request as httpsRequest,
   type RequestOptions,
 } from 'node:https';
-import type { Socket } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
 import type { DeliveryTimings } from '@gatepost/contracts/delivery';
 import type { Guard } from '@gatepost/runtime/address';
 import got, { type Options, type Request } from 'got';
+import { makeLookups } from '../fairness/lookups.ts';
 import { codeOf } from './classify.ts';
 import { endpointOf } from './endpoint.ts';
 import type { DeliveryRequest } from './request.ts';
@@ -27,8 +28,10 @@ export type Attempt = { timings: DeliveryTimings } & Result;
 
 type Result =
   | { kind: 'response'; status: number; headers: Record<string, string>; body: Buffer }
-  | { kind: 'timeout'; phase: 'while connecting' | 'while waiting for the head' | 'while reading the body' }
+  | { kind: 'timeout'; phase: Phase }
   | { kind: 'error'; code: string; message: string; hadResponse: boolean };
+
+type Phase = 'while looking up the name' | 'while connecting' | 'while waiting for the head' | 'while reading the body';
 
 export type Post = Disposable & ((request: DeliveryRequest) => Promise<Attempt>);
 
@@ -45,6 +48,8 @@ const idleMs = 15_000;
 export function makePost(options: {
   timeoutMs: number;
   guard: Guard;
+  /** How many names may be looked up at once. */
+  lookupsAtOnce: number;
   /** PEM roots trusted in addition to Node's own. */
   extraRoots?: string | undefined;
   proxyUrl?: string | undefined;
@@ -56,6 +61,7 @@ export function makePost(options: {
     options.extraRoots,
     proxyUrl === undefined ? undefined : makeOpenTunnel({ proxyUrl, guard, timeoutMs }),
   );
+  const lookupFor = makeLookups({ lookup: guard.lookup, atOnce: options.lookupsAtOnce, waitMaxMs: timeoutMs });
 
   const attemptOnce = (request: DeliveryRequest, agent: HttpAgent | HttpsAgent, timeoutMs: number) => {
     const { options: shared, isSecure, address, host } = endpointOf(request.target);
@@ -67,7 +73,7 @@ export function makePost(options: {
       method: 'POST',
       headers,
       agent,
-      lookup: guard.lookup,
+      lookup: lookupFor(request.accountId),
       autoSelectFamilyAttemptTimeout: addressTimeoutMs,
       ...address,
     };
@@ -149,11 +155,15 @@ function exchange(
     const body = kept.subarray(0, responseMaxBytes);
     settle({ kind: 'response', status: statusCode, headers: flatHeaders(response), body });
   };
-  const timer = setTimeout(() => {
+  const phase = (): Phase => {
+    if (response) return 'while reading the body';
     const connected = target.protocol === 'https:' ? clock?.secured : clock?.connected;
-    const isConnected = sent?.reusedSocket || connected !== undefined;
-    const phase = response ? 'while reading the body' : isConnected ? 'while waiting for the head' : 'while connecting';
-    settle({ kind: 'timeout', phase });
+    if (sent?.reusedSocket || connected !== undefined) return 'while waiting for the head';
+    const isLookingUp = clock?.socket !== undefined && clock.resolved === undefined && !isAddress(target.hostname);
+    return isLookingUp ? 'while looking up the name' : 'while connecting';
+  };
+  const timer = setTimeout(() => {
+    settle({ kind: 'timeout', phase: phase() });
     end();
   }, timeoutMs);
   const request = () =>
@@ -197,6 +207,9 @@ function exchange(
   stream.end(); // got has nothing more to send
   return promise;
 }
+
+/** `hostname` as in `URL.hostname`. */
+const isAddress = (hostname: string) => hostname.startsWith('[') || isIP(hostname) !== 0;
 
 /** When each step of a request happened, as `performance.now()` counts. Steps that a reused connection skipped stay undefined. */
 type Clock = {

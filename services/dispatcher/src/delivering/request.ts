@@ -6,6 +6,7 @@ import { formBody } from './form-body.ts';
 import { type SigningKeys, sign } from './sign.ts';
 
 export type DeliveryRequest = {
+  accountId: number;
   target: URL;
   insecureSsl: boolean;
   /** Spelled as GitHub spells them, on the wire and in the log. */
@@ -55,7 +56,8 @@ export async function buildRequest(
     headers[name] = value;
     loggedHeaders[name] = mask;
   }
-  return { target: hook.target, insecureSsl: hook.insecureSsl, headers, loggedHeaders, body };
+  const { accountId, target, insecureSsl } = hook;
+  return { accountId, target, insecureSsl, headers, loggedHeaders, body };
 }
 
 /** A hook's own custom header takes precedence. */

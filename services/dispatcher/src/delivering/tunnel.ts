@@ -10,12 +10,12 @@ import {
   request as httpsRequest,
   type RequestOptions,
 } from 'node:https';
-import { isIP, type Socket } from 'node:net';
+import { isIP, type LookupFunction, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Guard } from '@gatepost/runtime/address';
 
 /** Opens a connection to the host, a name or an address. @throws Blocked, a resolver error, or `ProxyRefused` */
-export type OpenTunnel = (host: string, port: number) => Promise<Socket>;
+export type OpenTunnel = (host: string, port: number, lookup: LookupFunction) => Promise<Socket>;
 
 /** The proxy did not make the connection. */
 class ProxyRefused extends Error {
@@ -29,8 +29,8 @@ const addressesMax = 4;
 export function makeOpenTunnel(options: { proxyUrl: string; guard: Guard; timeoutMs: number }): OpenTunnel {
   const { guard, timeoutMs } = options;
   const proxy = new URL(options.proxyUrl);
-  return async (host, port) => {
-    const addresses = await checkedAddresses(guard, host);
+  return async (host, port, lookup) => {
+    const addresses = await checkedAddresses(guard, host, lookup);
     let refused: ProxyRefused | undefined;
     for (const address of addresses.slice(0, addressesMax)) {
       try {
@@ -48,12 +48,12 @@ export function makeOpenTunnel(options: { proxyUrl: string; guard: Guard; timeou
   };
 }
 
-function checkedAddresses(guard: Guard, host: string): Promise<string[]> {
+function checkedAddresses(guard: Guard, host: string, lookup: LookupFunction): Promise<string[]> {
   const name = host.replace(/^\[(.*)\]$/, '$1');
   return new Promise((resolve, reject) => {
     guard.checkLiteral(name);
     if (isIP(name) !== 0) return resolve([name]);
-    guard.lookup(name, { all: true }, (error, found) => {
+    lookup(name, { all: true }, (error, found) => {
       if (error) reject(error);
       else resolve((found as { address: string }[]).map(({ address }) => address));
     });
@@ -101,7 +101,7 @@ export class TunnelAgent extends HttpAgent {
     this.#open = open;
   }
   override createConnection(target: ClientRequestArgs, created?: Created): undefined {
-    this.#open(String(target.host), Number(target.port || 80)).then(
+    this.#open(String(target.host), Number(target.port || 80), target.lookup!).then(
       (socket) => created?.(null, socket),
       (error) => created?.(error, undefined as never), // there is no socket, whatever the types say
     );
@@ -116,7 +116,7 @@ export class SecureTunnelAgent extends HttpsAgent {
     this.#open = open;
   }
   override createConnection(target: RequestOptions, created?: Created): undefined {
-    this.#open(String(target.host), Number(target.port || 443)).then(
+    this.#open(String(target.host), Number(target.port || 443), target.lookup!).then(
       (socket) => created?.(null, super.createConnection({ ...target, socket } as RequestOptions)!),
       (error) => created?.(error, undefined as never), // as above
     );

@@ -61,11 +61,14 @@ const resolve = ((name: string, _options: unknown, callback: (error: Error | nul
   );
 }) as never;
 const guard = makeGuard(['127.0.0.2/32', '127.0.0.4/32'], resolve);
+const lookupsAtOnce = 12;
 
 async function outcomeOf(post: Post, url: string, insecureSsl = false) {
   const target = new URL(url);
   const headers = { 'Content-Type': 'application/json', Host: target.host };
-  return classify(await post({ target, insecureSsl, headers, loggedHeaders: {}, body: Buffer.from('{}') }));
+  return classify(
+    await post({ accountId: 1, target, insecureSsl, headers, loggedHeaders: {}, body: Buffer.from('{}') }),
+  );
 }
 
 test('deliveries go through the proxy to the address that was checked, and keep the host name for TLS and the receiver', async () => {
@@ -73,7 +76,13 @@ test('deliveries go through the proxy to the address that was checked, and keep 
   await using proxy = await openProxy();
   await using plain = await openReceiver();
   await using secure = await openReceiver({ tls: certificates.issue({ name: 'receiver.test' }) });
-  using post = makePost({ timeoutMs: 60_000, guard, extraRoots: certificates.root, proxyUrl: proxy.url });
+  using post = makePost({
+    timeoutMs: 60_000,
+    guard,
+    lookupsAtOnce,
+    extraRoots: certificates.root,
+    proxyUrl: proxy.url,
+  });
   expect(await outcomeOf(post, `http://receiver.test:${plain.port}/a?b`)).toMatchObject({ status: 'OK' });
   expect(await outcomeOf(post, `https://receiver.test:${secure.port}/b`)).toMatchObject({ status: 'OK' });
   expect(await outcomeOf(post, `http://127.0.0.2:${plain.port}/c`)).toMatchObject({ status: 'OK' });
@@ -97,7 +106,13 @@ test('behind the proxy the receiver’s certificate must match its name, unless 
   using certificates = makeCertificates();
   await using proxy = await openProxy();
   await using other = await openReceiver({ tls: certificates.issue({ name: 'other.test' }) });
-  using post = makePost({ timeoutMs: 60_000, guard, extraRoots: certificates.root, proxyUrl: proxy.url });
+  using post = makePost({
+    timeoutMs: 60_000,
+    guard,
+    lookupsAtOnce,
+    extraRoots: certificates.root,
+    proxyUrl: proxy.url,
+  });
   const url = `https://receiver.test:${other.port}/`;
   expect(await outcomeOf(post, url)).toMatchObject({ reason: 'certificate' });
   expect(other.received).toEqual([]);
@@ -113,7 +128,7 @@ test.each([
   ['http://unknown.test:1/', 'ENOTFOUND'],
 ])('the proxy is never asked for the internal address %s', async (url, error) => {
   await using proxy = await openProxy();
-  using post = makePost({ timeoutMs: 60_000, guard, proxyUrl: proxy.url });
+  using post = makePost({ timeoutMs: 60_000, guard, lookupsAtOnce, proxyUrl: proxy.url });
   expect(await outcomeOf(post, url)).toMatchObject({ status: 'Failed to connect to host', error });
   expect(proxy.asked).toEqual([]);
 });
@@ -125,7 +140,7 @@ test('a proxy that cannot reach one address is asked for the next, with the cred
     if (refuses) client.end('HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n');
     return refuses;
   });
-  using post = makePost({ timeoutMs: 60_000, guard, proxyUrl: `http://us%40er:p%3Aw@${proxy.host}` });
+  using post = makePost({ timeoutMs: 60_000, guard, lookupsAtOnce, proxyUrl: `http://us%40er:p%3Aw@${proxy.host}` });
   expect(await outcomeOf(post, `http://two.test:${receiver.port}/`)).toMatchObject({ status: 'OK' });
   expect(proxy.asked).toEqual([`CONNECT 127.0.0.4:${receiver.port}`, `CONNECT 127.0.0.2:${receiver.port}`]);
   expect(proxy.authorizations[0]).toBe(`Basic ${Buffer.from('us@er:p:w').toString('base64')}`);
@@ -143,7 +158,7 @@ test('a proxy that refuses, is away or never answers fails that delivery only', 
     [hanging.url, 300, { status: 'Timed out', error: 'no complete response, while connecting' }],
   ] as const)
     for (const scheme of ['http', 'https']) {
-      using post = makePost({ timeoutMs, guard, proxyUrl });
+      using post = makePost({ timeoutMs, guard, lookupsAtOnce, proxyUrl });
       expect(await outcomeOf(post, `${scheme}://receiver.test:1/`)).toMatchObject(expected);
     }
 });

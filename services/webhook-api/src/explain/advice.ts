@@ -14,6 +14,8 @@ export function adviceOn({ account, deliveryTimeoutMs }: Known, { status, status
     case deliveryStatus.network:
       return adviceOnConnection(error);
     case deliveryStatus.timeout:
+      if (error?.endsWith('while looking up the name'))
+        return "Check that the name servers of the host in the hook's URL answer, and soon.";
       return error === 'ETIMEDOUT' || error?.endsWith('while connecting')
         ? adviceOnConnection(error)
         : `Let the receiver answer 2xx within ${deliveryTimeoutMs / 1000} s, and do its work afterwards.`;
