@@ -19,6 +19,7 @@ import type { Guard } from '@gatepost/runtime/address';
 import got, { type Options, type Request } from 'got';
 import { makeLookups } from '../fairness/lookups.ts';
 import { codeOf } from './classify.ts';
+import { type Clock, timingsOf, watch } from './clock.ts';
 import { endpointOf } from './endpoint.ts';
 import type { DeliveryRequest } from './request.ts';
 import { makeOpenTunnel, type OpenTunnel, SecureTunnelAgent, TunnelAgent } from './tunnel.ts';
@@ -69,16 +70,18 @@ export function makePost(options: {
     const headers = ['Host', host];
     for (const name in request.headers) headers.push(name, request.headers[name]!);
     headers.push('Content-Length', String(request.body.length));
+    const clock: Clock = {};
     const native = {
       method: 'POST',
       headers,
       agent,
       lookup: lookupFor(request.accountId),
       autoSelectFamilyAttemptTimeout: addressTimeoutMs,
+      clock,
       ...address,
     };
     const send = () => (isSecure ? httpsRequest(native as RequestOptions) : httpRequest(native));
-    return exchange(request, shared, send, timeoutMs);
+    return exchange(request, shared, send, clock, timeoutMs);
   };
   /** Their hosts are names, or allowed addresses. A target never changes. */
   const checked = new WeakSet<URL>();
@@ -126,6 +129,7 @@ function exchange(
   { target, body }: DeliveryRequest,
   options: Options,
   send: () => ClientRequest,
+  clock: Clock,
   timeoutMs: number,
 ): Promise<Exchanged> {
   const startedAt = performance.now();
@@ -133,7 +137,6 @@ function exchange(
   const chunks: Buffer[] = [];
   let length = 0;
   let sent: ClientRequest | undefined;
-  let clock: Clock | undefined;
   let response: IncomingMessage | undefined;
   let settled = false;
 
@@ -157,9 +160,9 @@ function exchange(
   };
   const phase = (): Phase => {
     if (response) return 'while reading the body';
-    const connected = target.protocol === 'https:' ? clock?.secured : clock?.connected;
+    const connected = target.protocol === 'https:' ? clock.secured : clock.connected;
     if (sent?.reusedSocket || connected !== undefined) return 'while waiting for the head';
-    const isLookingUp = clock?.socket !== undefined && clock.resolved === undefined && !isAddress(target.hostname);
+    const isLookingUp = clock.socket !== undefined && clock.resolved === undefined && !isAddress(target.hostname);
     return isLookingUp ? 'while looking up the name' : 'while connecting';
   };
   const timer = setTimeout(() => {
@@ -170,7 +173,7 @@ function exchange(
     new Promise<IncomingMessage>((resolve, reject) => {
       const own = send();
       sent = own;
-      clock = watch(own);
+      watch(own, clock);
       own.on('response', resolve);
       own.on('error', reject);
       // 101 is a final answer, and not a success; the connection no longer speaks HTTP.
@@ -210,57 +213,6 @@ function exchange(
 
 /** `hostname` as in `URL.hostname`. */
 const isAddress = (hostname: string) => hostname.startsWith('[') || isIP(hostname) !== 0;
-
-/** When each step of a request happened, as `performance.now()` counts. Steps that a reused connection skipped stay undefined. */
-type Clock = {
-  socket?: number;
-  resolved?: number;
-  connected?: number;
-  secured?: number;
-  written?: number;
-  responded?: number;
-};
-
-function watch(sent: ClientRequest): Clock {
-  const clock: Clock = {};
-  // Not `once`, which makes two more objects for each: they happen once.
-  sent.on('socket', (socket) => {
-    if (!socket.connecting) return;
-    clock.socket = performance.now();
-    socket.once('lookup', () => {
-      clock.resolved = performance.now();
-    });
-    socket.once('connect', () => {
-      clock.connected = performance.now();
-    });
-    socket.once('secureConnect', () => {
-      clock.secured = performance.now();
-    });
-  });
-  sent.on('finish', () => {
-    clock.written = performance.now();
-  });
-  sent.prependListener('response', () => {
-    clock.responded = performance.now();
-  });
-  return clock;
-}
-
-function timingsOf(clock: Clock | undefined, total: number): DeliveryTimings {
-  const { socket, connected, secured, written, responded } = clock ?? {};
-  const resolved = clock?.resolved ?? (connected === undefined ? undefined : socket); // an address needs no lookup
-  return {
-    dns: between(socket, resolved),
-    connect: between(resolved, connected),
-    tls: between(connected, secured),
-    first_byte: between(written, responded),
-    total,
-  };
-}
-
-function between(from: number | undefined, to: number | undefined): number | null {
-  return from === undefined || to === undefined ? null : Math.max(0, Math.round(to - from));
-}
 
 /** Repeated headers joined by a comma, as the log shows them. */
 function flatHeaders(response: IncomingMessage): Record<string, string> {

@@ -13,9 +13,13 @@ import {
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Guard } from '@gatepost/runtime/address';
+import type { Clock } from './clock.ts';
+
+/** What an agent is asked to connect to, and the clock of the request that asks. */
+type Target<Args extends ClientRequestArgs> = Args & { lookup: LookupFunction; clock: Clock };
 
 /** Opens a connection to the host, a name or an address. @throws Blocked, a resolver error, or `ProxyRefused` */
-export type OpenTunnel = (host: string, port: number, lookup: LookupFunction) => Promise<Socket>;
+export type OpenTunnel = (target: Target<ClientRequestArgs>, defaultPort: number) => Promise<Socket>;
 
 /** The proxy did not make the connection. */
 class ProxyRefused extends Error {
@@ -29,16 +33,18 @@ const addressesMax = 4;
 export function makeOpenTunnel(options: { proxyUrl: string; guard: Guard; timeoutMs: number }): OpenTunnel {
   const { guard, timeoutMs } = options;
   const proxy = new URL(options.proxyUrl);
-  return async (host, port, lookup) => {
-    const addresses = await checkedAddresses(guard, host, lookup);
+  return async ({ host, port: given, lookup, clock }, defaultPort) => {
+    const port = Number(given || defaultPort);
+    clock.socket = performance.now();
+    const addresses = await checkedAddresses(guard, String(host), lookup);
+    clock.resolved = performance.now();
     let refused: ProxyRefused | undefined;
     for (const address of addresses.slice(0, addressesMax)) {
       try {
-        return await connectThrough(
-          proxy,
-          address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`,
-          timeoutMs,
-        );
+        const authority = address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+        const socket = await connectThrough(proxy, authority, timeoutMs);
+        clock.connected = performance.now();
+        return socket;
       } catch (error) {
         if (!(error instanceof ProxyRefused)) throw error;
         refused = error; // the proxy may have no route to this address, but one to the next
@@ -100,8 +106,8 @@ export class TunnelAgent extends HttpAgent {
     super(options);
     this.#open = open;
   }
-  override createConnection(target: ClientRequestArgs, created?: Created): undefined {
-    this.#open(String(target.host), Number(target.port || 80), target.lookup!).then(
+  override createConnection(target: Target<ClientRequestArgs>, created?: Created): undefined {
+    this.#open(target, 80).then(
       (socket) => created?.(null, socket),
       (error) => created?.(error, undefined as never), // there is no socket, whatever the types say
     );
@@ -115,9 +121,15 @@ export class SecureTunnelAgent extends HttpsAgent {
     super(options);
     this.#open = open;
   }
-  override createConnection(target: RequestOptions, created?: Created): undefined {
-    this.#open(String(target.host), Number(target.port || 443), target.lookup!).then(
-      (socket) => created?.(null, super.createConnection({ ...target, socket } as RequestOptions)!),
+  override createConnection(target: Target<RequestOptions>, created?: Created): undefined {
+    this.#open(target, 443).then(
+      (socket) => {
+        const secure = super.createConnection({ ...target, socket } as RequestOptions)!;
+        secure.once('secureConnect', () => {
+          target.clock.secured = performance.now();
+        });
+        created?.(null, secure);
+      },
       (error) => created?.(error, undefined as never), // as above
     );
   }

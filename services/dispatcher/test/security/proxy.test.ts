@@ -63,13 +63,12 @@ const resolve = ((name: string, _options: unknown, callback: (error: Error | nul
 const guard = makeGuard(['127.0.0.2/32', '127.0.0.4/32'], resolve);
 const lookupsAtOnce = 12;
 
-async function outcomeOf(post: Post, url: string, insecureSsl = false) {
+async function attemptAt(post: Post, url: string, insecureSsl = false) {
   const target = new URL(url);
   const headers = { 'Content-Type': 'application/json', Host: target.host };
-  return classify(
-    await post({ accountId: 1, target, insecureSsl, headers, loggedHeaders: {}, body: Buffer.from('{}') }),
-  );
+  return post({ accountId: 1, target, insecureSsl, headers, loggedHeaders: {}, body: Buffer.from('{}') });
 }
+const outcomeOf = async (...attempt: Parameters<typeof attemptAt>) => classify(await attemptAt(...attempt));
 
 test('deliveries go through the proxy to the address that was checked, and keep the host name for TLS and the receiver', async () => {
   using certificates = makeCertificates();
@@ -144,6 +143,60 @@ test('a proxy that cannot reach one address is asked for the next, with the cred
   expect(await outcomeOf(post, `http://two.test:${receiver.port}/`)).toMatchObject({ status: 'OK' });
   expect(proxy.asked).toEqual([`CONNECT 127.0.0.4:${receiver.port}`, `CONNECT 127.0.0.2:${receiver.port}`]);
   expect(proxy.authorizations[0]).toBe(`Basic ${Buffer.from('us@er:p:w').toString('base64')}`);
+});
+
+test('behind the proxy the phases of a delivery are timed', async () => {
+  using certificates = makeCertificates();
+  await using proxy = await openProxy();
+  await using plain = await openReceiver();
+  await using secure = await openReceiver({ tls: certificates.issue({ name: 'receiver.test' }) });
+  using post = makePost({
+    timeoutMs: 60_000,
+    guard,
+    lookupsAtOnce,
+    extraRoots: certificates.root,
+    proxyUrl: proxy.url,
+  });
+  const timingsAt = async (url: string) => (await attemptAt(post, url)).timings;
+  const taken = expect.any(Number);
+  const reused = { dns: null, connect: null, tls: null, first_byte: taken };
+  for (const [url, tls] of [
+    [`http://receiver.test:${plain.port}/`, null],
+    [`https://receiver.test:${secure.port}/`, taken],
+  ] as const) {
+    expect(await timingsAt(url)).toMatchObject({ dns: taken, connect: taken, tls, first_byte: taken });
+    expect(await timingsAt(url)).toMatchObject(reused);
+  }
+});
+
+test('a receiver behind the proxy that does not answer is told apart from one that cannot be reached', async () => {
+  using certificates = makeCertificates();
+  await using proxy = await openProxy();
+  const hang = { fault: 'hang' } as const;
+  await using plain = await openReceiver({ behave: hang });
+  await using secure = await openReceiver({ behave: hang, tls: certificates.issue({ name: 'receiver.test' }) });
+  using post = makePost({
+    timeoutMs: 1_000,
+    guard,
+    lookupsAtOnce,
+    extraRoots: certificates.root,
+    proxyUrl: proxy.url,
+  });
+  for (const url of [`http://receiver.test:${plain.port}/`, `https://receiver.test:${secure.port}/`])
+    expect(await outcomeOf(post, url)).toMatchObject({ error: 'no complete response, while waiting for the head' });
+  expect([plain.received.length, secure.received.length]).toEqual([1, 1]);
+});
+
+test('a name that is not looked up in time is told apart behind the proxy, too', async () => {
+  await using proxy = await openProxy();
+  const silent = makeGuard([], (() => {}) as never);
+  using post = makePost({ timeoutMs: 300, guard: silent, lookupsAtOnce, proxyUrl: proxy.url });
+  for (const scheme of ['http', 'https'])
+    expect(await outcomeOf(post, `${scheme}://silent.test/`)).toMatchObject({
+      status: 'Timed out',
+      error: 'no complete response, while looking up the name',
+    });
+  expect(proxy.asked).toEqual([]);
 });
 
 test('a proxy that refuses, is away or never answers fails that delivery only', async () => {
