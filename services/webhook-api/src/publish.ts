@@ -21,16 +21,20 @@ export async function parkDelivery(db: Queryable, job: RequestedJob): Promise<De
 }
 
 /**
- * Resolves when RabbitMQ has the job.
- * @throws NotPublished, answered to the client as 503; the delivery is then dropped, since the client will ask again.
+ * Resolves when RabbitMQ has the job. `checkTime` is that of the request which asks for it.
+ * @throws NotPublished, answered to the client as 503, or ApiError 503 where that was the answer meanwhile; the delivery is then dropped, since
+ * the client will ask again.
  */
 export async function publishDelivery(
   { pool, publisher, jobKey, log }: Pick<Parts, 'pool' | 'publisher' | 'jobKey' | 'log'>,
   job: DeliveryJob,
   payload: Buffer,
+  checkTime: () => void,
 ): Promise<void> {
   try {
+    checkTime();
     await publisher.publish(jobMessage(job, payload, jobKey));
+    checkTime(); // without its row the job is not made, unless an attempt has begun
   } catch (error) {
     await unpark(pool, [job.deliveryId]);
     throw error;

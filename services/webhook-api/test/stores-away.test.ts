@@ -13,7 +13,7 @@ import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { type Api, audience, call, openApi } from './support/api.ts';
-import { openJobs } from './support/jobs.ts';
+import { openJobs, recordDelivery } from './support/jobs.ts';
 
 const hooks = '/repos/acme/widgets/hooks';
 const stack = new AsyncDisposableStack();
@@ -103,15 +103,15 @@ describe('while PostgreSQL is away', () => {
 
 describe('a change that is answered 503', () => {
   const lock = "SELECT FROM repositories WHERE name = 'widgets' FOR UPDATE";
-  /** One of our statements has waited for a lock for so long. */
-  const waits = (seconds: number) =>
+  /** One of our statements, or so many, have waited for a lock for so long. */
+  const waits = (seconds: number, count = 1) =>
     until('it waits', async () => {
       const { rowCount } = await api.sql.query(
         `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
            AND clock_timestamp() - query_start > make_interval(secs => $1)`,
         [seconds],
       );
-      return rowCount === 1;
+      return rowCount === count;
     });
   const begin = async (what: string) => {
     const client = new pg.Client({ connectionString: api.env.DATABASE_URL, options: '-c search_path=webhooks' });
@@ -151,6 +151,48 @@ describe('a change that is answered 503', () => {
       await another.end();
     }
     await isUnchanged();
+  });
+
+  // Each was carried out, and its client asked again.
+  test('delivers, replays and creates nothing, also if it was under way', async () => {
+    const { id: hookId } = (await create()).body;
+    const hook = `${hooks}/${hookId}`;
+    const delivery = await recordDelivery(api.sql, { hookId });
+    await using jobs = await openJobs(api);
+    const pings = () => jobs.all.filter(({ job }) => job.hookId === hookId && job.event === 'ping');
+    await jobs.next(() => pings().length === 1);
+    await api.sql.query('DELETE FROM parked');
+
+    const first = await begin('LOCK TABLE events, replays IN ACCESS EXCLUSIVE MODE; LOCK TABLE accounts IN SHARE MODE');
+    const asked = Promise.all([
+      call(api, alice, 'POST', `${hook}/pings`),
+      call(api, alice, 'POST', `${hook}/tests`),
+      call(api, alice, 'POST', `${hook}/deliveries/${delivery}/attempts`),
+      call(api, alice, 'POST', `${hook}/deliveries/replays`, { since: new Date(Date.now() - 60_000), status: 'all' }),
+      call(api, root, 'POST', '/admin/organizations', { login: 'late' }),
+    ]);
+    await waits(2, 5);
+    const second = await begin('LOCK TABLE parked, replay_outcomes, memberships IN SHARE MODE');
+    try {
+      await first.end();
+      for (const answer of await asked) expect(answer).toMatchObject(unavailable);
+    } finally {
+      await second.end();
+    }
+    await until('nothing is under way', async () => {
+      const { rowCount } = await api.sql.query(
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'
+          UNION ALL SELECT FROM parked`,
+      );
+      return rowCount === 0;
+    });
+    expect((await call(api, alice, 'GET', `${hook}/deliveries/replays`)).body).toEqual([]);
+    expect(await call(api, root, 'GET', '/orgs/late')).toMatchObject({ status: 404 });
+    // What was published comes before this.
+    expect(await call(api, alice, 'POST', `${hook}/pings`)).toMatchObject({ status: 204 });
+    await jobs.next(() => pings().length === 2);
+    expect(jobs.all.filter(({ job }) => job.hookId === hookId)).toEqual(pings());
+    expect(pings()).toHaveLength(2);
   });
 });
 

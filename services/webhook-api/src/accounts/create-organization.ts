@@ -18,7 +18,7 @@ export const createOrganization = tokenOperation({
   summary: 'Create an organization',
   body,
   answers: { 201: { description: 'The organization', schema: organizationSchema } },
-  async run({ parts: { pool }, token, body: { login, admin = token.subject }, base }) {
+  async run({ parts: { pool }, token, body: { login, admin = token.subject }, base, checkTime }) {
     const account = await inTransaction(pool, async (client) => {
       const { rows } = await client.query<{ id: number; created_at: Date }>(
         'INSERT INTO accounts (login) VALUES ($1) ON CONFLICT (lower(login)) DO NOTHING RETURNING id, created_at',
@@ -28,6 +28,7 @@ export const createOrganization = tokenOperation({
       if (!made) throw validationFailed({ resource: 'Organization', code: 'already_exists', field: 'login' });
       const admins = [...new Set([token.subject, admin])];
       await client.query("INSERT INTO memberships SELECT $1, unnest($2::text[]), 'admin'", [made.id, admins]);
+      checkTime(); // as late as possible: a commit cannot be taken back
       return { id: made.id, login, createdAt: made.created_at };
     });
     const organization = presentOrganization(account, base);

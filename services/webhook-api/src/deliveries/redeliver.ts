@@ -21,7 +21,7 @@ export const redeliver = placeOperation({
     202: { description: 'It is on its way', schema: z.object({}) },
     422: { description: 'The hook is not active, the payload is no longer kept, or the event was made up' },
   },
-  async run({ parts, place, wanted, token, params }) {
+  async run({ parts, place, wanted, token, params, checkTime }) {
     const { pool } = parts;
     const id = parseHookId(params);
     const delivery = parseDeliveryId(params);
@@ -38,6 +38,7 @@ export const redeliver = placeOperation({
           : 'Somebody made this event up: whoever knows the secret of the hook triggers it anew',
       );
     checkConnected(parts.publisher);
+    checkTime();
     const job = await parkDelivery(pool, {
       guid: row.guid,
       hookId: id,
@@ -54,7 +55,7 @@ export const redeliver = placeOperation({
       throttledAt: null,
       retries: row.event !== 'ping',
     });
-    await publishDelivery(parts, job, payload);
+    await publishDelivery(parts, job, payload, checkTime);
     return { status: 202, body: {} };
   },
 });

@@ -67,8 +67,7 @@ export const createHook = placeOperation({
     /** The ping is part of the creation: a client told of a failure must find no hook when it tries again. */
     async function publishOrUndo({ job, payload }: StoredPing): Promise<void> {
       try {
-        await publishDelivery(parts, job, payload);
-        checkTime();
+        await publishDelivery(parts, job, payload, checkTime);
       } catch (error) {
         await deleteRow(parts.pool, place, token, job.hookId);
         throw error;

@@ -12,13 +12,14 @@ export const pingHook = placeOperation({
   summary: 'Send a ping',
   docs: githubDocs('ping-a-repository-webhook', 'ping-an-organization-webhook'),
   answers: { 204: { description: 'The ping is on its way, if the hook is active' } },
-  async run({ parts, place, token, params, base }) {
+  async run({ parts, place, token, params, base, checkTime }) {
     const row = await loadHook(parts.pool, place, token, parseHookId(params));
     if (row.active && !row.restricted) {
       checkConnected(parts.publisher);
+      checkTime();
       const hook = presentHook(row, place, base, parts.seal);
       const { job, payload } = await storePing(parts.pool, place, token, hook, base);
-      await publishDelivery(parts, job, payload);
+      await publishDelivery(parts, job, payload, checkTime);
     }
     return { status: 204 };
   },

@@ -15,13 +15,14 @@ export const testHook = placeOperation({
   answers: {
     204: { description: 'It is on its way, if the hook is active and subscribes to pushes, and there was one' },
   },
-  async run({ parts, place, token, params }) {
+  async run({ parts, place, token, params, checkTime }) {
     const row = await loadHook(parts.pool, place, token, parseHookId(params));
     const takesPushes = row.events.includes('push') || row.events.includes('*');
     if (!takesPushes || !row.active || row.restricted || !place.repository) return { status: 204 };
     checkConnected(parts.publisher);
     const push = await findLatestPush(parts.pool, place.repository.id);
     if (!push) return { status: 204 };
+    checkTime();
     const job = await parkDelivery(parts.pool, {
       // A new guid: a receiver that knows the push already would otherwise drop the test as a repetition.
       guid: randomUUID(),
@@ -38,7 +39,7 @@ export const testHook = placeOperation({
       throttledAt: null,
       retries: false,
     });
-    await publishDelivery(parts, job, push.payload);
+    await publishDelivery(parts, job, push.payload, checkTime);
     return { status: 204 };
   },
 });

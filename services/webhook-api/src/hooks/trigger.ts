@@ -61,7 +61,7 @@ export const triggerEvent = placeOperation({
       if (problem) throw validationFailed({ resource: 'Hook', code: 'custom', ...problem });
       return storeOwnEvent(db, place, own);
     });
-    await publishDelivery(parts, job, own.payload);
+    await publishDelivery(parts, job, own.payload, checkTime);
     return { status: 201, body: { id: job.deliveryId, guid: job.guid } };
   },
 });

@@ -40,7 +40,7 @@ export const createReplay = placeOperation({
     409: { description: 'Another replay of this hook is running' },
     422: { description: 'The hook is not active, or what is asked for is no longer kept' },
   },
-  async run({ parts, place, token, params, body }) {
+  async run({ parts, place, token, params, body, checkTime }) {
     const { pool } = parts;
     const hook = await loadHook(pool, place, token, parseHookId(params));
     const events = body.events ? readEvents(body.events, parts.catalog, hook.events).sort() : null;
@@ -55,6 +55,7 @@ export const createReplay = placeOperation({
       pool,
       { id: hook.id, accountId: place.account.id, subject: token.subject },
       { since, until, status: body.status, events: events?.includes('*') ? null : events },
+      checkTime,
     );
     if (begun.kind === 'another')
       throw new ApiError(409, `Replay ${begun.id} of this hook is running. Wait until it ends, or stop it`);

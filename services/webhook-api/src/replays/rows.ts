@@ -32,11 +32,15 @@ export const runningMax = 5;
 
 export type Begun = { kind: 'begun' | 'runs'; row: ReplayRow } | { kind: 'another'; id: string } | { kind: 'too_many' };
 
-/** Begins a replay, unless the hook has a running one: `runs` is the same request, `another` a different one. */
+/**
+ * Begins a replay, unless the hook has a running one: `runs` is the same request, `another` a different one. `checkTime` is that of the request:
+ * none begins after it was answered 503.
+ */
 export function beginReplay(
   pool: Pool,
   hook: { id: number; accountId: number; subject: string },
   asked: Asked,
+  checkTime: () => void,
 ): Promise<Begun> {
   const { since, status, events } = asked;
   const request = JSON.stringify({ since, until: asked.until ?? null, status, events });
@@ -63,6 +67,7 @@ export function beginReplay(
        ) SELECT ${columns} FROM r, o`,
       [hook.id, hook.accountId, request, hook.subject, since, asked.until, status, events],
     );
+    checkTime(); // as late as possible: a commit cannot be taken back
     return { kind: 'begun', row: rows[0]! };
   });
 }
