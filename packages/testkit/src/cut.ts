@@ -13,12 +13,15 @@ export type Cuttable = AsyncDisposable & {
   hold(on: boolean): void;
   /** Where new connections lead from now on; existing ones stay as they are. */
   lead(storeUrl: string): void;
+  /** How many bytes the store has sent. */
+  sentBytes(): number;
 };
 
 export async function openCuttable(storeUrl: string): Promise<Cuttable> {
   let target = new URL(storeUrl);
   const sockets = new Set<Socket>();
   const pairs = new Set<readonly [from: Socket, to: Socket]>();
+  const stores: Socket[] = [];
   let held = false;
   let server: Server | undefined;
   // One that no other test gets while nobody listens on it.
@@ -26,6 +29,7 @@ export async function openCuttable(storeUrl: string): Promise<Cuttable> {
 
   const relay = (client: Socket) => {
     const store = connect(Number(target.port), target.hostname);
+    stores.push(store);
     const join = (from: Socket, to: Socket) => {
       const pair = [from, to] as const;
       sockets.add(from);
@@ -71,6 +75,7 @@ export async function openCuttable(storeUrl: string): Promise<Cuttable> {
     lead(otherUrl) {
       target = new URL(otherUrl);
     },
+    sentBytes: () => stores.reduce((sum, { bytesRead }) => sum + bytesRead, 0),
     [Symbol.asyncDispose]: cut,
   };
 }

@@ -16,6 +16,24 @@ export async function findPayload(pool: Pool, eventKey: string, eventOn: string)
   return rows[0]?.payload ?? undefined;
 }
 
+/** SQL: `payload` as a job of at most `maxBytes` carries it: empty instead of one that is larger, which is not read. */
+export const payloadOfJob = (maxBytes: string): string =>
+  `CASE WHEN octet_length(payload) > ${maxBytes} THEN ''::bytea ELSE payload END AS payload`;
+
+/** What a job carries of that payload; undefined, as above, when there is none. */
+export async function findPayloadOfJob(
+  pool: Pool,
+  eventKey: string,
+  eventOn: string,
+  maxBytes: number,
+): Promise<Buffer | undefined> {
+  const { rows } = await pool.query<{ payload: Buffer | null }>(
+    `SELECT ${payloadOfJob('$3')} FROM events WHERE key = $1 AND received_on = $2`,
+    [eventKey, eventOn, maxBytes],
+  );
+  return rows[0]?.payload ?? undefined;
+}
+
 /** The size of that payload, determined without reading it. */
 export async function payloadBytes(pool: Pool, eventKey: string, eventOn: string): Promise<number | undefined> {
   const { rows } = await pool.query<{ bytes: number | null }>(

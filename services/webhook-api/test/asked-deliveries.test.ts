@@ -1,5 +1,6 @@
 /** Deliveries that somebody asks for: once more, as a ping, as a test. */
 import { jobBodyMaxBytes } from '@gatepost/contracts/delivery-job';
+import { type Cuttable, openCuttable } from '@gatepost/testkit/cut';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { call } from './support/api.ts';
 import { recordDelivery } from './support/jobs.ts';
@@ -7,7 +8,13 @@ import { hooks, openWithHook } from './support/with-hook.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
-const { api, jobs, alice, newHook } = stack.use(await openWithHook());
+let database: Cuttable;
+const { api, jobs, alice, newHook } = stack.use(
+  await openWithHook({}, async (env) => {
+    database = stack.use(await openCuttable(env.DATABASE_URL!));
+    return { DATABASE_URL: database.url };
+  }),
+);
 let hookId: number;
 let deliveries: string;
 beforeEach(async () => {
@@ -48,6 +55,21 @@ describe('a redelivery', () => {
     const { payload, job } = await jobs.next(({ job }) => job.redelivery && job.hookId === hookId);
     expect(payload).toBeUndefined();
     expect(job.eventKey).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  // A few of 25 MB, each read for its size alone, kept all connections busy.
+  test('of a large payload does not read it, nor does a test', async () => {
+    const id = await recordDelivery(api.sql, {
+      hookId,
+      payload: JSON.stringify({ text: 'x'.repeat(20 * jobBodyMaxBytes) }),
+    });
+    const before = database.sentBytes();
+    expect(await call(api, alice, 'POST', `${deliveries}/${id}/attempts`)).toMatchObject({ status: 202 });
+    expect(await call(api, alice, 'POST', `${hooks}/${hookId}/tests`)).toMatchObject({ status: 204 });
+    const pushes = () => jobs.all.filter(({ job }) => job.hookId === hookId && job.event === 'push');
+    await jobs.next(() => pushes().length === 2);
+    expect(pushes().map(({ payload }) => payload)).toEqual([undefined, undefined]);
+    expect(database.sentBytes() - before).toBeLessThan(jobBodyMaxBytes);
   });
 
   test('needs an active hook, a delivery and a stored payload', async () => {

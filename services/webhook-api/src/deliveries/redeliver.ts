@@ -1,6 +1,7 @@
 /** `POST …/deliveries/{delivery_id}/attempts`: the same event to the same hook, as a new delivery. */
 
-import { findPayload } from '@gatepost/webhook-db/event-payloads';
+import { jobBodyMaxBytes } from '@gatepost/contracts/delivery-job';
+import { findPayloadOfJob } from '@gatepost/webhook-db/event-payloads';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { ownSource } from '@gatepost/webhook-db/requested';
 import { z } from 'zod';
@@ -29,7 +30,7 @@ export const redeliver = placeOperation({
     const row = await loadRow(pool, { token, wanted, hookId: id }, delivery);
     // Only an active hook produces deliveries; 202 would promise one.
     if (!hook.active || hook.restricted) throw refuse('Hook is not active');
-    const payload = await findPayload(pool, row.event_key, row.event_on);
+    const payload = await findPayloadOfJob(pool, row.event_key, row.event_on, jobBodyMaxBytes);
     if (!payload || !row.occurred_at) throw refuse('The payload of this delivery is no longer kept');
     if ((hook.secret || hasSenderProof(hook)) && (await isMadeUp(pool, row)))
       throw refuse(

@@ -1,5 +1,7 @@
 /** `POST …/hooks/{hook_id}/tests`: the repository's latest push, to this hook alone. */
 import { randomUUID } from 'node:crypto';
+import { jobBodyMaxBytes } from '@gatepost/contracts/delivery-job';
+import { payloadOfJob } from '@gatepost/webhook-db/event-payloads';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { ownSource } from '@gatepost/webhook-db/requested';
 import { placeOperation } from '../http/operation.ts';
@@ -49,9 +51,9 @@ type Push = { key: string; received_on: string; occurred_at: Date; payload: Buff
 /** One that somebody made up for another hook is none. */
 async function findLatestPush(pool: Pool, repositoryId: number): Promise<Push | undefined> {
   const { rows } = await pool.query<Push>(
-    `SELECT key, received_on::text, occurred_at, payload FROM events
+    `SELECT key, received_on::text, occurred_at, ${payloadOfJob('$3')} FROM events
       WHERE repository_id = $1 AND type = 'push' AND source <> $2 AND payload IS NOT NULL ORDER BY received_at DESC LIMIT 1`,
-    [repositoryId, ownSource],
+    [repositoryId, ownSource, jobBodyMaxBytes],
   );
   return rows[0];
 }

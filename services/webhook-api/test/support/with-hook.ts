@@ -4,9 +4,9 @@ import { openJobs } from './jobs.ts';
 
 export const hooks = '/repos/acme/widgets/hooks';
 
-export async function openWithHook() {
+export async function openWithHook(...options: Parameters<typeof openApi>) {
   await using opening = new AsyncDisposableStack();
-  const api = opening.use(await openApi());
+  const api = opening.use(await openApi(...options));
   const jobs = opening.use(await openJobs(api));
   const alice = await api.tokens.user('auth0|alice', 'repo admin:org_hook');
   /** Drops what there is, and makes the hook: for pushes, with the secret `s`. Its first ping has been published. */
