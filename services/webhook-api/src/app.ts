@@ -12,6 +12,7 @@ import type { Limits } from './http/limits.ts';
 import { requestLog } from './http/request-log.ts';
 import { type Shared, serve } from './http/serve.ts';
 import { makeStandingHeaders } from './http/standing-headers.ts';
+import { makeUnread } from './http/unread.ts';
 import { demandUserAgent } from './http/user-agent.ts';
 import { makeStartPage } from './meta/start-page.ts';
 import type { Parts } from './parts.ts';
@@ -50,7 +51,7 @@ export function makeApp(options: {
     if (token) response.setHeader('X-OAuth-Scopes', token.scopesHeader);
     next();
   });
-  const router = makeRouter({ ...options, routes, baseOf });
+  const router = makeRouter({ ...options, routes, unread: makeUnread(), baseOf });
   app.use('/api/v3', router);
   app.use(router);
   app.use(() => {

@@ -3,7 +3,7 @@ export function makeCounts() {
   const counts = new Map<string, number>();
   return {
     of: (key: string) => counts.get(key) ?? 0,
-    add(key: string, by: 1 | -1) {
+    add(key: string, by: number) {
       const count = (counts.get(key) ?? 0) + by;
       if (count > 0) counts.set(key, count);
       else counts.delete(key);

@@ -6,23 +6,23 @@ import { hash } from 'node:crypto';
 import type { Request, Response } from 'express';
 import type { Answer } from './operation.ts';
 
-/** Writes `answer`; `beforeHead` gets the final status and may set headers that depend on it. */
+/** Writes `answer`; `beforeHead` gets the final status and the size of what follows the head, and may set headers that depend on it, or throw. */
 export function writeAnswer(
   request: Request,
   response: Response,
   answer: Answer,
-  beforeHead: (status: number) => void,
+  beforeHead: (status: number, bytes: number) => void,
 ): void {
   response.status(answer.status).set(answer.headers ?? {});
   const json = answer.json ?? (answer.body === undefined ? undefined : JSON.stringify(answer.body));
   if (answer.stream && request.method !== 'HEAD') {
-    beforeHead(answer.status);
+    beforeHead(answer.status, 0);
     response.flushHeaders();
     response.emit('streaming');
     return void answer.stream(response);
   }
   if (json === undefined) {
-    beforeHead(answer.status);
+    beforeHead(answer.status, 0);
     return void response.end();
   }
   if (!response.hasHeader('Content-Type')) response.setHeader('Content-Type', 'application/json; charset=utf-8');
@@ -31,13 +31,14 @@ export function writeAnswer(
   if (isKnown(request, answer.status, etag)) {
     response.status(304);
     response.removeHeader('Content-Type');
-    beforeHead(304);
+    beforeHead(304, 0);
     return void response.end();
   }
-  beforeHead(answer.status);
   const length = Buffer.byteLength(json);
+  const isHead = request.method === 'HEAD';
+  beforeHead(answer.status, isHead ? 0 : length);
   response.setHeader('Content-Length', length);
-  if (request.method === 'HEAD') response.end();
+  if (isHead) response.end();
   // Node writes head and text at once in either encoding; where each character is one byte, latin1 is copied instead of encoded.
   else response.end(json, length === json.length ? 'latin1' : 'utf8');
 }

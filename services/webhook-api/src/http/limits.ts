@@ -167,7 +167,7 @@ const secondary = (wait: string, seconds: number) =>
     documentationUrl: guideUrl('secondaryLimits'),
   });
 
-const tooManyAtOnce = () => secondary('seconds', 1);
+export const tooManyAtOnce = () => secondary('seconds', 1);
 const tooManyCreations = (ms: number) => secondary('minutes', Math.ceil(ms / 1000));
 
 function once(act: () => void): () => void {

@@ -4,7 +4,7 @@ import { requiresAuthentication } from '../access/authenticate.ts';
 import { checkFirstParty } from '../access/first-party.ts';
 import { loadPlace, type Place, type Wanted } from '../access/place.ts';
 import { isForPublicOnly, sufficient } from '../access/scopes.ts';
-import type { Token } from '../access/token.ts';
+import { callerOf, type Token } from '../access/token.ts';
 import type { Parts } from '../parts.ts';
 import { writeAnswer } from './answer.ts';
 import type { BaseOf } from './base.ts';
@@ -15,12 +15,19 @@ import { parseShape } from './invalid.ts';
 import type { Limits } from './limits.ts';
 import type { Answer } from './operation.ts';
 import type { Access, AnyRoute } from './route.ts';
+import type { Unread } from './unread.ts';
 import { upgradeOf } from './upgrade.ts';
 
 /** Shared by all routes. */
-export type Shared = { routes: readonly AnyRoute[]; parts: Parts; limits: Limits; baseOf: BaseOf };
+export type Shared = {
+  routes: readonly AnyRoute[];
+  parts: Parts;
+  limits: Limits;
+  unread: Unread;
+  baseOf: BaseOf;
+};
 
-export function serve(route: AnyRoute, { routes, parts, limits, baseOf }: Shared): RequestHandler {
+export function serve(route: AnyRoute, { routes, parts, limits, unread, baseOf }: Shared): RequestHandler {
   const { access, operation } = route;
   const accepted = access.kind === 'open' ? undefined : [...access.scopes].sort().join(', ');
   return async (request, response) => {
@@ -61,7 +68,12 @@ export function serve(route: AnyRoute, { routes, parts, limits, baseOf }: Shared
       };
       const answer = await within((): Promise<Answer> | Answer => operation.run(call));
       if (answer.status === 101) return;
-      writeAnswer(request, response, answer, (status) => admitted.settle(status, response));
+      const caller = token ? callerOf(token) : (request.ip ?? '');
+      writeAnswer(request, response, answer, (status, bytes) => {
+        unread.check(caller, bytes);
+        admitted.settle(status, response);
+      });
+      if (!answer.stream) unread.watch(caller, response);
     } finally {
       admitted.leave();
     }

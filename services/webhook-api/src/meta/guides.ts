@@ -64,7 +64,7 @@ An error has GitHub's form:
 | 403 | A rate limit is used up, or the organization restricts this OAuth application. | Wait until \`X-RateLimit-Reset\`, or ask an admin for the approval. |
 | 404 | It does not exist, or the token may not see it. | Check the scopes: compare \`X-OAuth-Scopes\` with \`X-Accepted-OAuth-Scopes\`. |
 | 422 | The request is well formed but cannot be done. | \`errors\` says which field is wrong. |
-| 429 | Too many requests run at once. | Wait for \`Retry-After\` seconds. |
+| 429 | Too many requests run at once, or too much of earlier answers is unread. | Wait for \`Retry-After\` seconds. |
 | 503 | A store or the gate is away. | Try again after \`Retry-After\` seconds. |
 `;
 
@@ -84,7 +84,8 @@ Deliveries have a separate limit for each account: see \`/accounts/{login}/throt
 
 const secondaryLimits = `
 A caller may run 100 requests at once in each process of the API, unless the operator changed it, and create 500 repositories and events of
-their own (\`…/triggers\`) an hour, counted together. Anything beyond that is answered \`429\`. Wait for as many seconds as \`Retry-After\` says.
+their own (\`…/triggers\`) an hour, counted together. While 64 MiB of its answers are unread, it gets none of more than 64 KiB. Anything beyond
+that is answered \`429\`. Wait for as many seconds as \`Retry-After\` says.
 `;
 
 const signatures = `
