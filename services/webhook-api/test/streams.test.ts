@@ -152,20 +152,19 @@ test('no delivery is missed by a client that reads the list once the stream has 
 });
 
 test('HEAD describes a stream without opening one, and a stopping process says so in its streams', async () => {
-  const hook = await makeHook();
-  const head = await fetch(`${api.base}${hook.deliveries}/stream`, {
-    method: 'HEAD',
-    headers: { authorization: `Bearer ${token}` },
-  });
-  expect(await head.text()).toBe('');
-  expect(head.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
   const own = await openApi();
   const ownToken = await own.tokens.user('auth0|alice', 'repo');
   const config = { url: 'https://example.com/' };
   const { body } = await call(own, ownToken, 'POST', '/repos/acme/widgets/hooks', { active: false, config });
-  await using events = await openEvents(own, ownToken, `/repos/acme/widgets/hooks/${body.id}/deliveries/stream`);
-  const metrics = await (await fetch(`${own.opsBase}/metrics`)).text();
-  expect(metrics).toContain('webhook_api_delivery_streams 1');
+  const stream = `/repos/acme/widgets/hooks/${body.id}/deliveries/stream`;
+  const metrics = async () => (await fetch(`${own.opsBase}/metrics`)).text();
+  const headers = { authorization: `Bearer ${ownToken}` };
+  const head = await fetch(own.base + stream, { method: 'HEAD', headers });
+  expect(await head.text()).toBe('');
+  expect(head.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
+  expect(await metrics()).toContain('webhook_api_delivery_streams 0');
+  await using events = await openEvents(own, ownToken, stream);
+  expect(await metrics()).toContain('webhook_api_delivery_streams 1');
   await own[Symbol.asyncDispose]();
   await events.next(({ event }) => event === 'end'); // written, and perhaps not read yet
   expect(events.all).toEqual([{ event: 'end', data: { reason: 'restarts' } }]);

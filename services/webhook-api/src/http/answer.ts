@@ -15,7 +15,7 @@ export function writeAnswer(
 ): void {
   response.status(answer.status).set(answer.headers ?? {});
   const json = answer.json ?? (answer.body === undefined ? undefined : JSON.stringify(answer.body));
-  if (answer.stream && request.method !== 'HEAD') {
+  if (answer.stream) {
     beforeHead(answer.status, 0);
     response.flushHeaders();
     response.emit('streaming');

@@ -18,7 +18,7 @@ export type Answer = {
   body?: unknown;
   /** Ready-made JSON text, instead of `body`. */
   json?: string | Buffer;
-  /** Takes over the answer once its head is written: a stream, which ends when it chooses. */
+  /** Takes over the answer once its head is written: a stream, which ends when it chooses. A HEAD request has none. */
   stream?: (response: Response) => void;
   headers?: Record<string, string>;
 };
@@ -38,6 +38,8 @@ type Asked<Body, Query> = {
   /** What the caller has left of this hour's requests. */
   rateLimit(): Promise<RateLimit | undefined>;
   header(name: string): string | undefined;
+  /** A HEAD request: nothing follows the head. */
+  headOnly: boolean;
   /** Checks the request's token again. @throws ApiError when it is no longer valid. */
   authenticate(): Promise<Token | undefined>;
   /** @throws ApiError 503 once the request has been answered so, because it took too long: then nothing may be changed any more. */

@@ -62,6 +62,7 @@ export function serve(route: AnyRoute, { routes, parts, limits, unread, baseOf }
         url: base + request.path,
         rateLimit: () => limits.left(token),
         header: (name: string) => request.get(name),
+        headOnly: request.method === 'HEAD',
         authenticate: response.locals.authenticate,
         checkTime,
         upgrade: upgradeOf(request),

@@ -19,7 +19,7 @@ export const streamDeliveries = enteringOperation({
     },
     422: { description: '`Last-Event-ID` is not the id of a delivery' },
   },
-  async run({ parts, wanted, token, params, header, authenticate }) {
+  async run({ parts, wanted, token, params, header, headOnly, authenticate }) {
     const log = { token, wanted, hookId: parseHookId(params) };
     await checkMaySee(parts.reads, log);
     const last = lastId(header('last-event-id'));
@@ -34,10 +34,12 @@ export const streamDeliveries = enteringOperation({
         return !(error instanceof ApiError && [401, 403, 404].includes(error.status));
       }
     };
-    const stream = await parts.streams.open({ hookId: log.hookId, token, ageMs, standing });
+    const opening = headOnly
+      ? {}
+      : { stream: await parts.streams.open({ hookId: log.hookId, token, ageMs, standing }) };
     // Nginx would hold events back; other proxies would compress or cache them.
     const headers = { 'Cache-Control': 'private, no-store, no-transform', 'X-Accel-Buffering': 'no' };
-    return { status: 200, stream, headers: { 'Content-Type': 'text/event-stream; charset=utf-8', ...headers } };
+    return { status: 200, ...opening, headers: { 'Content-Type': 'text/event-stream; charset=utf-8', ...headers } };
   },
 });
 
