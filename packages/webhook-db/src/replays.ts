@@ -7,6 +7,7 @@ import type { PoolClient } from 'pg';
 import { payloadOfRow, type Row } from './parked.ts';
 import type { Queryable } from './pool.ts';
 import { ownSource } from './requested.ts';
+import { isSwept } from './sweeps.ts';
 
 /** `failure`: never delivered successfully; `missed`: matching events of the hook's place that made no delivery to it. */
 export const replayStatuses = ['failure', 'all', 'missed'] as const;
@@ -115,6 +116,14 @@ const searchLog = (also = ''): SearchPlan => ({
   columns: 'd.guid, d.event, d.action, d.event_key, d.event_on::text, d.repository_id, e.occurred_at, d.sequence',
 });
 
+/** SQL, for an event `d`: the hook's place in its lists; null: it was not for this hook. */
+const position = 'array_position(d.hook_ids, {hook_id}::integer)';
+
+/** SQL: the hook was not active when the turn of the event `d` came, and nobody will deliver it. */
+const wasCancelled = `${isSwept('d')}
+  AND NOT EXISTS (SELECT FROM deliveries l WHERE l.id = d.delivery_ids[${position}] AND l.delivered_on >= d.received_on - 1)
+  AND NOT EXISTS (SELECT FROM parked p WHERE p.delivery_id = d.delivery_ids[${position}])`;
+
 const searchPlans: Record<ReplayStatus, SearchPlan> = {
   all: searchLog(),
   failure: searchLog(`AND NOT ${isSuccess('d')} AND NOT EXISTS (${laterSuccess('d.guid')})`),
@@ -128,12 +137,12 @@ const searchPlans: Record<ReplayStatus, SearchPlan> = {
     cursor: '0 AS after_id, d.received_at::text AS after_at, d.key AS after_key',
     condition: `WHERE ({repository_id}::integer IS NULL OR d.repository_id = {repository_id}) AND ({events}::text[] IS NULL OR d.type = ANY ({events}))
               AND ('*' = ANY ({hook_events}::text[]) OR d.type = ANY ({hook_events})) AND d.type <> 'ping' AND d.source <> '${ownSource}'
-              AND (d.unmatched IS NULL OR d.unmatched = 'no_hook') AND d.payload IS NOT NULL AND {hook_id} <> ALL (d.hook_ids)
-              AND NOT EXISTS (${laterSuccess('d.guid')})`,
-    // A number given by an earlier replay is kept.
+              AND (d.unmatched IS NULL OR d.unmatched = 'no_hook') AND d.payload IS NOT NULL
+              AND (${position} IS NULL OR (${wasCancelled})) AND NOT EXISTS (${laterSuccess('d.guid')})`,
+    // A number given with the event, or by an earlier replay, is kept.
     columns: `d.guid, d.type AS event, d.action, d.key AS event_key, d.received_on::text AS event_on, d.repository_id, d.occurred_at,
-              (SELECT a.sequence FROM deliveries a
-                WHERE a.guid = d.guid AND (a.attempt > 1 OR a.redelivery) AND a.hook_id = {hook_id} AND a.sequence IS NOT NULL LIMIT 1) AS sequence`,
+              coalesce(d.sequences[${position}], (SELECT a.sequence FROM deliveries a
+                WHERE a.guid = d.guid AND (a.attempt > 1 OR a.redelivery) AND a.hook_id = {hook_id} AND a.sequence IS NOT NULL LIMIT 1)) AS sequence`,
   },
 };
 

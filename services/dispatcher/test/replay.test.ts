@@ -1,6 +1,8 @@
 /** Replays, as the dispatchers carry them out (docs/reference/delivery.md#replays). */
+import { inTransaction } from '@gatepost/runtime/transaction';
 import { openReceiver, type Receiver } from '@gatepost/testkit/receiver';
 import { until } from '@gatepost/testkit/until';
+import { resumeDeliveries } from '@gatepost/webhook-db/paused';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { type Dispatcher, openWorld, type World } from './world.ts';
 
@@ -183,6 +185,40 @@ test('a replay of missed events sends those that match the hook and made no deli
   receiver.behave({});
   expect(await missed()).toEqual(sent); // it has failed, and keeps its number
   expect(await missed()).toEqual([]);
+});
+
+test('a replay of missed events sends deliveries that were cancelled while the hook was inactive, under their numbers, once nobody else will', async () => {
+  const from = new Date();
+  await world.pool.query('UPDATE hooks SET paused_at = now() WHERE id = $1', [hookId]);
+  const cancelled: string[] = [];
+  const parked = async () => (await world.pool.query('SELECT FROM parked')).rowCount!;
+  for (let count = 1; count <= 2; count += 1) {
+    cancelled.push(await world.publish({ type: 'push' }));
+    await until('it is parked', async () => (await parked()) === count);
+  }
+  await world.pool.query('UPDATE hooks SET active = false WHERE id = $1', [hookId]);
+  await inTransaction(world.pool, async (client) => {
+    const { rows } = await client.query('UPDATE hooks SET paused_at = NULL WHERE id = $1 RETURNING account_id', [
+      hookId,
+    ]);
+    await resumeDeliveries(client, rows[0].account_id, 100);
+  });
+  await until('they are cancelled', async () => (await parked()) === 0);
+  await world.pool.query('UPDATE hooks SET active = true WHERE id = $1', [hookId]);
+  const delivered = await deliver(1, { type: 'push' });
+  receiver.received.length = 0;
+  const missed = () => replay({ since: from, status: 'missed' });
+
+  // They may still be sent again as lost.
+  expect(await ended(await missed())).toMatchObject({ counted: 0, handed: 0 });
+  await world.pool.query(
+    'INSERT INTO sweeps (id, swept_until) VALUES (1, now()) ON CONFLICT (id) DO UPDATE SET swept_until = excluded.swept_until',
+  );
+  expect(await ended(await missed())).toMatchObject({ counted: 2, done: 2, failed: 0 });
+  expect(guidsOf()).toEqual(cancelled);
+  expect(receiver.received.map(({ headers }) => headers['x-gatepost-sequence'])).toEqual(['1', '2']);
+  expect((await world.deliveries(delivered[0]!)).map(({ redelivery }) => redelivery)).toEqual([false]);
+  expect(await ended(await missed())).toMatchObject({ counted: 0 });
 });
 
 test('a replay looks through a long log in many steps', async () => {

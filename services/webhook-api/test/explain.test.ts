@@ -116,6 +116,27 @@ describe('an event without a delivery to a hook', () => {
     expect(causes(body)).toEqual(['hook_deleted']);
   });
 
+  test('is not said to be on its way once nobody looks for it any more, though the hook is active again, but how to get it', async () => {
+    const hook = await addHook({ updatedAt: ago(0) });
+    const event = await storeEvent({ hooks: [hook] });
+    const own = await storeEvent({ hooks: [hook], source: 'urn:gatepost:webhook-api' });
+    expect((await explain(hook, event.guid)).body).toMatchObject({ state: 'in_flight' });
+    await api.sql.query('INSERT INTO sweeps (id, swept_until) VALUES (1, now())');
+    const { body } = await explain(hook, event.guid);
+    expect(body).toMatchObject({ state: 'never_made', next: expect.stringContaining('"status": "missed"') });
+    expect(causes(body)).toEqual(['settings_changed']);
+    expect((await explain(hook, own.guid)).body).toMatchObject({
+      state: 'never_made',
+      next: expect.stringContaining('anew'),
+    });
+    await api.sql.query('UPDATE hooks SET active = false WHERE id = $1', [hook]);
+    expect((await explain(hook, event.guid)).body.next).toMatch(/^Activate it: .* Then replay: POST /);
+    // Where it waits, or has an outcome, that is told.
+    await park({ event, hook, id: event.deliveryIds[0]! });
+    expect((await explain(hook, event.guid)).body).toMatchObject({ state: 'throttled' });
+    await api.sql.query('DELETE FROM parked; DELETE FROM sweeps');
+  });
+
   test('is unknown if it is not stored, and the answer says since when events are kept', async () => {
     const { body } = await explain(await addHook(), randomUUID());
     expect(causes(body)).toEqual(['not_received']);

@@ -48,7 +48,10 @@ function causesOfMatched({ letters }: Known, event: EventRow, hook: HookSettings
   const buried = letters?.find(({ job }) => job?.hookId === hook.id);
   if (buried) return [refused(buried.letter.reason)];
   const causes = causesOfHook(hook, event).filter((one) => one.cause !== 'not_subscribed');
-  return causes.length > 0 ? causes : undefined;
+  if (!event.is_swept) return causes.length > 0 ? causes : undefined;
+  // It was cancelled when its turn came. A hook that is active again does not get it by itself.
+  if (event.source !== ownSource) return orChanged(causes, hook, event);
+  return causes.length > 0 ? causes : [{ ...changed(event, hook), next: 'Ask for it anew: no replay sends it.' }];
 }
 
 const deleted = (): Cause => cause('hook_deleted', true, 'The hook was deleted before its delivery was made.', null);
@@ -128,7 +131,11 @@ function causesOfSettings(event: EventRow, hook: Live): Cause[] {
         replay(hook, event),
       ),
     ];
-  const causes = causesOfHook(hook, event);
+  return orChanged(causesOfHook(hook, event), hook, event);
+}
+
+/** The causes, each with the replay that follows its removal; if there are none today, there were. */
+function orChanged(causes: Cause[], hook: Live, event: EventRow): Cause[] {
   if (causes.length === 0) return [changed(event, hook)];
   return causes.map((one) => ({ ...one, next: `${one.next} Then replay: ${replay(hook, event)}` }));
 }

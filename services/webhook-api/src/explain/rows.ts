@@ -1,6 +1,7 @@
 /** What is stored about an event: its row and its delivery attempts. Rows are found by index, however many there are. */
 import { inTransaction, oneSnapshot } from '@gatepost/runtime/transaction';
 import type { Pool, Queryable } from '@gatepost/webhook-db/pool';
+import { isSwept } from '@gatepost/webhook-db/sweeps';
 import { findWaiting } from '../waiting/rows.ts';
 
 export type EventRow = {
@@ -28,6 +29,8 @@ export type EventRow = {
   hook_ids: number[];
   /** `hook_ids[i]` gets `delivery_ids[i]`. */
   delivery_ids: string[];
+  /** Deliveries of it that are neither in the log nor waiting will not be made. */
+  is_swept: boolean | null;
 };
 
 /** By guid, or by the key and day that a delivery names; for an account, also events of its name from before it existed. */
@@ -36,7 +39,8 @@ export type EventsAsked = ({ guid: string } | { key: string; receivedOn: string 
 };
 
 const columns = `e.key, e.received_on::text, e.guid, e.source, e.event_id, e.type, e.action, e.account_id, e.repository_id, a.login,
-  r.name AS repository, r.visibility, e.subject, e.occurred_at, e.received_at, e.routed_at, e.taken_by, e.unmatched, e.hook_ids, e.delivery_ids`;
+  r.name AS repository, r.visibility, e.subject, e.occurred_at, e.received_at, e.routed_at, e.taken_by, e.unmatched, e.hook_ids, e.delivery_ids,
+  ${isSwept('e')} AS is_swept`;
 
 const ofAccount = `($1::integer IS NULL OR e.account_id = $1 OR
   (e.account_id IS NULL AND split_part(e.subject, '/', 1) = lower($2::text)))`;

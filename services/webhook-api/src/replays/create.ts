@@ -20,7 +20,7 @@ const body = z
     until: time.nullish().meta({ description: 'Up to this time; by default, and at most, now' }),
     status: z.enum(replayStatuses).default('failure').meta({
       description:
-        "`failure`: what was never delivered successfully; `all`; `missed`: events of the hook's place that match its subscription and made no delivery to it",
+        "`failure`: what was never delivered successfully; `all`; `missed`: events of the hook's place that match its subscription and made no delivery to it, or one that was cancelled while the hook was not active",
     }),
     events: z
       .array(z.string())
