@@ -50,7 +50,7 @@ export function changeInert(
       Object.hasOwn(fields, name) &&
       value !== undefined &&
       !isDefault(name, value) &&
-      !isDeepStrictEqual(current[name], value),
+      !isDeepStrictEqual(withDefaults(defaults[name], current[name]), value),
   );
   if (given.length === 0) return undefined;
   const after = { ...(before as object), ...(sealSecrets(Object.fromEntries(given), seal) as object) };

@@ -84,6 +84,12 @@ describe('clients', () => {
     expect((await ask('GET', path)).body.client_metadata).toEqual({ team: 'blue' });
   });
 
+  test('whose ID tokens have another algorithm do not change when they are sent back as they were read', async () => {
+    const { client_id } = await auth0.clients.create({ name: 'Signed', jwt_configuration: { alg: 'ES256' } });
+    const { body } = await ask('GET', `clients/${client_id}`);
+    expect(await ask('PATCH', `clients/${client_id}`, body)).toEqual({ status: 200, body });
+  });
+
   test('become public and confidential again, and lose fields that are set to null', async () => {
     const made = await auth0.clients.create({
       name: 'Turning',
