@@ -92,11 +92,14 @@ export const updateConnection = operation({
     const { id, name, strategy } = await load(parts, params.id);
     await checkClients(parts.db, body.enabled_clients ?? []);
     const isAbove = body.options && isUpstream(strategy) && (await parts.permissions.aboveIn(name, scopes));
+    const namesAll = new Set(body.enabled_clients).size === (await parts.db.client.count());
     const connection = await parts.connections.update(id, (before) => {
       const options = body.options && { ...unchangedSecret(parts, before, body.options), ...body.options };
       if (options) checkOptions(strategy, options);
       if (isAbove) checkSameIdentities(parts, before, options);
-      return columns(parts, { ...body, options }, before);
+      // Sent back as it was read, a connection stays open to later applications, too.
+      const enabled_clients = before.everyClient && namesAll ? undefined : body.enabled_clients;
+      return columns(parts, { ...body, options, enabled_clients }, before);
     });
     return ok((await presenter(parts, scopes))(connection));
   },

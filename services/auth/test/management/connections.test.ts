@@ -176,6 +176,16 @@ describe('the applications of a connection', () => {
     await auth0.connections.delete(made.id as string);
   });
 
+  test('stay all, with later ones, when the connection is sent back as it was read', async () => {
+    const { id = '' } = await auth0.connections.create({ name: 'Open', strategy: 'auth0' });
+    const { body } = await ask('GET', `connections/${id}`);
+    expect((await ask('PATCH', `connections/${id}`, body)).body).toEqual(body);
+    const { client_id = '' } = await auth0.clients.create({ name: 'Later' });
+    expect((await auth0.connections.get(id)).enabled_clients).toEqual([...body.enabled_clients, client_id].toSorted());
+    await auth0.clients.delete(client_id);
+    await auth0.connections.delete(id);
+  });
+
   test.each(['strategy=email', 'strategy[]=email', 'strategy[0]=email'])(
     'connections are filtered by %s',
     async (query) => {
