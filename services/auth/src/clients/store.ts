@@ -23,7 +23,7 @@ export type ClientStore = {
    */
   update(
     clientId: string,
-    change: (before: RegisteredClient) => Prisma.ClientUpdateInput | undefined,
+    change: (before: RegisteredClient, transaction: Prisma.TransactionClient) => Change | Promise<Change>,
   ): Promise<RegisteredClient>;
   /** With all that it was issued: if the id is ever assigned again, the old client's tokens must not come back with it. */
   remove(clientId: string): Promise<void>;
@@ -35,6 +35,8 @@ export type ClientStore = {
   clear(): void;
   removeGrants(which: { id: string } | { audience: string }): Promise<void>;
 };
+
+type Change = Prisma.ClientUpdateInput | undefined;
 
 const cachedClients = 2_000;
 
@@ -59,7 +61,7 @@ export function makeClientStore(db: Database, changes: Changes): ClientStore {
         await db.$transaction(async (transaction) => {
           await transaction.$queryRaw`SELECT FROM clients WHERE client_id = ${clientId} FOR UPDATE`;
           const before = await transaction.client.findUniqueOrThrow({ where: { clientId }, include: withRelations });
-          const data = change(before);
+          const data = await change(before, transaction);
           return data
             ? transaction.client.update({
                 where: { clientId },

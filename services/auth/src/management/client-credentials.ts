@@ -52,10 +52,11 @@ export const updateCredential = operation({
 
 export const deleteCredential = operation({
   async run({ parts, params }) {
-    const { id, attached } = await load(parts, params);
-    if (attached)
-      throw new ManagementProblem(409, 'credential_in_use', 'The client authenticates with this credential');
+    const { id } = await load(parts, params);
     await parts.db.clientCredential.deleteMany({ where: { id, attached: false } });
+    // Perhaps only just attached, by a change that the deletion has waited for.
+    if (await parts.db.clientCredential.findUnique({ where: { id } }))
+      throw new ManagementProblem(409, 'credential_in_use', 'The client authenticates with this credential');
     return gone;
   },
 });

@@ -25,7 +25,7 @@ import {
 } from './client-body.ts';
 import { checkOwn } from './client-grants.ts';
 import { globalClient, present, presenter } from './client-view.ts';
-import { findCredentials, makeCredential } from './credential.ts';
+import { holdCredentials, makeCredential } from './credential.ts';
 import { created, gone, ok, operation } from './operation.ts';
 import { checkpointQuery, chooseFields, fieldsQuery, list, ofArray, pageQuery, type Source } from './paging.ts';
 import type { Parts } from './parts.ts';
@@ -104,10 +104,11 @@ export const updateClient = operation({
     const client = await load(parts, params.id);
     const policies = await policiesOf(parts, body.refresh_token);
     const methods = body.client_authentication_methods;
-    const keys = methods ? await findCredentials(parts, client.clientId, methods) : methods === null ? [] : undefined;
     const made: Partial<ReturnType<typeof changeOf>> = {};
-    const updated = await parts.clients.update(client.clientId, (before) => {
+    const updated = await parts.clients.update(client.clientId, async (before, transaction) => {
       checkPolicies(policies, before.refreshToken, scopes);
+      const { clientId } = before;
+      const keys = methods ? await holdCredentials(transaction, clientId, methods) : methods === null ? [] : undefined;
       Object.assign(made, changeOf(parts, before, { body, keys, scopes }));
       return made.data;
     });

@@ -4,7 +4,6 @@ import { z } from '@gatepost/runtime/env';
 import { calculateJwkThumbprint, type JWK } from 'jose';
 import type { Prisma } from '../database.ts';
 import type { ClientCredentialModel } from '../generated/models.ts';
-import type { Parts } from './parts.ts';
 import { badBody } from './problem.ts';
 
 export const expiresAt = z.iso
@@ -35,14 +34,15 @@ export const newAuthenticationMethods = z.strictObject({
   private_key_jwt: z.strictObject({ credentials: z.array(credentialBody).min(1).max(2) }),
 });
 
-/** @throws ManagementProblem 400 when the client lacks any of them */
-export async function findCredentials(
-  { db }: Parts,
+/** They stay until the transaction ends. @throws ManagementProblem 400 when the client lacks any of them */
+export async function holdCredentials(
+  transaction: Prisma.TransactionClient,
   clientId: string,
   methods: z.infer<typeof authenticationMethods>,
 ): Promise<ClientCredentialModel[]> {
   const ids = methods.private_key_jwt.credentials.map(({ id }) => id);
-  const found = await db.clientCredential.findMany({ where: { clientId, id: { in: ids } } });
+  await transaction.$queryRaw`SELECT FROM client_credentials WHERE client_id = ${clientId} AND id = ANY(${ids}) FOR UPDATE`;
+  const found = await transaction.clientCredential.findMany({ where: { clientId, id: { in: ids } } });
   const unknown = ids.find((id) => !found.some((credential) => credential.id === id));
   if (unknown !== undefined) throw badBody(`the client has no credential ${unknown}`);
   return found;

@@ -1,4 +1,5 @@
 /** Two administrators at once: one deletes what the other changes or adds to, or both change it. */
+import { generateKeyPairSync } from 'node:crypto';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { hashSecret } from '../../src/clients/secret.ts';
@@ -160,6 +161,35 @@ describe('a connection that is deleted while an account is created in it', () =>
       INSERT INTO accounts (user_id, connection) SELECT 'auth0|just-created', name FROM held`;
     expect(await askBeside(creation, id, ['DELETE', `connections/${id}`])).toMatchObject({ status: 204 });
     expect(await countIn(name)).toBe(0);
+  });
+});
+
+describe('a key of an application', () => {
+  const makeKey = async () => {
+    const path = `clients/${await makers.client()}`;
+    const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const pem = publicKey.export({ type: 'spki', format: 'pem' });
+    const { body } = await ask('POST', `${path}/credentials`, { credential_type: 'public_key', pem }, token);
+    return { path, id: body.id as string };
+  };
+
+  test('that is deleted while it is named as the one to authenticate by is refused, and the secret still counts', async () => {
+    const { path, id } = await makeKey();
+    const change = { client_authentication_methods: { private_key_jwt: { credentials: [{ id }] } } };
+    expect(await askBeside('DELETE FROM client_credentials WHERE id = $1', id, ['PATCH', path, change])).toMatchObject({
+      status: 400,
+      body: { message: expect.stringContaining(id) },
+    });
+    expect((await ask('GET', path, undefined, token)).body.token_endpoint_auth_method).toBe('client_secret_post');
+  });
+
+  test('that is named while it is deleted stays', async () => {
+    const { path, id } = await makeKey();
+    const deletion: [string, string] = ['DELETE', `${path}/credentials/${id}`];
+    expect(await askBeside('UPDATE client_credentials SET attached = true WHERE id = $1', id, deletion)).toMatchObject({
+      status: 409,
+      body: { errorCode: 'credential_in_use' },
+    });
   });
 });
 
