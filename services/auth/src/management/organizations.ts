@@ -4,7 +4,7 @@ import { z } from '@gatepost/runtime/env';
 import { Prisma } from '../database.ts';
 import type { OrganizationModel } from '../generated/models.ts';
 import { httpUri } from '../http/http-uri.ts';
-import { merge, parted } from '../merge-metadata.ts';
+import { merge } from '../merge-metadata.ts';
 import { created, gone, ok, operation } from './operation.ts';
 import { checkpointQuery, list, ofArray, pageQuery, type Source } from './paging.ts';
 import type { Parts } from './parts.ts';
@@ -88,7 +88,6 @@ export const createOrganization = operation({
       .create({
         data: {
           ...columns(rest),
-          metadata: merge({}, body.metadata) as Prisma.InputJsonObject,
           id: `org_${randomBytes(8).toString('hex')}`,
           name: body.name,
           connections: { create: connections.map((one) => ({ connectionId: one.connection_id, ...optionsOf(one) })) },
@@ -120,13 +119,8 @@ export const updateOrganization = operation({
   body: updateBody,
   async run({ parts, params, body }) {
     const { id } = await loadOrganization(parts, params.id);
-    // Merged in the database, so that concurrent changes do not overwrite each other.
-    const { set, removed } = parted(body.metadata ?? {});
-    const metadata = parts.db.$executeRaw`
-      UPDATE organizations SET metadata = (metadata - ${removed}::text[]) || ${set}::jsonb WHERE id = ${id}`;
     const data = { ...columns(body), version: { increment: 1 } };
-    const update = parts.db.organization.update({ where: { id }, data });
-    const [, after] = await parts.db.$transaction([metadata, update]).catch(refuseName);
+    const after = await parts.db.organization.update({ where: { id }, data }).catch(refuseName);
     parts.organizations.clear();
     return ok(presentOrganization(after));
   },
@@ -248,12 +242,13 @@ async function loadEnabled({ db }: Parts, { id = '', connection_id: connectionId
   return found;
 }
 
-/** All columns but the metadata, which are merged. */
+/** The columns that the body sets; metadata as a whole, as at Auth0. */
 function columns(body: z.infer<typeof updateBody>) {
   return {
     ...(body.name !== undefined && { name: body.name }),
     ...(body.display_name !== undefined && { displayName: body.display_name }),
     ...(body.branding !== undefined && { branding: merge({}, body.branding) as Prisma.InputJsonObject }),
+    ...(body.metadata !== undefined && { metadata: merge({}, body.metadata) as Prisma.InputJsonObject }),
   };
 }
 
