@@ -28,13 +28,23 @@ export type ClientStore = {
   /** With all that it was issued: if the id is ever assigned again, the old client's tokens must not come back with it. */
   remove(clientId: string): Promise<void>;
   /** @param scopeOf its new scopes, from the current row, as `update`. Undefined when no grant has that id (any more) */
-  changeGrant(id: string, scopeOf: (before: ClientGrantModel) => string[]): Promise<ClientGrantModel | undefined>;
+  changeGrant(
+    id: string,
+    scopeOf: (before: ClientGrantModel) => string[],
+    hold: Hold,
+  ): Promise<ClientGrantModel | undefined>;
   /** Undefined when the client already has a grant for the audience. */
-  addGrant(clientId: string, audience: string, scope: string[]): Promise<ClientGrantModel | undefined>;
+  addGrant(
+    grant: Pick<ClientGrantModel, 'clientId' | 'audience' | 'scope'>,
+    hold: Hold,
+  ): Promise<ClientGrantModel | undefined>;
   /** Call it when a client was changed by other means than these functions. */
   clear(): void;
-  removeGrants(which: { id: string } | { audience: string }): Promise<void>;
+  removeGrant(id: string): Promise<void>;
 };
+
+/** Keeps what a grant names until the grant is written, or refuses it. */
+type Hold = (transaction: Prisma.TransactionClient) => Promise<unknown>;
 
 type Change = Prisma.ClientUpdateInput | undefined;
 
@@ -78,9 +88,10 @@ export function makeClientStore(db: Database, changes: Changes): ClientStore {
       ]);
       written(undefined);
     },
-    changeGrant: async (id, scopeOf) =>
+    changeGrant: async (id, scopeOf, hold) =>
       written(
         await db.$transaction(async (transaction) => {
+          await hold(transaction);
           await transaction.$queryRaw`SELECT FROM client_grants WHERE id = ${id} FOR UPDATE`;
           const before = await transaction.clientGrant.findUnique({ where: { id } });
           return before
@@ -88,17 +99,22 @@ export function makeClientStore(db: Database, changes: Changes): ClientStore {
             : undefined;
         }),
       ),
-    async addGrant(clientId, audience, scope) {
+    async addGrant(grant, hold) {
       try {
-        return written(await db.clientGrant.create({ data: { id: newGrantId(), clientId, audience, scope } }));
+        return written(
+          await db.$transaction(async (transaction) => {
+            await hold(transaction);
+            return transaction.clientGrant.create({ data: { ...grant, id: newGrantId() } });
+          }),
+        );
       } catch (error) {
         if (error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2002') return undefined;
         throw error;
       }
     },
     clear: cache.clear,
-    removeGrants: async (where) => {
-      await db.clientGrant.deleteMany({ where });
+    removeGrant: async (id) => {
+      await db.clientGrant.deleteMany({ where: { id } });
       written(undefined);
     },
   };

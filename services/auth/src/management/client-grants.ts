@@ -1,6 +1,6 @@
 /** `client-grants`: the scopes of an API that a client gets on its own behalf. */
 import { z } from '@gatepost/runtime/env';
-import type { Database } from '../database.ts';
+import type { Database, Prisma } from '../database.ts';
 import type { ClientGrantModel } from '../generated/models.ts';
 import type { Api } from '../resources/store.ts';
 import { created, gone, ok, operation } from './operation.ts';
@@ -59,9 +59,11 @@ export const createClientGrant = operation({
   async run({ parts, body, scopes: held }) {
     const client = await parts.clients.find(body.client_id);
     if (!client) throw missing('client', 'The client does not exist');
-    const api = await checkScopes(parts, body.audience, body.scope);
-    checkOwn(api, body.scope, held);
-    const grant = await parts.clients.addGrant(body.client_id, api.identifier, body.scope);
+    const { client_id: clientId, scope } = body;
+    const api = checkScopes(await parts.resources.find(body.audience), body.audience, scope);
+    const { identifier: audience } = api;
+    checkOwn(api, scope, held);
+    const grant = await parts.clients.addGrant({ clientId, audience, scope }, holdScopes(parts, audience, scope));
     if (!grant) throw conflict('resource_exists', 'A client grant for this client and audience exists already');
     return created(present(grant));
   },
@@ -75,12 +77,13 @@ export const updateClientGrant = operation({
   body: updateBody,
   async run({ parts, params, body, scopes: held }) {
     const { id, audience } = await load(parts, params.id);
-    const api = await checkScopes(parts, audience, body.scope);
-    const changed = await parts.clients.changeGrant(id, ({ scope: before }) => {
+    const api = checkScopes(await parts.resources.find(audience), audience, body.scope);
+    const scopeOf = ({ scope: before }: ClientGrantModel) => {
       const added = body.scope.filter((value) => !before.includes(value));
       checkOwn(api, added, held);
       return body.scope;
-    });
+    };
+    const changed = await parts.clients.changeGrant(id, scopeOf, holdScopes(parts, audience, body.scope));
     if (!changed) throw noGrant();
     return ok(present(changed));
   },
@@ -88,7 +91,7 @@ export const updateClientGrant = operation({
 
 export const deleteClientGrant = operation({
   async run({ parts, params }) {
-    await parts.clients.removeGrants({ id: params.id ?? '' });
+    await parts.clients.removeGrant(params.id ?? '');
     return gone;
   },
 });
@@ -101,8 +104,13 @@ async function load({ db }: Parts, id = ''): Promise<ClientGrantModel> {
 
 const noGrant = () => missing('client_grant', 'The client grant does not exist');
 
-async function checkScopes({ resources }: Parts, audience: string, wanted: string[]): Promise<Api> {
-  const api = await resources.find(audience);
+/** Nobody takes the scopes from their API, or deletes it, until the grant is written. */
+function holdScopes({ resources }: Parts, audience: string, wanted: string[]) {
+  return async (transaction: Prisma.TransactionClient) =>
+    checkScopes((await resources.hold(transaction, [audience])).get(audience), audience, wanted);
+}
+
+function checkScopes(api: Api | undefined, audience: string, wanted: string[]): Api {
   if (!api) throw missing('resource_server', `No resource server has the identifier ${audience}`);
   const known = new Set(api.scopes.map(({ value }) => value));
   const unknown = wanted.filter((value) => !known.has(value));

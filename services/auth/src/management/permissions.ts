@@ -1,6 +1,8 @@
 /** Permissions in the operations on roles and people: a scope of an API, with the API's identifier. */
 import { z } from '@gatepost/runtime/env';
+import type { Prisma } from '../database.ts';
 import type { AccountModel } from '../generated/models.ts';
+import type { Api } from '../resources/store.ts';
 import type { Parts } from './parts.ts';
 import { badBody, insufficientScope, ManagementProblem, missing } from './problem.ts';
 import { scope } from './shapes.ts';
@@ -15,24 +17,34 @@ export const permissionsBody = z.strictObject({
 });
 
 /**
- * The permissions in a body, each of which must exist. Granting permissions of the management API would allow granting them to oneself,
- * so a token may give only those that it holds.
+ * Gives the permissions in a body, each of which must exist. Granting permissions of the management API would allow granting them to
+ * oneself, so a token may give only those that it holds.
  */
-export async function givenPermissions(
-  parts: Pick<Parts, 'resources'>,
+export async function givePermissions(
+  parts: Pick<Parts, 'resources' | 'db'>,
   body: z.infer<typeof permissionsBody>,
   held: ReadonlySet<string>,
-): Promise<Permission[]> {
-  const apis = await parts.resources.list();
+  write: (transaction: Prisma.TransactionClient, permissions: Permission[]) => Promise<unknown>,
+): Promise<void> {
   const given = await namedPermissions(parts, body);
+  checkDefined(new Map((await parts.resources.list()).map((api) => [api.identifier, api])), given);
+  await checkPermissionsHeld(parts, given, held);
+  await parts.db.$transaction(async (transaction) => {
+    // As they are now: nobody takes the permissions from their APIs, or deletes one, before they are written.
+    const audiences = given.map(({ audience }) => audience);
+    checkDefined(await parts.resources.hold(transaction, audiences), given);
+    await write(transaction, given);
+  });
+}
+
+/** @throws ManagementProblem 404 or 400 if there is no such API, or if it has no such scope */
+function checkDefined(apis: ReadonlyMap<string, Api>, given: Permission[]): void {
   for (const { audience, permission } of given) {
-    const api = apis.find(({ identifier }) => identifier === audience);
+    const api = apis.get(audience);
     if (!api) throw missing('resource_server', `No resource server has the identifier ${audience}`);
     if (!api.scopes.some(({ value }) => value === permission))
       throw badBody(`The API ${audience} does not define the permission ${permission}`);
   }
-  await checkPermissionsHeld(parts, given, held);
-  return given;
 }
 
 /** The permissions in a body; the management API may be named after any of our issuers. */

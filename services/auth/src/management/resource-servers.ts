@@ -95,14 +95,17 @@ export const updateResourceServer = operation({
 export const deleteResourceServer = operation({
   async run({ parts, params }) {
     const { identifier } = await loadOwn(parts, params.id);
-    // Every request that names no audience would be for an API that is gone.
-    if ((await parts.settings.load()).defaultAudience === identifier)
-      throw conflict(
-        'default_audience',
-        'The API is the default_audience of tenants/settings: name another there, or none',
-      );
-    await parts.clients.removeGrants({ audience: identifier });
-    await parts.resources.remove(identifier);
+    await parts.resources.remove(identifier, async ({ settings, clientGrant }) => {
+      const { defaultAudience } = await settings.findUniqueOrThrow({ where: { id: 1 } });
+      // Every request that names no audience would be for an API that is gone.
+      if (defaultAudience === identifier)
+        throw conflict(
+          'default_audience',
+          'The API is the default_audience of tenants/settings: name another there, or none',
+        );
+      await clientGrant.deleteMany({ where: { audience: identifier } });
+    });
+    parts.clients.clear();
     return gone;
   },
 });

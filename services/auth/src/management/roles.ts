@@ -9,7 +9,7 @@ import { checkpointQuery, list, ofArray, pageQuery, type Source } from './paging
 import type { Parts } from './parts.ts';
 import {
   checkPermissionsHeld,
-  givenPermissions,
+  givePermissions,
   namedPermissions,
   permissionKey,
   permissionPresenter,
@@ -106,9 +106,10 @@ export const addPermissionsToRole = operation({
   body: permissionsBody,
   async run({ parts, params, body, scopes: held }) {
     const { id: roleId } = await loadRole(parts, params.id);
-    const permissions = await givenPermissions(parts, body, held);
-    const data = permissions.map((permission) => ({ roleId, ...permission }));
-    await parts.db.rolePermission.createMany({ data, skipDuplicates: true });
+    await givePermissions(parts, body, held, ({ rolePermission }, permissions) => {
+      const data = permissions.map((permission) => ({ roleId, ...permission }));
+      return rolePermission.createMany({ data, skipDuplicates: true });
+    });
     return created({});
   },
 });

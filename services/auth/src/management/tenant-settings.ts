@@ -58,12 +58,15 @@ export const updateSettings = operation({
   body: updateBody,
   async run({ parts, body }) {
     const audience = body.default_audience as string | null | undefined;
-    if (typeof audience === 'string' && !(await parts.resources.find(audience)))
-      throw badBody(`default_audience: no API has the identifier ${audience}`);
+    const noApi = () => badBody(`default_audience: no API has the identifier ${audience}`);
+    const api = typeof audience === 'string' ? await parts.resources.find(audience) : undefined;
+    if (typeof audience === 'string' && !api) throw noApi();
     return ok(
       present(
         parts,
-        await parts.settings.update((before) => {
+        await parts.settings.update(async (before, transaction) => {
+          // Nobody deletes it until the setting names it.
+          if (api && !(await parts.resources.hold(transaction, [api.identifier])).has(api.identifier)) throw noApi();
           const changed = {
             friendlyName: body.friendly_name as string | null | undefined,
             pictureUrl: body.picture_url as string | null | undefined,

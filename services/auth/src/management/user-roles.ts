@@ -5,7 +5,7 @@ import { checkpointQuery, list, ofArray, pageQuery } from './paging.ts';
 import type { Parts } from './parts.ts';
 import {
   checkPermissionsHeld,
-  givenPermissions,
+  givePermissions,
   namedPermissions,
   type Permission,
   permissionKey,
@@ -75,9 +75,10 @@ export const addPermissionsToUser = operation({
   body: permissionsBody,
   async run({ parts, params, body, scopes: held }) {
     const { userId } = await loadUser(parts, params.id);
-    const permissions = await givenPermissions(parts, body, held);
-    const data = permissions.map((permission) => ({ userId, ...permission }));
-    await parts.db.userPermission.createMany({ data, skipDuplicates: true });
+    await givePermissions(parts, body, held, ({ userPermission }, permissions) => {
+      const data = permissions.map((permission) => ({ userId, ...permission }));
+      return userPermission.createMany({ data, skipDuplicates: true });
+    });
     return created({});
   },
 });

@@ -16,7 +16,10 @@ export type ResourceStore = {
   create(api: Omit<Prisma.ResourceServerCreateInput, 'id' | 'scopes'> & { scopes: Scope[] }): Promise<Api>;
   /** @param change what to write, from the current row. Concurrent changes wait for each other, and none is lost */
   update(identifier: string, change: (before: Api) => ApiChange): Promise<Api>;
-  remove(identifier: string): Promise<void>;
+  /** @param check refuses, if it throws, once nobody can name the API any more */
+  remove(identifier: string, check: (transaction: Prisma.TransactionClient) => Promise<void>): Promise<void>;
+  /** By identifier, as they are now: they stay, with their scopes, until the transaction ends. Includes the gate's own APIs. */
+  hold(transaction: Prisma.TransactionClient, identifiers: string[]): Promise<Map<string, Api>>;
 };
 
 type ApiChange = Omit<Prisma.ResourceServerUpdateInput, 'scopes'> & { scopes?: Scope[] };
@@ -60,9 +63,19 @@ export function makeResourceStore(
           return transaction.resourceServer.update({ where: { identifier }, data: change(toApi(before)) });
         }),
       ),
-    remove: async (identifier) => {
-      await db.resourceServer.deleteMany({ where: { identifier } });
+    async remove(identifier, check) {
+      await db.$transaction(async (transaction) => {
+        await transaction.$queryRaw`SELECT FROM resource_servers WHERE identifier = ${identifier} FOR UPDATE`;
+        await check(transaction);
+        await transaction.resourceServer.deleteMany({ where: { identifier } });
+      });
       cache.clear();
+    },
+    async hold(transaction, identifiers) {
+      await transaction.$queryRaw`
+        SELECT FROM resource_servers WHERE identifier = ANY(${identifiers}) ORDER BY identifier FOR SHARE`;
+      const rows = await transaction.resourceServer.findMany({ where: { identifier: { in: identifiers } } });
+      return new Map([...rows.map(toApi), management.api, unlisted.api].map((api) => [api.identifier, api]));
     },
   };
 }

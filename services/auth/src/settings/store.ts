@@ -11,7 +11,9 @@ export type SettingsStore = {
    * @param change the values to write, or a function from the current row: for a column with several settings, concurrent changes of
    *   different ones wait for each other, and none is lost
    */
-  update(change: Change | ((before: SettingsModel) => Change)): Promise<SettingsModel>;
+  update(
+    change: Change | ((before: SettingsModel, transaction: Prisma.TransactionClient) => Change | Promise<Change>),
+  ): Promise<SettingsModel>;
 };
 
 type Change = Omit<Prisma.SettingsUpdateInput, 'id'>;
@@ -28,7 +30,8 @@ export function makeSettingsStore(db: Database, changes: Changes): SettingsStore
       const row = await (typeof change === 'function'
         ? db.$transaction(async (transaction) => {
             await transaction.$queryRaw`SELECT FROM settings WHERE id = 1 FOR UPDATE`;
-            const data = change(await transaction.settings.findUniqueOrThrow({ where: { id: 1 } }));
+            const before = await transaction.settings.findUniqueOrThrow({ where: { id: 1 } });
+            const data = await change(before, transaction);
             return transaction.settings.update({ where: { id: 1 }, data });
           })
         : db.settings.update({ where: { id: 1 }, data: change }));

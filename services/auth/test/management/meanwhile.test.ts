@@ -193,6 +193,83 @@ describe('a key of an application', () => {
   });
 });
 
+describe('an API that is deleted while a request names it', () => {
+  const makeApi = async () => {
+    const identifier = `urn:named:${Math.random()}`;
+    const { id = '' } = await auth0.resourceServers.create({ identifier, scopes: [{ value: 'read:it' }] });
+    return { id, identifier };
+  };
+  type Naming = [kind: string, table: string, (identifier: string) => Promise<[string, string, object]>];
+  const permission = (resource_server_identifier: string) => ({
+    permissions: [{ permission_name: 'read:it', resource_server_identifier }],
+  });
+  const namings: Naming[] = [
+    [
+      'a client grant',
+      'client_grants',
+      async (audience) => ['POST', 'client-grants', { client_id: await makers.client(), audience, scope: ['read:it'] }],
+    ],
+    [
+      'a role’s permission',
+      'role_permissions',
+      async (audience) => ['POST', `roles/${await makers.role()}/permissions`, permission(audience)],
+    ],
+    [
+      'a person’s permission',
+      'user_permissions',
+      async (audience) => ['POST', 'users/auth0%7Cbob/permissions', permission(audience)],
+    ],
+  ];
+  const countOf = async (table: string, identifier: string) =>
+    (await db.query(`SELECT FROM ${table} WHERE audience = $1`, [identifier])).rowCount;
+
+  test.each(namings)('is not named by %s after it', async (_, table, naming) => {
+    const { id, identifier } = await makeApi();
+    expect(await askBeside(deletions.resource_server, id, await naming(identifier))).toMatchObject({
+      status: 404,
+      body: { errorCode: 'inexistent_resource_server' },
+    });
+    expect(await countOf(table, identifier)).toBe(0);
+  });
+
+  test.each(namings)('takes %s with it that was written just before', async (_, table, naming) => {
+    const { id, identifier } = await makeApi();
+    const [, deleted] = await askInTurn('resource_servers', 'id', id, [
+      await naming(identifier),
+      ['DELETE', 'resource-servers/:id'],
+    ]);
+    expect([deleted?.status, await countOf(table, identifier)]).toEqual([204, 0]);
+  });
+
+  test('does not become the default audience', async () => {
+    const { id, identifier: default_audience } = await makeApi();
+    const change: [string, string, object] = ['PATCH', 'tenants/settings', { default_audience }];
+    expect(await askBeside(deletions.resource_server, id, change)).toMatchObject({ status: 400 });
+    expect((await ask('GET', 'tenants/settings', undefined, token)).body.default_audience).toBe('');
+  });
+
+  test('stays if it has just become the default audience', async () => {
+    const { id, identifier: default_audience } = await makeApi();
+    const [, deleted] = await askInTurn('resource_servers', 'id', id, [
+      ['PATCH', 'tenants/settings', { default_audience }],
+      ['DELETE', 'resource-servers/:id'],
+    ]);
+    expect(deleted).toMatchObject({ status: 409, body: { errorCode: 'default_audience' } });
+    await ask('PATCH', 'tenants/settings', { default_audience: '' }, token);
+  });
+});
+
+test('a scope that its API loses during a request is not granted', async () => {
+  const scopes = (...values: string[]) => values.map((value) => ({ value }));
+  const identifier = `urn:losing:${Math.random()}`;
+  const { id = '' } = await auth0.resourceServers.create({ identifier, scopes: scopes('a', 'b') });
+  const client_id = await makers.client();
+  const { body: grant } = await ask('POST', 'client-grants', { client_id, audience: identifier, scope: ['a'] }, token);
+  const change: [string, string, object] = ['PATCH', `client-grants/${grant.id}`, { scope: ['a', 'b'] }];
+  const losing = `UPDATE resource_servers SET scopes = '[{"value": "a"}]' WHERE id = $1`;
+  expect(await askBeside(losing, id, change)).toMatchObject({ status: 400 });
+});
+
 test('two concurrent deletions of the same object both succeed', async () => {
   for (const [kind, path] of [
     ['client', 'clients/:id'],
