@@ -95,3 +95,18 @@ test('a migration removes the scope address from a client that registered itself
     some: { scope: 'openid email', tos_uri: 'https://a.example/' },
   });
 });
+
+test('a migration removes from client grants the scopes that their APIs no longer have', async () => {
+  const { url, client } = await databaseOf('20261128030000');
+  await client.query(`
+    INSERT INTO clients (client_id) VALUES ('web');
+    INSERT INTO resource_servers (id, identifier, scopes) VALUES ('a', 'urn:a', '[{"value": "read"}, {"value": "write"}]');
+    INSERT INTO client_grants (id, client_id, audience, scope) VALUES
+      ('a', 'web', 'urn:a', '{write,lost,read}'), ('management', 'web', 'https://gate.example/api/v2/', '{read:users}')`);
+  await migrateAuth(url);
+  const { rows } = await client.query('SELECT id, scope FROM client_grants ORDER BY id');
+  expect(rows).toEqual([
+    { id: 'a', scope: ['write', 'read'] },
+    { id: 'management', scope: ['read:users'] },
+  ]);
+});

@@ -88,6 +88,8 @@ export const updateResourceServer = operation({
       ...(body.scopes && { scopes: scopesOf(body.scopes) }),
       inert: changeInert(inertOfResourceServer, body, { seal: parts.seal, before: inert }),
     }));
+    // The grants lose what the API has lost.
+    parts.clients.clear();
     return ok(presenter(parts, held)(api));
   },
 });
@@ -95,7 +97,7 @@ export const updateResourceServer = operation({
 export const deleteResourceServer = operation({
   async run({ parts, params }) {
     const { identifier } = await loadOwn(parts, params.id);
-    await parts.resources.remove(identifier, async ({ settings, clientGrant }) => {
+    await parts.resources.remove(identifier, async ({ settings }) => {
       const { defaultAudience } = await settings.findUniqueOrThrow({ where: { id: 1 } });
       // Every request that names no audience would be for an API that is gone.
       if (defaultAudience === identifier)
@@ -103,7 +105,6 @@ export const deleteResourceServer = operation({
           'default_audience',
           'The API is the default_audience of tenants/settings: name another there, or none',
         );
-      await clientGrant.deleteMany({ where: { audience: identifier } });
     });
     parts.clients.clear();
     return gone;

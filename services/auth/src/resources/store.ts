@@ -4,6 +4,7 @@ import { makeCache } from '../cache.ts';
 import type { Changes } from '../changes.ts';
 import type { Database, Prisma } from '../database.ts';
 import type { ResourceServerModel } from '../generated/models.ts';
+import { endIssuedFor, endScopes } from './issued.ts';
 
 export type Scope = { value: string; description?: string };
 export type Api = Omit<ResourceServerModel, 'scopes'> & { scopes: Scope[]; isSystem: boolean };
@@ -60,7 +61,11 @@ export function makeResourceStore(
         await db.$transaction(async (transaction) => {
           await transaction.$queryRaw`SELECT FROM resource_servers WHERE identifier = ${identifier} FOR UPDATE`;
           const before = await transaction.resourceServer.findUniqueOrThrow({ where: { identifier } });
-          return transaction.resourceServer.update({ where: { identifier }, data: change(toApi(before)) });
+          const data = change(toApi(before));
+          const kept = new Set(data.scopes?.map(({ value }) => value));
+          const lost = toApi(before).scopes.flatMap(({ value }) => (data.scopes && !kept.has(value) ? [value] : []));
+          if (lost.length > 0) await endScopes(transaction, identifier, lost);
+          return transaction.resourceServer.update({ where: { identifier }, data });
         }),
       ),
     async remove(identifier, check) {
@@ -68,6 +73,7 @@ export function makeResourceStore(
         await transaction.$queryRaw`SELECT FROM resource_servers WHERE identifier = ${identifier} FOR UPDATE`;
         await check(transaction);
         await transaction.resourceServer.deleteMany({ where: { identifier } });
+        await endIssuedFor(transaction, identifier);
       });
       cache.clear();
     },

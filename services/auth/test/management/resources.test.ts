@@ -10,7 +10,7 @@ import { all, openManagement, refusal } from './target.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
-const { gate, issuer, audience, auth0, tokenOf, ask } = stack.use(await openManagement());
+const { gate, issuer, audience, auth0, tokenOf, ask, signIn, refresh } = stack.use(await openManagement());
 
 describe('clients', () => {
   test('are created with a working secret, read without it, changed, listed and deleted', async () => {
@@ -250,6 +250,49 @@ test('resource-servers: are found by id and identifier, changed, and deleted wit
   await auth0.resourceServers.delete(made.id as string);
   expect((await token()).status).toBe(400);
   expect(await all(await auth0.clientGrants.list({ audience: made.identifier as string }))).toEqual([]);
+});
+
+describe('an API', () => {
+  const scopes = [{ value: 'read:it' }, { value: 'write:it' }];
+
+  /** A machine and an application of Alice's that may do both. */
+  async function makeUsed(identifier: string) {
+    const given = { identifier, scopes, allow_offline_access: true };
+    const { id = '' } = await auth0.resourceServers.create(given);
+    await auth0.clientGrants.create({ client_id: 'machine', audience: identifier, scope: ['read:it', 'write:it'] });
+    const browser = new Browser(gate);
+    const { request, refreshToken } = await signIn(browser, 'alice@example.com', {
+      audience: identifier,
+      scope: 'openid offline_access read:it write:it',
+    });
+    const asksHer = async () => (await browser.authorize(request)).location === undefined;
+    expect(await asksHer()).toBe(false);
+    return { given, id, refreshToken, asksHer };
+  }
+
+  test('that is created again after its deletion is open to no earlier refresh token, and people are asked again', async () => {
+    const { given, id, refreshToken, asksHer } = await makeUsed('again api');
+    await auth0.resourceServers.delete(id);
+    const again = await auth0.resourceServers.create(given);
+    expect(await refresh(refreshToken)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
+    expect(await asksHer()).toBe(true);
+    await auth0.resourceServers.delete(again.id!);
+  });
+
+  test('that gets a scope back gives it to nobody who had it before', async () => {
+    const { given, id, refreshToken, asksHer } = await makeUsed('https://back.example/');
+    await auth0.resourceServers.update(id, { scopes: [{ value: 'read:it' }] });
+    expect(await all(await auth0.clientGrants.list({ audience: given.identifier }))).toMatchObject([
+      { scope: ['read:it'] },
+    ]);
+    await auth0.resourceServers.update(id, { scopes });
+    const machine = { grant_type: 'client_credentials', client_id: 'machine', client_secret: 'machine-secret' };
+    expect((await gate.post('oauth/token', { ...machine, audience: given.identifier })).json.scope).toBe('read:it');
+    const { access_token } = (await refresh(refreshToken)).json as { access_token: string };
+    expect((decodeJwt(access_token).scope as string).split(' ')).toEqual(['openid', 'offline_access', 'read:it']);
+    expect(await asksHer()).toBe(true);
+    await auth0.resourceServers.delete(id);
+  });
 });
 
 test('branding/templates/universal-login: changes the login page, and refuses a bad template', async () => {

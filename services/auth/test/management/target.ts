@@ -79,7 +79,7 @@ export async function openManagement(log?: LogLines) {
   }
 
   /** Logs somebody in to the web application and comes back with tokens. */
-  async function signIn(browser: Browser, email: string) {
+  async function signIn(browser: Browser, email: string, given: { audience?: string; scope?: string } = {}) {
     const proof = pkce();
     const request = {
       client_id: 'third',
@@ -88,6 +88,7 @@ export async function openManagement(log?: LogLines) {
       scope: 'openid email offline_access',
       audience: api,
       ...proof,
+      ...given,
     };
     let page = await browser.logIn(await browser.authorize(request), email);
     if (page.location === undefined) page = await browser.submit(page, { action: 'default' });
