@@ -312,6 +312,28 @@ test('people of connections that an organization does not name are refused, and 
   await auth0.organizations.delete(id);
 });
 
+test('an organization whose only connection is deleted admits nobody until it names another', async () => {
+  const { id: connection = '' } = await auth0.connections.create({ name: 'Partner', strategy: 'auth0' });
+  const { id = '' } = await auth0.organizations.create({
+    name: 'partners',
+    enabled_connections: [{ connection_id: connection }],
+  });
+  await auth0.organizations.members.create(id, { members: ['auth0|alice'] });
+  const browser = new Browser(gate);
+  await signIn({}, browser);
+  const silent = async () => (await authorize({ organization: id, prompt: 'none' }, browser)).answer;
+  expect(await silent()).toMatchObject({ error: 'login_required' });
+  await auth0.connections.delete(connection);
+  expect(await silent()).toMatchObject({ error: 'login_required' });
+  const database = 'con_Username-Password-Authentication';
+  await auth0.organizations.enabledConnections.add(id, { connection_id: database });
+  expect(await silent()).toMatchObject({ code: expect.any(String) });
+  // Whoever removes the connection from the organization says that it is for people of all.
+  await auth0.organizations.enabledConnections.delete(id, database);
+  expect(await silent()).toMatchObject({ code: expect.any(String) });
+  await auth0.organizations.delete(id);
+});
+
 test('whoever forgot the password of an organization’s own database is mailed a link, and another for a used one', async () => {
   const works = { name: 'Works', strategy: 'auth0' as const, enabled_clients: ['spa'] };
   const { id: connection_id = '' } = await auth0.connections.create(works);

@@ -44,7 +44,7 @@ async function organizationSignIn(
   const named = organization?.connections ?? [];
   const of = (connection: string) => named.find(({ connectionId }) => connectionId === connection);
   return {
-    takes: (connection: string) => named.length === 0 || of(connection) !== undefined,
+    takes: (connection: string) => (named.length === 0 ? !organization?.lostConnection : of(connection) !== undefined),
     takesNewcomers(connection: string) {
       const { isSignupEnabled = false, assignMembershipOnLogin = false } = of(connection) ?? {};
       return !organization || invitation !== undefined || (isSignupEnabled && assignMembershipOnLogin);

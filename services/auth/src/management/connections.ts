@@ -126,6 +126,7 @@ export const deleteConnection = operation({
       parts.db.account.deleteMany({ where: { connection: name } }),
     ]);
     parts.connections.clear();
+    parts.organizations.clear();
     if (ended > 0) await waitForSessionsEnd(mark);
     return gone;
   },

@@ -213,7 +213,11 @@ export const updateConnectionOfOrganization = operation({
 export const removeConnectionFromOrganization = operation({
   async run({ parts, params }) {
     const { id = '', connection_id: connectionId = '' } = params;
-    await parts.db.organizationConnection.deleteMany({ where: { organizationId: id, connectionId } });
+    await parts.db.$transaction(async ({ organization, organizationConnection }) => {
+      const { count } = await organizationConnection.deleteMany({ where: { organizationId: id, connectionId } });
+      // Whoever removes the last one opens the organization to all connections; whoever deletes a connection does not.
+      if (count > 0) await organization.updateMany({ where: { id }, data: { lostConnection: false } });
+    });
     parts.organizations.clear();
     return gone;
   },

@@ -121,14 +121,16 @@ async function admit(
 }
 
 /**
- * The organization's connection by which the person has signed in; an organization that names none accepts any. Somebody who came by another
- * connection signs in again, even if a linked identity is of the right one: what they proved this time is not what the organization requires.
+ * The organization's connection by which the person has signed in; an organization that names none accepts any, unless those
+ * that it named were deleted. Somebody who came by another connection signs in again, even if a linked identity is of the right one: what
+ * they proved this time is not what the organization requires.
  */
 export function connectionOf(
-  { connections }: Organization,
+  { connections, lostConnection }: Organization,
   signedInBy: string,
 ): Organization['connections'][number] | 'any' | undefined {
-  return connections.length === 0 ? 'any' : connections.find(({ connection }) => connection.name === signedInBy);
+  if (connections.length === 0) return lostConnection ? undefined : 'any';
+  return connections.find(({ connection }) => connection.name === signedInBy);
 }
 
 /** The invitation of somebody who has just logged in because of it. */
