@@ -296,7 +296,7 @@ test('a client grant that is deleted during a request does not come back', async
 });
 
 /** Sends requests that wait for a row, one after the other, and lets them go on when all wait. */
-async function askInTurn(table: string, column: string, id: string, asks: [string, string, object][]) {
+async function askInTurn(table: string, column: string, id: string, asks: [string, string, object?][]) {
   const other = await db.connect();
   try {
     await other.query('BEGIN');

@@ -85,7 +85,8 @@ describe('clients', () => {
   });
 
   test('whose ID tokens have another algorithm do not change when they are sent back as they were read', async () => {
-    const { client_id } = await auth0.clients.create({ name: 'Signed', jwt_configuration: { alg: 'ES256' } });
+    const made = await ask('POST', 'clients', { name: 'Signed', jwt_configuration: { alg: 'ES256' } });
+    const { client_id } = made.body;
     const { body } = await ask('GET', `clients/${client_id}`);
     expect(await ask('PATCH', `clients/${client_id}`, body)).toEqual({ status: 200, body });
   });

@@ -20,7 +20,10 @@ export const configInput = z
     secret: z
       .string()
       .optional()
-      .meta({ description: 'Signs deliveries; `********` in an update keeps it, and is refused in a new hook; an empty string means no secret' }),
+      .meta({
+        description:
+          'Signs deliveries; `********` in an update keeps it, and is refused in a new hook; an empty string means no secret',
+      }),
     insecure_ssl: z
       .union([z.string(), z.number(), z.boolean()])
       .optional()
