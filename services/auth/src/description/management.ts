@@ -71,6 +71,12 @@ function errorsOf({ method }: Route): Record<number, Answer> {
       : [
           error(409, 'Conflict', 'auth0_idp_error', 'The user already exists.'),
           error(413, 'Payload Too Large', 'invalid_body', 'The body is too large'),
+          error(
+            415,
+            'Unsupported Media Type',
+            'invalid_body',
+            'The body must be JSON (content-type: application/json)',
+          ),
         ]),
     error(503, 'Service Unavailable', 'temporarily_unavailable', 'Try again in a moment'),
   ]);
@@ -83,6 +89,7 @@ const meanings: Record<number, string> = {
   404: 'It does not exist, or something that the request names does not',
   409: 'It conflicts with an existing one',
   413: 'The body is over 512 kB',
+  415: 'The body is not JSON',
   503: 'A store is away',
 };
 
