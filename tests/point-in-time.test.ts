@@ -5,10 +5,11 @@ import { until } from '@gatepost/testkit/until';
 import { expect, test } from '@jest/globals';
 
 const text = readFileSync(new URL('../docs/operations.md', import.meta.url), 'utf8');
-const [archiving, restoring] = [...text.matchAll(/```ini\n(.*?)```/gs)].map(([, lines]) => lines!);
+const blocks = [...text.matchAll(/```ini\n(.*?)```/gs)].map(([, lines]) => lines!);
+const settingsWith = (name: string) => blocks.find((lines) => lines.includes(`${name} = `))!;
 
 test('a database restored to a point in time has what was written until then, nothing later, and is writable', async () => {
-  await using server = await openArchivingPostgres(archiving!);
+  await using server = await openArchivingPostgres(settingsWith('archive_command'));
   await rowsOf(server.url, 'CREATE TABLE written (n integer)');
   await server.backUp();
   await rowsOf(server.url, 'INSERT INTO written VALUES (1)');
@@ -19,7 +20,9 @@ test('a database restored to a point in time has what was written until then, no
     const [archived] = await rowsOf(server.url, 'SELECT last_archived_wal AS last FROM pg_stat_archiver');
     return archived?.last != null && String(archived.last) >= String(switched?.segment); // nothing yet: null
   });
-  const restored = await server.restore(restoring!.replace(/(recovery_target_time = )'.*'/, `$1'${now?.at}'`));
+  const restored = await server.restore(
+    settingsWith('restore_command').replace(/(recovery_target_time = )'.*'/, `$1'${now?.at}'`),
+  );
   await until(
     'it takes part again',
     async () => !(await rowsOf(restored, 'SELECT pg_is_in_recovery() AS waits'))[0]?.waits,
