@@ -17,13 +17,10 @@ export const configInput = z
         'Where deliveries go. A user name and password in it are sent as basic authentication; `********` for both in an update keeps them, unless scheme, host or port change',
     }),
     content_type: z.string().optional().meta({ description: '`json` or `form`; default `form`' }),
-    secret: z
-      .string()
-      .optional()
-      .meta({
-        description:
-          'Signs deliveries; `********` in an update keeps it, and is refused in a new hook; an empty string means no secret',
-      }),
+    secret: z.string().optional().meta({
+      description:
+        'Signs deliveries; `********` in an update keeps it, and is refused in a new hook; an empty string means no secret',
+    }),
     insecure_ssl: z
       .union([z.string(), z.number(), z.boolean()])
       .optional()
