@@ -4,7 +4,8 @@ import { join } from 'node:path';
 // test/ of infra. Several files run at a time: each has a database, a vhost and a key prefix of its own.
 // Run through `npm test`, which starts the stores and passes their addresses in TEST_* variables.
 // Node itself loads the files (infra/tests/runtime.mjs); compiled code is cached.
-process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cache/node');
+const cache = join(import.meta.dirname, 'node_modules/.cache');
+process.env.NODE_COMPILE_CACHE ??= join(cache, 'node');
 
 const shared = {
   runtime: '<rootDir>/infra/tests/runtime.mjs',
@@ -14,6 +15,8 @@ const shared = {
 };
 
 export default {
+  // Not in the temporary folder, which ends with the run.
+  cacheDirectory: join(cache, 'jest'),
   projects: [
     {
       ...shared,

@@ -6,6 +6,8 @@
  *   npm test -- --only unit              one or more of: types, lint, unit, integration, stories
  *   npm test -- --only integration services/dispatcher      further arguments narrow the files, as in Jest
  */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Context } from '../local/commands/command.ts';
 import { runToEnd } from '../local/processes/child.ts';
@@ -53,10 +55,17 @@ async function runAll(context: Context, only: string[], chosen: string[], rest: 
   const tests = async () => {
     if (chosen.length === 0) return;
     await using stores = chosen.some((project) => project !== 'unit') ? await openStores(context) : undefined;
+    using temporary = openTemporaryFolder();
     const env = stores ? await testEnv(context, stores) : await cleanEnv(context.env);
-    counts.push(await runJest(context, chosen, rest, env));
+    counts.push(await runJest(context, chosen, rest, { ...env, TMPDIR: temporary.path }));
   };
   await Promise.all([checks(), tests()]);
+}
+
+/** For all that tests write to temporary folders, also those that were killed. Its path is short: Unix sockets are in it. */
+function openTemporaryFolder(): Disposable & { path: string } {
+  const path = mkdtempSync(join(tmpdir(), 'gatepost-test-'));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true, maxRetries: 3 }) };
 }
 
 /** `--only a,b`, repeatable; the rest goes to Jest. */
