@@ -2,7 +2,8 @@
  * `npm run docs` generates docs/configuration.md from what the services themselves read; a test compares the page with it.
  */
 import { writeFileSync } from 'node:fs';
-import { metaOf, type z } from '@gatepost/runtime/env';
+import { metaOf } from '@gatepost/runtime/env';
+import type { z } from 'zod';
 
 const services = ['auth', 'webhook-api', 'dispatcher'];
 export const pageFile = new URL('../../docs/configuration.md', import.meta.url);

@@ -1,7 +1,8 @@
 /** `npm run docs` generates docs/seed.md from the seed file's schema; a test compares the page with it, and the examples with the schema. */
 import { writeFileSync } from 'node:fs';
 import { seedSchema } from '@gatepost/contracts/seed';
-import { metaOf, z } from '@gatepost/runtime/env';
+import { metaOf } from '@gatepost/runtime/env';
+import { z } from 'zod';
 
 export const seedPageFile = new URL('../../docs/seed.md', import.meta.url);
 

@@ -9,9 +9,10 @@ import { join } from 'node:path';
 import { shardQueues, shardsMax } from '@gatepost/contracts/shards';
 import { dispatcherStopMs, stopMs } from '@gatepost/contracts/stopping';
 import { deliveriesQueue, eventsQueue } from '@gatepost/contracts/topology';
-import { metaOf, type z } from '@gatepost/runtime/env';
+import { metaOf } from '@gatepost/runtime/env';
 import { describe, expect, test } from '@jest/globals';
 import { parse, parseAllDocuments } from 'yaml';
+import type { z } from 'zod';
 import { selectorsIn } from '../docs/promql.ts';
 import { rootFolder } from '../local/processes/home.ts';
 

@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deliveryTimeoutMs, supervisedStopMs } from '@gatepost/contracts/stopping';
-import { metaOf, readEnv, type VariableMeta, type z } from '@gatepost/runtime/env';
+import { metaOf, readEnv, type VariableMeta } from '@gatepost/runtime/env';
+import type { z } from 'zod';
 import type { Context } from '../commands/command.ts';
 import { type Child, launcher } from './child.ts';
 import { rootFolder } from './home.ts';

@@ -4,7 +4,7 @@
  * (https://www.pgbouncer.org/features.html).
  */
 import pg from 'pg';
-import { url } from './env.ts';
+import { url } from './values.ts';
 
 export const postgresUrl = url(['postgres:', 'postgresql:']);
 

@@ -1,7 +1,10 @@
 import { expect, test } from '@jest/globals';
-import { commonVariables, readEnv, secretsKeyVariable, url, z } from './env.ts';
+import { z } from 'zod';
+import { readEnv } from './env.ts';
 import type { Misconfigured } from './misconfigured.ts';
 import { isLoopback, productionProblems } from './production.ts';
+import { url } from './values.ts';
+import { commonVariables, secretsKeyVariable } from './variables.ts';
 
 const strong = 'postgres://gate:Wk2xPq9@db/gatepost';
 const env = { NODE_ENV: 'production', HOST: '0.0.0.0', DATABASE_URL: strong };

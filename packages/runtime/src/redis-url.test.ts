@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { describeEnv, readEnv, z } from './env.ts';
+import { z } from 'zod';
+import { describeEnv, readEnv } from './env.ts';
 import { readRedisUrls, redisUrls } from './redis-url.ts';
 
 const variables = z.object({ REDIS_URL: redisUrls });

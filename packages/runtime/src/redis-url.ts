@@ -3,8 +3,9 @@
  * also with `rediss` for TLS. Several addresses are separated by commas; `sentinelMasterId` gives the primary's name, as in Lettuce
  * (https://redis.github.io/lettuce/user-guide/connecting-redis/). docs/redis.md has examples.
  */
-import { urls } from './env.ts';
+
 import { splitUrls } from './urls.ts';
+import { urls } from './values.ts';
 
 export type Node = { host: string; port: number };
 export type Credentials = { username?: string; password?: string };

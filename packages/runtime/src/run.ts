@@ -1,7 +1,8 @@
 /** How all our processes start, report and stop. */
 import { createRequire } from 'node:module';
 import { setTimeout as wait } from 'node:timers/promises';
-import { describeEnv, readEnv, type z } from './env.ts';
+import type { z } from 'zod';
+import { describeEnv, readEnv } from './env.ts';
 import { type Log, openLog } from './log.ts';
 import { Misconfigured } from './misconfigured.ts';
 import { refusalOf } from './start-trouble.ts';

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { createSecureContext } from 'node:tls';
-import { existingFile } from './env.ts';
 import { Misconfigured } from './misconfigured.ts';
+import { existingFile } from './values.ts';
 
 /** The chain and its key, PEM. */
 export type Certificate = { cert: string; key: string };

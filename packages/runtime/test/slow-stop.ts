@@ -1,7 +1,9 @@
 /** A service that takes STOP_TAKES_MS to stop, and may take STOP_MAY_TAKE_MS. */
 import { setTimeout as wait } from 'node:timers/promises';
-import { commonVariables, integer, z } from '../src/env.ts';
+import { z } from 'zod';
 import { run } from '../src/run.ts';
+import { integer } from '../src/values.ts';
+import { commonVariables } from '../src/variables.ts';
 
 const variables = z.object({ ...commonVariables, STOP_TAKES_MS: integer(0), STOP_MAY_TAKE_MS: integer(0) });
 

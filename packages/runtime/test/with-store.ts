@@ -1,9 +1,11 @@
 /** A service that needs PostgreSQL. Its log says at which port it is asked whether it is ready, unless it was told one. */
 import pg from 'pg';
-import { commonVariables, integer, stopDelayVariable, url, z } from '../src/env.ts';
+import { z } from 'zod';
 import { openMetrics } from '../src/metrics.ts';
 import { openOps } from '../src/ops.ts';
 import { run } from '../src/run.ts';
+import { integer, url } from '../src/values.ts';
+import { commonVariables, stopDelayVariable } from '../src/variables.ts';
 
 const variables = z.object({
   ...commonVariables,

@@ -1,10 +1,11 @@
 /** Brings the `webhooks` schema up to date: as a function, and as a program (`pnpm --filter @gatepost/webhook-db migrate`). */
 import { fileURLToPath } from 'node:url';
 import { type Applied, findMissing, migrate } from '@gatepost/migrate/migrate';
-import { readEnv, z } from '@gatepost/runtime/env';
+import { readEnv } from '@gatepost/runtime/env';
 import { Misconfigured } from '@gatepost/runtime/misconfigured';
 import { postgresUrl } from '@gatepost/runtime/postgres';
 import { isProgram } from '@gatepost/runtime/program';
+import { z } from 'zod';
 import { schemaName } from './pool.ts';
 import { webhookDatabaseOf } from './urls.ts';
 

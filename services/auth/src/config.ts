@@ -3,31 +3,33 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { subjectForm } from '@gatepost/contracts/event';
-import {
-  amqpUrlVariable,
-  cidrList,
-  commonVariables,
-  existingFiles,
-  hostList,
-  integer,
-  issuerUrl,
-  organizationAccountsVariable,
-  otherSecretsKeyVariable,
-  port,
-  redisKeyPrefixVariable,
-  secretsKeyVariable,
-  stopDelayVariable,
-  storeTimeoutVariable,
-  text,
-  textList,
-  trustedProxiesVariable,
-  url,
-  z,
-} from '@gatepost/runtime/env';
 import { Misconfigured } from '@gatepost/runtime/misconfigured';
 import { type DatabaseUrls, databaseUrlsOf, directUrlVariable, postgresUrl } from '@gatepost/runtime/postgres';
 import { redisUrls } from '@gatepost/runtime/redis-url';
 import { certificateVariables } from '@gatepost/runtime/tls';
+import {
+  cidrList,
+  existingFiles,
+  hostList,
+  integer,
+  issuerUrl,
+  port,
+  text,
+  textList,
+  url,
+} from '@gatepost/runtime/values';
+import {
+  amqpUrlVariable,
+  commonVariables,
+  organizationAccountsVariable,
+  otherSecretsKeyVariable,
+  redisKeyPrefixVariable,
+  secretsKeyVariable,
+  stopDelayVariable,
+  storeTimeoutVariable,
+  trustedProxiesVariable,
+} from '@gatepost/runtime/variables';
+import { z } from 'zod';
 
 /** Where messages go if no server is configured for them. */
 export const outboxFolder = resolve(process.env.GATEPOST_HOME ?? '../../.gatepost', 'outbox');

@@ -2,26 +2,28 @@
 import { createRequire } from 'node:module';
 import { shardsMax } from '@gatepost/contracts/shards';
 import { deliveryTimeoutMs } from '@gatepost/contracts/stopping';
+import { directUrlVariable, postgresUrl } from '@gatepost/runtime/postgres';
+import { redisUrls } from '@gatepost/runtime/redis-url';
 import {
-  amqpUrlVariable,
   certificatesFile,
   cidrList,
-  commonVariables,
   existingFile,
   httpUrl,
   integer,
-  otherSecretsKeyVariable,
   port,
   positive,
+  secondsList,
+  text,
+} from '@gatepost/runtime/values';
+import {
+  amqpUrlVariable,
+  commonVariables,
+  otherSecretsKeyVariable,
   redisKeyPrefixVariable,
   renamedTo,
-  secondsList,
   secretsKeyVariable,
-  text,
-  z,
-} from '@gatepost/runtime/env';
-import { directUrlVariable, postgresUrl } from '@gatepost/runtime/postgres';
-import { redisUrls } from '@gatepost/runtime/redis-url';
+} from '@gatepost/runtime/variables';
+import { z } from 'zod';
 import { roomWaitMaxMs } from './delivering/payloads.ts';
 
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string };

@@ -1,31 +1,33 @@
 /** The webhook API's environment; read nowhere else. */
 import { deliveryTimeoutMs } from '@gatepost/contracts/stopping';
+import { directUrlVariable, postgresUrl } from '@gatepost/runtime/postgres';
+import { redisUrls } from '@gatepost/runtime/redis-url';
+import { certificateVariables } from '@gatepost/runtime/tls';
 import {
-  amqpUrlVariable,
   cidrList,
-  commonVariables,
   existingFile,
   existingFiles,
   httpUrl,
   integer,
   issuerUrl,
   issuerUrls,
-  organizationAccountsVariable,
-  otherSecretsKeyVariable,
   port,
   positive,
+  text,
+} from '@gatepost/runtime/values';
+import {
+  amqpUrlVariable,
+  commonVariables,
+  organizationAccountsVariable,
+  otherSecretsKeyVariable,
   redisKeyPrefixVariable,
   renamedTo,
   secretsKeyVariable,
   stopDelayVariable,
   storeTimeoutVariable,
-  text,
   trustedProxiesVariable,
-  z,
-} from '@gatepost/runtime/env';
-import { directUrlVariable, postgresUrl } from '@gatepost/runtime/postgres';
-import { redisUrls } from '@gatepost/runtime/redis-url';
-import { certificateVariables } from '@gatepost/runtime/tls';
+} from '@gatepost/runtime/variables';
+import { z } from 'zod';
 import { readCatalog } from './hooks/catalog.ts';
 
 const catalogFile = existingFile.superRefine((file, context) => {

@@ -2,7 +2,7 @@
  * Parses what somebody typed to identify themselves. Its form alone decides what it is, and no two kinds share a form: nobody’s
  * username can be another person’s email address or phone number.
  */
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 
 export type Identifier = { kind: 'email' | 'phone' | 'username'; value: string };
 

@@ -4,8 +4,8 @@
  */
 import { createHash, createHmac, getHashes, pbkdf2, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import { z } from '@gatepost/runtime/env';
 import { verify as verifyArgon2 } from '@node-rs/argon2';
+import { z } from 'zod';
 
 const encoding = z.enum(['base64', 'hex', 'utf8']);
 const bytes = z.strictObject({ value: z.string().max(4_096), encoding: encoding.optional() });

@@ -5,8 +5,8 @@
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { z } from '@gatepost/runtime/env';
 import { Misconfigured } from '@gatepost/runtime/misconfigured';
+import { z } from 'zod';
 import type { BoundAction } from './store.ts';
 import { syntaxProblem } from './syntax.ts';
 import { isTriggerId, type TriggerId, triggerIds } from './triggers.ts';

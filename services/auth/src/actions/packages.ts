@@ -5,8 +5,8 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { readFile, realpath } from 'node:fs/promises';
 import { join, sep } from 'node:path';
-import { z } from '@gatepost/runtime/env';
 import { Misconfigured } from '@gatepost/runtime/misconfigured';
+import { z } from 'zod';
 
 /** As an action names a package. @property version exact, a range, or `latest`: whatever is installed */
 export type Dependency = { name: string; version: string };

@@ -1,5 +1,5 @@
 /** The valid messages from an action's process (worker/messages.ts); any other ends it. */
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 
 const number = z.number().int().min(0);
 const output = z.array(z.string().max(1_100)).max(100);

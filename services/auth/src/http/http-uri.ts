@@ -1,5 +1,5 @@
 import { isUnpadded } from '@gatepost/contracts/seed-shapes';
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 
 export const httpUri = z
   .string()

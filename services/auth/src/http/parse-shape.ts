@@ -1,5 +1,5 @@
 /** Validates input against its schema and reports the first problem in words close to Auth0’s. */
-import type { z } from '@gatepost/runtime/env';
+import type { z } from 'zod';
 
 /** @throws the error that `problem` makes of the first thing that is wrong */
 export function parseShape(schema: z.ZodType, value: unknown, problem: (message: string) => Error): unknown {

@@ -3,9 +3,9 @@
  * https://auth0.com/docs/secure/multi-factor-authentication/authenticate-using-ropg-flow-with-mfa/import-user-mfa-authenticator-enrollments
  */
 import { randomBytes } from 'node:crypto';
-import { z } from '@gatepost/runtime/env';
 import type { Seal } from '@gatepost/runtime/seal';
 import type { PoolClient } from 'pg';
+import { z } from 'zod';
 import { phoneNumber } from '../accounts/identifier.ts';
 import { totpPurpose } from '../factors/store.ts';
 

@@ -2,7 +2,7 @@
  * A user of an import, in the form of Auth0's schema:
  * https://auth0.com/docs/manage-users/user-migration/bulk-user-import-database-schema-and-examples
  */
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import { parseUsername, phoneNumber } from '../accounts/identifier.ts';
 import { customHash, storedHash, storedPhc, UnusableHash } from '../accounts/imported-password.ts';
 import type { ConnectionModel } from '../generated/models.ts';

@@ -3,7 +3,7 @@
  * it asks for the current state; otherwise the answer says that nothing else is available.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import { isRecord } from '../is-record.ts';
 import type { Description } from './descriptions.ts';
 import { type Operation, ok, operation } from './operation.ts';

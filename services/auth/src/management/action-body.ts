@@ -1,7 +1,7 @@
 /** The fields that an action may have, and how it is shown: its secrets by name only. */
 import { isDeepStrictEqual } from 'node:util';
-import { z } from '@gatepost/runtime/env';
 import type { Seal } from '@gatepost/runtime/seal';
+import { z } from 'zod';
 import { type Dependency, packageName, storedDependencies } from '../actions/packages.ts';
 import { openActionSecrets, type Secret } from '../actions/secrets.ts';
 import { syntaxProblem } from '../actions/syntax.ts';

@@ -1,6 +1,6 @@
 /** `actions/triggers`: where actions run, and which ones, in which order. */
 import { randomUUID } from 'node:crypto';
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import { defaultRuntime, isTriggerId, runtimes, type TriggerId, triggerIds, versionOf } from '../actions/triggers.ts';
 import type { ActionBindingModel, ActionModel } from '../generated/models.ts';
 import { bareAction } from './action-body.ts';

@@ -1,6 +1,6 @@
 /** `actions/actions`: the tenant’s own code as drafts, and their deployed versions (../actions). */
 import { randomUUID } from 'node:crypto';
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import { type ActionPackages, type Dependency, storedDependencies } from '../actions/packages.ts';
 import { openActionSecrets, sealActionSecrets } from '../actions/secrets.ts';
 import { syntaxProblem } from '../actions/syntax.ts';

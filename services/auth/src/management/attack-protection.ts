@@ -1,5 +1,5 @@
 /** `attack-protection`: configures the gate's defences (protection/settings.ts). */
-import type { z } from '@gatepost/runtime/env';
+import type { z } from 'zod';
 import type { Prisma } from '../database.ts';
 import { changed, type ProtectionName, protectionOf, shapes } from '../protection/settings.ts';
 import { featureNotAvailable } from './absent.ts';

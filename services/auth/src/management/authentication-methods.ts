@@ -1,5 +1,5 @@
 /** `users/{id}/authentication-methods` and what belongs to them: recovery codes, remembered browsers. */
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import { parseIdentifier } from '../accounts/identifier.ts';
 import type { Method } from '../factors/store.ts';
 import { factorNameOf, type MethodType, methodTypes } from '../factors/types.ts';

@@ -1,5 +1,5 @@
 /** `branding`: how the pages look, and `branding/templates/universal-login`, the tenant's own page template. */
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import { httpUri } from '../http/http-uri.ts';
 import { checkTemplate } from '../pages/custom-template.ts';
 import type { StoredBranding } from '../settings/branding.ts';

@@ -1,8 +1,8 @@
 /** The fields of an application that are accepted, and the columns that store them. */
 import { grantTypes } from '@gatepost/contracts/seed-client';
 import { signingAlgs } from '@gatepost/contracts/seed-shapes';
-import { z } from '@gatepost/runtime/env';
 import type { Seal } from '@gatepost/runtime/seal';
+import { z } from 'zod';
 import { complianceLevels } from '../clients/fapi.ts';
 import type { RegisteredClient } from '../clients/store.ts';
 import { Prisma } from '../database.ts';

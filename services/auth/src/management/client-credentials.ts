@@ -2,7 +2,7 @@
  * `clients/{id}/credentials`: public keys that an application signs its assertions with (private_key_jwt), each with a name and
  * perhaps an expiry. A key counts once the application names it in `client_authentication_methods`.
  */
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import { Prisma } from '../database.ts';
 import type { ClientCredentialModel } from '../generated/models.ts';
 import { load as loadClient } from './clients.ts';

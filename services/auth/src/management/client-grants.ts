@@ -1,5 +1,5 @@
 /** `client-grants`: the scopes of an API that a client gets on its own behalf. */
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import type { Database, Prisma } from '../database.ts';
 import type { ClientGrantModel } from '../generated/models.ts';
 import type { Api } from '../resources/store.ts';

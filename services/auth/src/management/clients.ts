@@ -1,7 +1,7 @@
 /** `clients`: applications. A secret is shown only when it is made: only its hash is stored. */
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import { fapiProblem } from '../clients/fapi.ts';
 import { clientMetadata, type RefreshTokenPolicy } from '../clients/metadata.ts';
 import { hashSecret, makeSecret } from '../clients/secret.ts';

@@ -1,5 +1,5 @@
 /** `connections/{id}/clients` and `clients/{id}/connections`: which applications a connection's accounts may sign in to. */
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import type { Database } from '../database.ts';
 import type { ConnectionModel } from '../generated/models.ts';
 import { isEnabled } from '../settings/connections.ts';

@@ -1,7 +1,7 @@
 /** `connections`: where accounts come from. */
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import { sessionsEnd, waitForSessionsEnd } from '../accounts/end-access.ts';
 import { type Database, Prisma } from '../database.ts';
 import type { ConnectionModel } from '../generated/models.ts';

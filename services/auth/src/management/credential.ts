@@ -1,7 +1,7 @@
 /** A public key that an application signs its assertions with (private_key_jwt): the input, and what is stored. */
 import { createPublicKey, type KeyObject, randomBytes, X509Certificate } from 'node:crypto';
-import { z } from '@gatepost/runtime/env';
 import { calculateJwkThumbprint, type JWK } from 'jose';
+import { z } from 'zod';
 import type { Prisma } from '../database.ts';
 import type { ClientCredentialModel } from '../generated/models.ts';
 import { badBody } from './problem.ts';

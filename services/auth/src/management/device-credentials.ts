@@ -1,5 +1,5 @@
 /** `device-credentials`: the refresh tokens on a person's devices. Deleting one ends its grant. */
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import { type Database, Prisma } from '../database.ts';
 import { gone, operation } from './operation.ts';
 import { fieldsQuery, list, pageQuery, type Source } from './paging.ts';

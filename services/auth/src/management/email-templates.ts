@@ -1,5 +1,5 @@
 /** `email-templates`: the mails in the tenant’s own words. Templates of mails that are never sent are stored as given. */
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import type { EmailTemplateModel } from '../generated/models.ts';
 import { checkEmailTemplate } from '../mail/tenant-letter.ts';
 import { ok, operation } from './operation.ts';

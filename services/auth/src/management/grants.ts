@@ -1,5 +1,5 @@
 /** `grants`: the scopes that people allowed an application. Deleting a consent immediately ends what the application has through it. */
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import { endAccess } from '../accounts/end-access.ts';
 import type { Database } from '../database.ts';
 import type { ConsentModel } from '../generated/models.ts';

@@ -1,5 +1,5 @@
 /** `guardian`: the second factors people may use, and when they are asked for one (factors/policy.ts). */
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import { type FactorName, factorNames, type MfaSettings, mfaSettingsOf } from '../factors/types.ts';
 import { featureNotAvailable } from './absent.ts';
 import { ok, operation } from './operation.ts';

@@ -2,7 +2,7 @@
  * `users/{id}/identities`: further ways to log in to an account. Linking makes one account an identity of another, only at an
  * administrator’s request and never because both have the same email address; unlinking makes it an account of its own again.
  */
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import { type LinkProblem, link, unlink } from '../accounts/link.ts';
 import { type identityOf, presentUsers } from '../accounts/present-user.ts';
 import type { AccountModel } from '../generated/models.ts';

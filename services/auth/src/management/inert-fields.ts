@@ -2,7 +2,7 @@
  * Fields that Auth0 documents for applications, APIs, connections and the tenant, without effect here. Types are checked, and unknown
  * names refused; which words a text may be is Auth0's business. docs/reference/management-api.md lists them.
  */
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 
 const text = z.string();
 const texts = z.array(text);

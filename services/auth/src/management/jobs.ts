@@ -1,5 +1,5 @@
 /** `jobs`: work that continues after the answer. Here that is a verification mail; imports have their own file. */
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import { created, ok, operation } from './operation.ts';
 import { ManagementProblem, missing, tryAgain } from './problem.ts';
 import { checkClient, identityBody, namedAccount } from './tickets.ts';

@@ -1,5 +1,5 @@
 /** `logs`: the audit log, newest first; or, from a checkpoint on, oldest first, for log collectors. */
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import { Prisma } from '../database.ts';
 import type { LogEntryModel } from '../generated/models.ts';
 import { isLogType, logTypes } from '../log-types.ts';

@@ -2,8 +2,9 @@
  * `email-templates/{name}/previews`: a mail with sample contents, in words that have not been saved yet. Not in Auth0. Its HTML is shown
  * in a frame of the caller's own page, and nowhere else (previews.ts).
  */
-import { z } from '@gatepost/runtime/env';
+
 import { baseUrlOf } from '@gatepost/runtime/issuer';
+import { z } from 'zod';
 import { isSent, sampleLetter } from '../mail/sample-letter.ts';
 import { checkEmailTemplate, type TemplateFields } from '../mail/tenant-letter.ts';
 import type { Page } from '../pages/pages.ts';

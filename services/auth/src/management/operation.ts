@@ -1,5 +1,5 @@
 /** What a route does: one object declares its input and its answer. The table (routes.ts) holds its path and scopes. */
-import type { z } from '@gatepost/runtime/env';
+import type { z } from 'zod';
 import type { Parts } from './parts.ts';
 
 export type Call<Query = unknown, Body = unknown> = {

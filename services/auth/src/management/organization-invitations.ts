@@ -1,6 +1,6 @@
 /** `organizations/{id}/invitations`: a link that makes somebody a member. It is shown only when it is made: only its hash is stored. */
 import { randomBytes } from 'node:crypto';
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import type { RegisteredClient } from '../clients/store.ts';
 import type { Prisma } from '../database.ts';
 import type { OrganizationInvitationModel, OrganizationModel } from '../generated/models.ts';

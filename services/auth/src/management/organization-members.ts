@@ -1,5 +1,5 @@
 /** `organizations/{id}/members`: an organization's members, and their roles within it. */
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import { namesOf } from '../accounts/present-user.ts';
 import type { Prisma } from '../database.ts';
 import { gone, operation } from './operation.ts';

@@ -1,6 +1,6 @@
 /** `organizations`: groups of people who sign in together, their connections, and their names. */
 import { randomBytes } from 'node:crypto';
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import { Prisma } from '../database.ts';
 import type { OrganizationModel } from '../generated/models.ts';
 import { httpUri } from '../http/http-uri.ts';

@@ -2,7 +2,7 @@
  * Auth0’s two kinds of paging: `page`, `per_page` and `include_totals`, or checkpoints by `from` and `take`; and `fields` with
  * `include_fields`, which choose the properties shown of each item.
  */
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import { type Answer, ok } from './operation.ts';
 import { badQuery } from './problem.ts';
 

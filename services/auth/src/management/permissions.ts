@@ -1,5 +1,5 @@
 /** Permissions in the operations on roles and people: a scope of an API, with the API's identifier. */
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import type { Prisma } from '../database.ts';
 import type { AccountModel } from '../generated/models.ts';
 import type { Api } from '../resources/store.ts';

@@ -3,9 +3,9 @@
  * of the caller's own page, and nowhere else, and does nothing there: no script runs and no form is sent.
  */
 
-import { z } from '@gatepost/runtime/env';
 import { baseUrlOf } from '@gatepost/runtime/issuer';
 import express, { type Router } from 'express';
+import { z } from 'zod';
 import { setRoute } from '../http/route.ts';
 import { checkTemplate } from '../pages/custom-template.ts';
 import type { Page } from '../pages/pages.ts';

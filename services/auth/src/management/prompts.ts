@@ -1,5 +1,5 @@
 /** `prompts`: how people log in, and the tenant's own words on the pages. */
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import { checkCustomTexts } from '../pages/custom-texts.ts';
 import { isSpoken, locales } from '../pages/language.ts';
 import { featureNotAvailable } from './absent.ts';

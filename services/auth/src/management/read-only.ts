@@ -1,4 +1,4 @@
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import { isRecord } from '../is-record.ts';
 
 /**

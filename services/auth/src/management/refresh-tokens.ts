@@ -2,7 +2,7 @@
  * `refresh-tokens`: what keeps a person’s applications signed in. Deleting one ends its grant, so that a successor being issued at that
  * moment, and the access tokens issued with it, end as well.
  */
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import { endArtefacts } from '../accounts/end-access.ts';
 import { refreshLifetime, rotates } from '../clients/lifetimes.ts';
 import type { OwnMetadata } from '../clients/metadata.ts';

@@ -1,5 +1,5 @@
 /** `registration-tokens`: initial access tokens for registering a client at `oidc/register` (RFC 7591 section 3). */
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import { created, operation } from './operation.ts';
 
 export const createRegistrationToken = operation({

@@ -1,5 +1,5 @@
 /** `resource-servers`: APIs. The management API is listed among them, and cannot be changed. */
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import { audienceOf } from '../resources/audience.ts';
 import type { Api, Scope } from '../resources/store.ts';
 import { tokenDialects } from '../resources/token-dialect.ts';

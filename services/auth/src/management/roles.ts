@@ -1,5 +1,5 @@
 /** `roles`: named sets of permissions; the permissions of a role, and who has it. */
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import { namesOf } from '../accounts/present-user.ts';
 import { Prisma } from '../database.ts';
 import type { RoleModel } from '../generated/models.ts';

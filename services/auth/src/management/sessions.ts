@@ -1,5 +1,5 @@
 /** `sessions`: where people are signed in. A session deleted here ends at once; access that applications got through it continues. */
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import { endAccess, endSessionAndTokens, sessionsEnd, waitForSessionsEnd } from '../accounts/end-access.ts';
 import { presentSession } from '../accounts/present-session.ts';
 import { type Also, isSessionEnded } from '../accounts/store.ts';

@@ -1,6 +1,6 @@
 /** Values that several resources use, with their rules. */
 import { isUnpadded } from '@gatepost/contracts/seed-shapes';
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 
 export const shortText = z.string().trim().min(1).max(256);
 export const seconds = z.number().int().min(1).max(157_788_000);

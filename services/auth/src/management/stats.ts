@@ -1,5 +1,5 @@
 /** `stats`: how many people log in and sign up per day. */
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import { Prisma } from '../database.ts';
 import { ok, operation } from './operation.ts';
 import { badQuery } from './problem.ts';

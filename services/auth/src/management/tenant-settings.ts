@@ -1,6 +1,6 @@
 /** `tenants/settings`: settings of the whole gate. */
 import { signingAlgs } from '@gatepost/contracts/seed-shapes';
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import { sessionLifetime } from '../clients/lifetimes.ts';
 import { mfaPolicies, mfaSettingsOf } from '../factors/types.ts';
 import type { SettingsModel } from '../generated/models.ts';

@@ -1,7 +1,7 @@
 /** `tickets`: links that an application hands over itself. Anybody who holds one may use it. */
 
-import { z } from '@gatepost/runtime/env';
 import { baseUrlOf } from '@gatepost/runtime/issuer';
+import { z } from 'zod';
 import { identityOf } from '../accounts/present-user.ts';
 import { stateOf } from '../accounts/store.ts';
 import { verificationPath } from '../accounts/verification-mail.ts';

@@ -2,7 +2,7 @@
  * `user-blocks`: people locked out by wrong passwords and codes, and the networks concerned (accounts/lockout.ts). Does not affect
  * accounts that are `blocked`.
  */
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import { parseIdentifier } from '../accounts/identifier.ts';
 import { withIdentities } from '../accounts/present-user.ts';
 import { subjectOf } from '../accounts/subject.ts';

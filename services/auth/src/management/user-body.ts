@@ -1,5 +1,5 @@
 /** The fields of a person that a request may set. */
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import { phoneNumber } from '../accounts/identifier.ts';
 import { passwordMaxBytes } from '../accounts/password.ts';
 import { httpUri } from '../http/http-uri.ts';

@@ -1,5 +1,5 @@
 /** `users/{id}/roles` and `…/permissions`: what a person may do, by roles and directly. Changes apply to their next token. */
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import { created, gone, operation } from './operation.ts';
 import { checkpointQuery, list, ofArray, pageQuery } from './paging.ts';
 import type { Parts } from './parts.ts';

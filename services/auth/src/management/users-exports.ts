@@ -1,5 +1,5 @@
 /** `jobs/users-exports`: all people, or those of a connection, as a file; never with their hashes. */
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import { locationOf } from '../exports/exports.ts';
 import { usualFields } from '../exports/lines.ts';
 import type { Job } from './job-store.ts';

@@ -1,5 +1,5 @@
 /** `jobs/users-imports`: imports people from elsewhere in bulk, with their password hashes. */
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import { presentProgress } from '../imports/progress.ts';
 import { createImport, findImport, type Import, pendingMax, refusedOf } from '../imports/store.ts';
 import { ok, operation } from './operation.ts';

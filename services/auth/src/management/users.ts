@@ -1,5 +1,5 @@
 /** `users` and `users-by-email`: people. */
-import { z } from '@gatepost/runtime/env';
+import { z } from 'zod';
 import { endAccess, sessionsEnd, waitForSessionsEnd } from '../accounts/end-access.ts';
 import { makePresentUser, type Person, presentUsers, withIdentities } from '../accounts/present-user.ts';
 import type { Also } from '../accounts/store.ts';

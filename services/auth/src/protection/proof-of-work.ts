@@ -5,8 +5,8 @@
  * solved; a solution is accepted once.
  */
 import { hash, randomBytes, randomInt } from 'node:crypto';
-import { z } from '@gatepost/runtime/env';
 import type { Redis } from 'ioredis';
+import { z } from 'zod';
 import { hashId } from '../adapter/hashed.ts';
 import type { Mac } from '../keys/mac.ts';
 import { type ChallengeProvider, type ChallengeStage, stages } from './challenge.ts';

@@ -2,8 +2,9 @@
  * What `attack-protection` of the management API sets, in Auth0's words and with its defaults, except that features that used to be
  * off stay off: only the limit on wrong passwords is on, not throttling of addresses, breached passwords or challenges.
  */
-import { z } from '@gatepost/runtime/env';
+
 import ipaddr from 'ipaddr.js';
+import { z } from 'zod';
 import type { SettingsModel } from '../generated/models.ts';
 import { isRecord } from '../is-record.ts';
 

@@ -3,8 +3,8 @@
  * Secret ones are sealed, and shown only to callers who may change them.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { z } from '@gatepost/runtime/env';
 import type { Seal } from '@gatepost/runtime/seal';
+import type { z } from 'zod';
 import type { Prisma } from '../database.ts';
 import { isRecord } from '../is-record.ts';
 

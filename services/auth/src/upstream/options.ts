@@ -1,7 +1,7 @@
 /** The options of a connection to another provider, in Auth0's names; options without effect here are stored beside them. */
 import { createPrivateKey } from 'node:crypto';
-import { z } from '@gatepost/runtime/env';
 import type { Seal } from '@gatepost/runtime/seal';
+import { z } from 'zod';
 import type { ConnectionModel } from '../generated/models.ts';
 import { isLoopback } from '../http/loopback.ts';
 import { inWords } from '../http/parse-shape.ts';
