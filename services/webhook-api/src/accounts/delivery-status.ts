@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { placeOperation } from '../http/operation.ts';
 import { seconds } from '../objects/time.ts';
 import { countedWaitingSchema, countWaiting } from '../waiting/count.ts';
-import { throttleSchema } from './throttle.ts';
+import { limitOf, throttleSchema } from './throttle.ts';
 
 const time = z.iso.datetime().nullable();
 const hooksMax = 100;
@@ -32,7 +32,7 @@ export const getDeliveryStatus = placeOperation({
     return {
       status: 200,
       body: {
-        limit: { rate: account?.rate ?? throttleDefaults.rate, burst: account?.burst ?? throttleDefaults.burst },
+        limit: limitOf(account, throttleDefaults),
         paused_at: account?.paused_at ? seconds(account.paused_at) : null,
         paused_hooks: hooks.map((hook) => ({ id: hook.id, since: seconds(hook.since) })),
         waiting: await countWaiting(pool, id),

@@ -1,5 +1,4 @@
 /** `/accounts/{login}/throttle`: the rate of an account's deliveries. The dispatcher learns of a change at once. */
-
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { z } from 'zod';
 import { tokenOperation } from '../http/operation.ts';
@@ -14,16 +13,24 @@ export const throttleSchema = z
   })
   .meta({ id: 'Throttle' });
 
+type Throttle = z.infer<typeof throttleSchema>;
+
+/** What an account does not set is the default. */
+export const limitOf = (
+  own: { rate: number | null; burst: number | null } | undefined,
+  defaults: Throttle,
+): Throttle => ({
+  rate: own?.rate ?? defaults.rate,
+  burst: own?.burst ?? defaults.burst,
+});
+
 export const getThrottle = tokenOperation({
   id: 'get-throttle',
   summary: "Get an account's limit, its own or the default",
   answers: { 200: { description: 'The limit', schema: throttleSchema } },
   async run({ parts: { pool, throttleDefaults }, params }) {
     const { throttleRate, throttleBurst } = await loadAccount(pool, params.login);
-    return {
-      status: 200,
-      body: { rate: throttleRate ?? throttleDefaults.rate, burst: throttleBurst ?? throttleDefaults.burst },
-    };
+    return { status: 200, body: limitOf({ rate: throttleRate, burst: throttleBurst }, throttleDefaults) };
   },
 });
 

@@ -3,7 +3,7 @@
  * `v1_t<milliseconds>_<id>` by time.
  */
 import { validationFailed } from '../http/errors.ts';
-import type { PageStart } from './rows.ts';
+import type { PageStart } from './pages.ts';
 
 export const writeCursor = (start: string): string => `v1_${start}`;
 

@@ -5,7 +5,8 @@ import { githubDocs } from '../hooks/documentation.ts';
 import { enteringOperation } from '../http/operation.ts';
 import { parseDeliveryId, parseHookId } from '../http/path-ids.ts';
 import { deliveryDetailSchema, writeDetail } from './present.ts';
-import { loadRow, readLog } from './rows.ts';
+import { loadRow } from './rows.ts';
+import { readLog } from './seen.ts';
 
 export const getDelivery = enteringOperation({
   id: 'get-webhook-delivery',

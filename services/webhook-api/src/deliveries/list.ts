@@ -6,15 +6,16 @@ import { validationFailed } from '../http/errors.ts';
 import { enteringOperation, ours } from '../http/operation.ts';
 import { filterText, linkHeader, perPage } from '../http/page.ts';
 import { guidForm, parseHookId } from '../http/path-ids.ts';
+import { time } from '../objects/time.ts';
 import { readCursor, readSequenceCursor, readTimeCursor, writeCursor } from './cursor.ts';
+import { type Filter, findPreviousId, loadPage, type PageStart } from './pages.ts';
 import { deliverySchema } from './present.ts';
-import { type Filter, findPreviousId, loadPage, type PageStart, readLog } from './rows.ts';
+import { readLog } from './seen.ts';
 
 const text = z
   .string()
   .max(200)
   .regex(/^[^\0]*$/, 'is not text');
-const time = z.iso.datetime({ offset: true, error: 'is not a time in ISO 8601, such as 2026-11-22T10:00:00Z' });
 
 const filters = {
   event: text.optional().meta({ ...ours, description: 'Only deliveries of events of this type' }),

@@ -3,12 +3,13 @@
 import type { Queryable } from '@gatepost/webhook-db/pool';
 import { loadAccount } from '../accounts/load.ts';
 import type { SeenLetter } from '../dead-letters/dead-letters.ts';
+import { firstDayKept } from '../deliveries/first-day.ts';
 import { tokenOperation } from '../http/operation.ts';
 import { parseGuid } from '../http/path-ids.ts';
 import type { Parts } from '../parts.ts';
 import { cause, causesOfEvent, causesOfNoEvent } from './causes.ts';
 import { explain } from './explain.ts';
-import { findKeptSince, findLetters, gather } from './gather.ts';
+import { findLetters, gather } from './gather.ts';
 import { type AskedAccount, findHooksOf } from './hooks.ts';
 import { placeOf } from './known.ts';
 import { findQueued } from './queued.ts';
@@ -62,7 +63,7 @@ async function explainUnstored(
   const [waiting] = queued.filter(isOfAccount);
   const summary = waiting
     ? summarizeQueued(waiting.queue)
-    : neverMade(causesOfNoEvent({ letters, account, keptSince: await findKeptSince(parts) }));
+    : neverMade(causesOfNoEvent({ letters, account, keptSince: await firstDayKept(parts.reads) }));
   return { guid, ...summary, events: [], dead_letters: (letters ?? []).map(({ letter }) => letter) };
 }
 

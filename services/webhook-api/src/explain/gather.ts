@@ -4,6 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Queryable } from '@gatepost/webhook-db/pool';
 import { findPlace } from '@gatepost/webhook-db/waiting';
 import type { SeenLetter } from '../dead-letters/dead-letters.ts';
+import { firstDayKept } from '../deliveries/first-day.ts';
 import type { Parts } from '../parts.ts';
 import { readJob, type WaitingRow } from '../waiting/rows.ts';
 import type { AskedAccount, HookSettings } from './hooks.ts';
@@ -36,7 +37,7 @@ export async function gather(parts: Parts, asked: Asked): Promise<Known[]> {
   const mayBeDead = hooks.some((hook) => isSilent(hook) && (!event || isHandedOver(event, hook)));
   const [letters, keptSince] = await Promise.all([
     mayBeDead ? findLetters(parts, asked) : [],
-    event ? null : findKeptSince(parts),
+    event ? null : firstDayKept(parts.reads),
   ]);
   return Promise.all(
     hooks.map(async (hook): Promise<Known> => {
@@ -110,15 +111,4 @@ export async function findLetters(
     wait(parts.storeTimeoutMs / 2, undefined, { ref: false }),
   ]);
   return seen?.filter((one) => one.guids.includes(guid) && isRelevant(one));
-}
-
-/** `YYYY-MM-DD`, from the oldest daily table of events. */
-export async function findKeptSince({ reads }: Pick<Parts, 'reads'>): Promise<string | null> {
-  const { rows } = await reads.query<{ day: string | null }>({
-    name: 'events kept since',
-    text: `SELECT to_char(to_date(min(right(c.relname, 8)), 'YYYYMMDD'), 'YYYY-MM-DD') AS day
-             FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'events'::regclass`,
-    values: [],
-  });
-  return rows[0]?.day ?? null;
 }

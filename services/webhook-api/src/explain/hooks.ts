@@ -4,7 +4,7 @@ import { hookOfJob } from '@gatepost/webhook-db/paused';
 import type { Queryable } from '@gatepost/webhook-db/pool';
 import { isRestricted } from '@gatepost/webhook-db/restricted-apps';
 import { placeSql, placeValues } from '../access/place.ts';
-import { checkSeen, type EnteredRow, entryColumns, type LogOf } from '../deliveries/rows.ts';
+import { checkSeen, type EnteredRow, entryColumns, type LogOf } from '../deliveries/seen.ts';
 import { visibleIn } from '../hooks/rows.ts';
 
 export type HookSettings =

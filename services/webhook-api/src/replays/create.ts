@@ -1,15 +1,15 @@
 /** `POST …/deliveries/replays`: repeats many of a hook's deliveries in the background (docs/reference/delivery.md#replays). */
 import { replayStatuses } from '@gatepost/webhook-db/replays';
 import { z } from 'zod';
+import { firstDayKept } from '../deliveries/first-day.ts';
 import { readEvents } from '../hooks/events.ts';
 import { loadHook } from '../hooks/rows.ts';
 import { ApiError, validationFailed } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
 import { parseHookId } from '../http/path-ids.ts';
+import { time } from '../objects/time.ts';
 import { presentReplay, replaySchema } from './present.ts';
-import { beginReplay, firstDayKept, runningMax } from './rows.ts';
-
-const time = z.iso.datetime({ offset: true, error: 'is not a time in ISO 8601, such as 2026-11-22T10:00:00Z' });
+import { beginReplay, runningMax } from './rows.ts';
 
 const body = z
   .object({

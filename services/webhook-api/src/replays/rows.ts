@@ -99,12 +99,3 @@ export async function listReplays(
   });
   return { rows, total: counted[0]!.total };
 }
-
-/** The first day whose events are stored, `YYYY-MM-DD` in UTC. */
-export async function firstDayKept(pool: Queryable): Promise<string> {
-  const { rows } = await pool.query<{ day: string }>(
-    `SELECT min(to_date(right(c.relname, 8), 'YYYYMMDD'))::text AS day
-       FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'events'::regclass`,
-  );
-  return rows[0]!.day;
-}

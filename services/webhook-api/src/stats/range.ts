@@ -1,6 +1,7 @@
 /** The time asked about, and its steps. */
 import { z } from 'zod';
 import { validationFailed } from '../http/errors.ts';
+import { time } from '../objects/time.ts';
 
 export const resolutions = ['minute', 'hour', 'day'] as const;
 export type Resolution = (typeof resolutions)[number];
@@ -12,8 +13,6 @@ export const stepMs: Record<Resolution, number> = { minute: 60_000, hour: 3_600_
 /** The default number of steps: an hour, a day, a month. */
 const usual: Record<Resolution, number> = { minute: 60, hour: 24, day: 30 };
 const pointsMax = 1_500;
-
-const time = z.iso.datetime({ offset: true, error: 'is not a time in ISO 8601, such as 2026-11-22T10:00:00Z' });
 
 export const rangeQuery = z.object({
   since: time.optional().meta({

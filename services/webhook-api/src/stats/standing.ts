@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { deadEventsQueue } from '@gatepost/contracts/topology';
 import { countTakers } from '@gatepost/webhook-db/takers';
 import { readWaiting, type WaitingReason } from '@gatepost/webhook-db/waiting-summary';
+import { limitOf } from '../accounts/throttle.ts';
 import { seconds } from '../objects/time.ts';
 import type { Parts } from '../parts.ts';
 import { type CountedWaiting, countWaiting } from '../waiting/count.ts';
@@ -31,7 +32,7 @@ export async function accountStanding({ pool, throttleDefaults }: Parts, account
     await loadIncomingRate(pool, accountId),
     await readWaiting(pool),
   ];
-  const limit = { rate: rows[0]?.rate ?? throttleDefaults.rate, burst: rows[0]?.burst ?? throttleDefaults.burst };
+  const limit = limitOf(rows[0], throttleDefaults);
   // Counting stops at a limit here; beyond it, the dispatchers have counted the largest accounts.
   const exact = summary?.accounts.find(({ id }) => id === accountId)?.deliveries ?? 0;
   const waiting = counted.map((one) =>

@@ -1,6 +1,6 @@
 /** `GET …/hooks/{hook_id}/deliveries/stream`: a hook's deliveries as they are recorded, as server-sent events. */
 import { z } from 'zod';
-import { checkMaySee } from '../deliveries/rows.ts';
+import { checkMaySee } from '../deliveries/seen.ts';
 import { ApiError, validationFailed } from '../http/errors.ts';
 import { enteringOperation } from '../http/operation.ts';
 import { parseHookId } from '../http/path-ids.ts';

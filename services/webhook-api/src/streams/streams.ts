@@ -1,7 +1,4 @@
-/**
- * The delivery streams that this process holds open. The log is checked once a second for all watched hooks, and not at all when there are none
- * (docs/decisions/0316-listeners-and-streams.md).
- */
+/** The delivery streams that this process holds open (docs/decisions/0316-listeners-and-streams.md). */
 import type { Log } from '@gatepost/runtime/log';
 import { Gauge, type Registry } from '@gatepost/runtime/metrics';
 import type { Pool } from '@gatepost/webhook-db/pool';
@@ -9,8 +6,8 @@ import type { Response } from 'express';
 import { callerOf, expiresInMs, type Token } from '../access/token.ts';
 import { makeCounts } from '../counts.ts';
 import { ApiError, unavailable } from '../http/errors.ts';
-import { type Attempted, findLatest, loadShown, loadSince, type Shown } from './rows.ts';
 import { makeStream, type Stream } from './stream.ts';
+import { makeWatching, missedDeliveries } from './watching.ts';
 
 /** Who wants to watch which hook. `ageMs`: how long ago the client's last known delivery began; `standing`: checks again whether it may. */
 export type StreamRequest = {
@@ -30,22 +27,15 @@ export type Streams = AsyncDisposable & {
 
 /** An attempt is recorded when it has ended, DELIVERY_TIMEOUT_MS after its start at most: how much later than that it may be. */
 const recordedWithinMs = 110_000;
-/** The range checked each second; the whole one is checked only now and then. */
-const recentMs = 15_000;
 const lookEveryMs = 1_000;
-const wholeEvery = 8;
 const beatEveryMs = 15_000;
 const standingEveryMs = 10_000;
 const beginWithinMs = 10_000;
-const pageRows = 100;
-const pastMax = 10_000;
 /** How much all clients together may leave unread; beyond it, those that leave much are cut off. */
 const unreadMaxBytes = 64 * 1024 * 1024;
 const unreadMuchBytes = 64 * 1024;
 
 type Open = StreamRequest & { stream: Stream; beatAt: number; standingAt: number };
-/** `seen`: recent deliveries that existed at the start or have been sent. */
-type Watched = { open: Set<Open>; seen: Set<string> | undefined; ready: Promise<void> };
 
 export function openStreams(options: {
   pool: Pool;
@@ -167,101 +157,6 @@ function keepAlive(held: Open, nowMs: number, log: Log): void {
     (error) => log.warn({ 'hook.id': held.hookId, error }, 'could not check a stream'),
   );
 }
-
-async function send(
-  fresh: Attempted[],
-  load: (some: Attempted[]) => ReturnType<typeof loadShown>,
-  watched: ReadonlyMap<number, Watched>,
-): Promise<void> {
-  for (let at = 0; at < fresh.length; at += pageRows) {
-    const shown = await load(fresh.slice(at, at + pageRows));
-    for (const [hookId, rows] of Map.groupBy(shown, (row) => row.hook_id)) {
-      const hook = watched.get(hookId);
-      const events = encode(rows);
-      for (const { stream } of hook?.open ?? []) stream.send(events);
-      for (const { id } of rows) hook?.seen?.add(id);
-    }
-  }
-}
-
-/**
- * The watched hooks, and which of their deliveries have been sent.
- * @param lateMs how much later than its start an attempt may be recorded
- */
-function makeWatching(pool: Pool, lateMs: number) {
-  const watched = new Map<number, Watched>();
-  let looked = 0;
-  let wholeAt = performance.now();
-  return {
-    watch(hookId: number): Watched {
-      const known = watched.get(hookId);
-      if (known) return known;
-      const made: Watched = { open: new Set(), seen: undefined, ready: Promise.resolve() };
-      made.ready = findLatest(pool, [hookId], 2 * lateMs).then((rows) => {
-        made.seen = new Set(rows.map(({ id }) => id));
-      });
-      made.ready.catch(() => watched.get(hookId) === made && watched.delete(hookId)); // whoever opened it gets the error
-      watched.set(hookId, made);
-      return made;
-    },
-    leave(hookId: number, hook: Watched, held: Open) {
-      hook.open.delete(held);
-      if (hook.open.size === 0 && watched.get(hookId) === hook) watched.delete(hookId);
-    },
-    begin() {
-      looked = 0;
-      wholeAt = performance.now();
-    },
-    /** Makes the next look a whole one. */
-    lookAtAll() {
-      looked = 0;
-    },
-    /** Sends what has been recorded since. */
-    async look(): Promise<void> {
-      const hooks = new Map([...watched].filter(([, { seen }]) => seen));
-      if (hooks.size === 0) return;
-      const isWhole = looked % wholeEvery === 0;
-      // While PostgreSQL was away, attempts were recorded even later.
-      const withinMs = isWhole ? lateMs + performance.now() - wholeAt : recentMs;
-      const beganAt = performance.now();
-      const rows = await findLatest(pool, [...hooks.keys()], withinMs);
-      const fresh = rows.filter(({ hook_id, id }) => !hooks.get(hook_id)?.seen?.has(id));
-      await send(fresh, (some) => loadShown(pool, some, withinMs), watched);
-      if (isWhole) {
-        for (const hook of hooks.values()) hook.seen = new Set();
-        for (const { hook_id, id } of rows) hooks.get(hook_id)?.seen?.add(id);
-        wholeAt = beganAt;
-      }
-      looked += 1;
-    },
-  };
-}
-
-/**
- * The beginning of a stream: everything after the client's last known delivery, plus what may have been recorded later than that; for a client
- * that knows none, whatever a list read now may lack.
- */
-async function* missedDeliveries(
-  pool: Pool,
-  { hookId, ageMs }: StreamRequest,
-  { lateMs, lagMs }: { lateMs: number; lagMs: number },
-): AsyncGenerator<Buffer> {
-  if (ageMs === 'unknown') yield gap('unknown');
-  const withinMs = typeof ageMs === 'number' ? Math.max(0, ageMs) + lateMs : recentMs + lagMs;
-  let sent = 0;
-  for await (const rows of loadSince(pool, hookId, withinMs, { page: pageRows, most: pastMax })) {
-    sent += rows.length;
-    if (rows.length > 0) yield encode(rows);
-  }
-  if (sent >= pastMax) yield gap('too_many');
-}
-
-/** JSON has no line breaks: each is a single `data` line. */
-function encode(rows: Shown[]): Buffer {
-  return Buffer.from(rows.map(({ id, json }) => `id: ${id}\nevent: delivery\ndata: ${json}\n\n`).join(''));
-}
-
-const gap = (reason: 'unknown' | 'too_many') => Buffer.from(`event: gap\ndata: ${JSON.stringify({ reason })}\n\n`);
 
 const tooMany = (most: number) =>
   new ApiError(429, `You have ${most} streams already. Please close one before you open another.`);
