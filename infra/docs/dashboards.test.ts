@@ -9,7 +9,11 @@ import { metricsIn, metricsThereAre } from './promql.ts';
 const folder = path.resolve(import.meta.dirname, '../observability');
 
 type Panel = { id: number; type: string; title: string; targets?: { expr: string; datasource: { uid: string } }[] };
-type Dashboard = { uid: string; panels: Panel[] };
+type Dashboard = {
+  uid: string;
+  panels: Panel[];
+  templating: { list: { name: string; query: string; allValue?: string }[] };
+};
 const dashboards = globSync('dashboards/*.json', { cwd: folder }).map((file) => ({
   file: path.basename(file),
   dashboard: JSON.parse(readFileSync(path.join(folder, file), 'utf8')) as Dashboard,
@@ -37,6 +41,31 @@ test('each panel queries, in valid PromQL, metrics that the services or their st
     const metrics = metricsIn(expr);
     const unknown = metrics.filter((name) => !known.has(name));
     expect([file, title, metrics.length > 0, unknown]).toEqual([file, title, true, []]);
+  }
+});
+
+test('each panel shows our services alone: programs of others have metrics of the same names', () => {
+  for (const { file, title, expr } of expressions) {
+    const ours = /\b(?:up|(?:auth|dispatcher|webhook_api|http_request|process|nodejs|amqp)_\w+)(?:\{([^}]*)\})?/g;
+    for (const [found, selector = ''] of expr.matchAll(ours))
+      expect([file, title, found, /\bjob=~?"(?:auth|webhook-api|dispatcher)\b/.test(selector)]).toEqual([
+        file,
+        title,
+        found,
+        true,
+      ]);
+  }
+});
+
+test('the gate and the webhooks can be shown for one Kubernetes namespace, or for all and where there is none', () => {
+  for (const { file, dashboard } of dashboards.filter(({ file }) => file !== 'stores.json')) {
+    const namespaces = dashboard.templating.list.find(({ name }) => name === 'namespace');
+    expect(namespaces).toMatchObject({
+      query: expect.stringMatching(/^label_values\(up\{.*\}, namespace\)$/),
+      allValue: '.*',
+    });
+    for (const { expr } of expressions.filter((one) => one.file === file))
+      expect(expr.match(/\{/g)?.length).toBe(expr.match(/\{namespace=~"\$namespace",/g)?.length);
   }
 });
 
