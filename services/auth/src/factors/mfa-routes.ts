@@ -23,7 +23,7 @@ import { isFresh } from './fresh.ts';
 import { apiTypeOf, isAccessToken, mfaOwner, pendingOfToken } from './mfa-token.ts';
 import type { FactorParts } from './parts.ts';
 import type { Pending } from './pending.ts';
-import { newRecoveryCodes } from './recovery-code.ts';
+import { newRecoveryCodes, recoveryCodesId } from './recovery-code.ts';
 import type { Method } from './store.ts';
 import { newTotpSecret, totpUri } from './totp.ts';
 import { channelOf, factorNameOf, isEnabled, type MethodType, mfaSettingsOf, type SecondFactor } from './types.ts';
@@ -175,13 +175,11 @@ async function list({ parts, pending, response }: MfaCall): Promise<void> {
   const [methods, codes] = await Promise.all([parts.factors.list(userId), parts.factors.recoveryCodesLeft(userId)]);
   response.json([
     ...(codes > 0
-      ? [{ id: recoveryId, authenticator_type: 'recovery-code', type: 'recovery-code', active: true }]
+      ? [{ id: recoveryCodesId, authenticator_type: 'recovery-code', type: 'recovery-code', active: true }]
       : []),
     ...methods.map((method) => present(method, pending.due === 'proven')),
   ]);
 }
-
-const recoveryId = 'recovery-code|dev_codes';
 
 async function remove({ parts, pending, request, response }: MfaCall): Promise<void> {
   if (pending.due !== 'proven')

@@ -6,6 +6,9 @@ import { createHash, randomBytes } from 'node:crypto';
 
 const recoveryCodesCount = 10;
 
+/** What all of a person's codes are called where they are listed with the factors. */
+export const recoveryCodesId = 'recovery-code|dev_codes';
+
 /** Crockford's alphabet without look-alikes: a typed O is read as 0, an I or L as 1. */
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 

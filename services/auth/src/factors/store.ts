@@ -61,6 +61,9 @@ export type FactorStore = {
   /** Replaces the recovery codes with ten new ones, or with those the person was shown. They can be read only in this result. */
   makeRecoveryCodes(userId: string, codes?: string[]): Promise<string[]>;
   recoveryCodesLeft(userId: string): Promise<number>;
+  /** When those that are left were made; null: there are none. */
+  recoveryCodesCreatedAt(userId: string): Promise<Date | null>;
+  removeRecoveryCodes(userId: string): Promise<boolean>;
   /** False when it is not a recovery code, or was already used. */
   spendRecoveryCode(userId: string, code: string): Promise<boolean>;
 
@@ -168,6 +171,11 @@ function recoveryCodesOf({ db, pool }: Stores) {
       return codes;
     },
     recoveryCodesLeft: (userId) => db.recoveryCode.count({ where: { userId } }),
+    async recoveryCodesCreatedAt(userId) {
+      const { _min } = await db.recoveryCode.aggregate({ where: { userId }, _min: { createdAt: true } });
+      return _min.createdAt;
+    },
+    removeRecoveryCodes: async (userId) => (await db.recoveryCode.deleteMany({ where: { userId } })).count > 0,
     spendRecoveryCode: (userId, code) =>
       changedOneRow(
         pool,

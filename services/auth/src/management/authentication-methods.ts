@@ -1,6 +1,7 @@
 /** `users/{id}/authentication-methods` and what belongs to them: recovery codes, remembered browsers. */
 import { z } from 'zod';
 import { parseIdentifier } from '../accounts/identifier.ts';
+import { recoveryCodesId } from '../factors/recovery-code.ts';
 import type { Method } from '../factors/store.ts';
 import { factorNameOf, type MethodType, methodTypes } from '../factors/types.ts';
 import type { AccountModel } from '../generated/models.ts';
@@ -28,7 +29,13 @@ export const listAuthenticationMethods = operation({
 });
 
 export const getAuthenticationMethod = operation({
-  run: async ({ parts, params }) => ok(present(parts, await load(parts, params))),
+  async run({ parts, params }) {
+    if (params.method_id !== recoveryCodesId) return ok(present(parts, await load(parts, params)));
+    const { userId } = await loadUser(parts, params.id);
+    const [codes] = await recoveryCodesOf(parts, userId);
+    if (!codes) throw notFound();
+    return ok(codes);
+  },
 });
 
 const createBody = z.strictObject({
@@ -137,7 +144,13 @@ export const deleteAuthenticationMethod = operation({
   async run({ parts, params, scopes }) {
     const { method_id: method = '' } = params;
     const { userId } = await loadToChange(parts, params.id, scopes);
-    if (!(await parts.factors.remove(userId, method))) throw notFound();
+    const isCodes = method === recoveryCodesId;
+    const isRemoved = isCodes
+      ? await parts.factors.removeRecoveryCodes(userId)
+      : await parts.factors.remove(userId, method);
+    // The codes go with the last factor: whoever deletes a list one by one may then come to them.
+    if (!isRemoved && isCodes) return gone;
+    if (!isRemoved) throw notFound();
     parts.factorEvents.removed({ userId }, method.split('|')[0] ?? '');
     return gone;
   },
@@ -226,8 +239,13 @@ const notFound = () => missing('authentication_method', 'The authentication meth
 
 /** A single entry for all of them, as at Auth0. */
 async function recoveryCodesOf({ factors }: Parts, userId: string) {
-  const left = await factors.recoveryCodesLeft(userId);
-  return left > 0 ? [{ id: 'recovery-code|dev_codes', type: 'recovery-code', confirmed: true, left }] : [];
+  const [left, createdAt] = await Promise.all([
+    factors.recoveryCodesLeft(userId),
+    factors.recoveryCodesCreatedAt(userId),
+  ]);
+  if (!createdAt) return [];
+  const created_at = createdAt.toISOString();
+  return [{ id: recoveryCodesId, type: 'recovery-code', confirmed: true, left, created_at, enrolled_at: created_at }];
 }
 
 /** Never includes an app's key, which is not shown again. */

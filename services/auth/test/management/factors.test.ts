@@ -120,6 +120,23 @@ describe('authentication methods of a user', () => {
     expect(await typesNow()).toEqual([]);
   });
 
+  test('include the recovery codes as one, with their time, and all of a list can be deleted one by one', async () => {
+    const { authenticationMethods } = auth0.users;
+    const listed = async () => (await authenticationMethods.list('auth0|carol')).data;
+    const codes = async () => (await listed()).find(({ type }) => type === 'recovery-code');
+    for (const order of ['the codes first', 'the factor first']) {
+      await authenticationMethods.create('auth0|carol', { type: 'phone', phone_number: '+15555550143' });
+      await auth0.users.regenerateRecoveryCode('auth0|carol');
+      const before = (await codes())!;
+      expect(before).toMatchObject({ created_at: expect.stringMatching(/^2\d{3}-.*Z$/) });
+      expect(await authenticationMethods.get('auth0|carol', before.id)).toEqual(before);
+      const others = (await listed()).filter(({ id }) => id !== before.id);
+      for (const { id } of order === 'the codes first' ? [before, ...others] : [...others, before])
+        await authenticationMethods.delete('auth0|carol', id);
+      expect(await listed()).toEqual([]);
+    }
+  });
+
   test('after the loss of a phone recovery codes are renewed, remembered browsers forgotten, and factors deleted', async () => {
     await auth0.users.authenticationMethods.create('auth0|carol', { type: 'totp', totp_secret: secret });
     const { recovery_code } = await auth0.users.regenerateRecoveryCode('auth0|carol');
