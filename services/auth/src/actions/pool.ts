@@ -1,7 +1,10 @@
 /** The processes that run actions: one per version, started when first needed. */
+
+import type { Limits, Program } from './launch.ts';
 import { findNetworkNamespace } from './network-namespace.ts';
 import type { AskOutside } from './outside.ts';
-import { type ActionProcess, failed, type Limits, openActionProcess, type Program, type RunResult } from './process.ts';
+import { type ActionProcess, openActionProcess } from './process.ts';
+import { failed, type RunResult } from './run-result.ts';
 import type { Call } from './worker/messages.ts';
 
 /** Each trial is a process. */

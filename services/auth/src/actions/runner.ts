@@ -6,7 +6,7 @@ import type { ExecutionStore } from './executions.ts';
 import type { ActionMetrics } from './metrics.ts';
 import { addCommands, changedMetadata, noOutcome, type Outcome, OutcomeTooLarge } from './outcome.ts';
 import type { ActionPool } from './pool.ts';
-import { failed, type RunResult } from './process.ts';
+import { failed, type RunResult } from './run-result.ts';
 import type { ActionStore, BoundAction } from './store.ts';
 import { continueHandler, handlerOf, type TriggerId } from './triggers.ts';
 import { withoutSecrets } from './worker/mask.ts';
