@@ -39,6 +39,8 @@ export async function moveToAnchor(page: Page, url: string): Promise<string> {
   // The page scrolls there only once everything is drawn.
   await page.waitForFunction(
     `Math.abs(document.getElementById(${JSON.stringify(id)}).getBoundingClientRect().top) < innerHeight`,
+    undefined,
+    { polling: 500 }, // not with each frame: each look makes the page lay itself out
   );
   return ((await heading.textContent()) ?? '').trim();
 }
