@@ -6,6 +6,7 @@ import { isAway } from '@gatepost/runtime/store-errors';
 import { Browser, type Page } from '@gatepost/testkit/browser';
 import { openCuttable } from '@gatepost/testkit/cut';
 import { openLogLines } from '@gatepost/testkit/log-lines';
+import { pkce } from '@gatepost/testkit/pkce';
 import { openPostgresPair, setReadOnly } from '@gatepost/testkit/postgres-server';
 import { openRedisServer } from '@gatepost/testkit/redis-server';
 import { freshDatabase, redisUrl } from '@gatepost/testkit/stores';
@@ -74,6 +75,13 @@ const tokensOf = (own: TestGate) =>
     return status === 200 && json;
   });
 const signIn = { client_id: 'web', redirect_uri: 'https://app.example/cb', response_type: 'code', scope: 'openid' };
+/** What is answered once the stores are there again. */
+const answered = (ask: () => ReturnType<TestGate['post']>) =>
+  until('an answer', async () => {
+    const answer = await ask();
+    return answer.status !== 503 && answer;
+  });
+const unavailable = { status: 503, json: { error: 'temporarily_unavailable' } };
 
 test('without Redis the gate says temporarily_unavailable, and is ready again with valid refresh tokens when Redis is back', async () => {
   const json = await tokensOf(gate);
@@ -295,6 +303,36 @@ test('a Redis that keeps its connection but answers nothing delays nobody for lo
   expect(wrong).toMatchObject({ status: 401, json: { error: 'invalid_client' } });
   frozen.hold(false);
   await until('logins', async () => (await own.post('oauth/token', password)).status === 200);
+});
+
+test('a refresh token that rotates outlives a Redis that goes away, and one that is silent', async () => {
+  await using relay = await openCuttable(redisUrl());
+  await using own = await openGate(fullSeed, { REDIS_URL: relay.url, ...asInProduction });
+  const { code_verifier, ...challenge } = pkce();
+  const { redirect_uri } = signIn;
+  const spa = { ...signIn, client_id: 'spa', scope: 'openid offline_access', ...challenge };
+  const browser = new Browser(own);
+  const code = (await browser.logIn(await browser.authorize(spa))).location!.searchParams.get('code')!;
+  const redeem = { grant_type: 'authorization_code', client_id: 'spa', code, redirect_uri, code_verifier };
+  let { json } = await own.post('oauth/token', redeem);
+  // Without an API the access token is stored in Redis.
+  const refresh = () =>
+    own.post('oauth/token', {
+      grant_type: 'refresh_token',
+      client_id: 'spa',
+      refresh_token: json.refresh_token as string,
+    });
+  await relay.cut();
+  expect(await refresh()).toMatchObject(unavailable);
+  await relay.restore();
+  const next = await answered(refresh);
+  expect(next.status).toBe(200);
+  ({ json } = next);
+  relay.hold(true);
+  using _thaw = { [Symbol.dispose]: () => relay.hold(false) };
+  expect(await refresh()).toMatchObject(unavailable);
+  relay.hold(false);
+  expect((await answered(refresh)).status).toBe(200);
 });
 
 test('a Redis that becomes a replica is temporarily_unavailable at every entry point until the new primary is there', async () => {
