@@ -82,6 +82,20 @@ const answered = (ask: () => ReturnType<TestGate['post']>) =>
     return answer.status !== 503 && answer;
   });
 const unavailable = { status: 503, json: { error: 'temporarily_unavailable' } };
+const startDevice = async (own: TestGate) =>
+  (await own.post('oauth/device/code', { client_id: 'native', scope: 'openid offline_access' })).json as {
+    user_code: string;
+    device_code: string;
+  };
+const poll = (own: TestGate, { device_code }: { device_code: string }) =>
+  own.post('oauth/token', {
+    grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
+    client_id: 'native',
+    device_code,
+  });
+/** The page on which the person allows the device, after the code was entered. */
+const enter = async (browser: Browser, { user_code }: { user_code: string }) =>
+  browser.submit(await browser.get('activate'), { user_code });
 
 test('without Redis the gate says temporarily_unavailable, and is ready again with valid refresh tokens when Redis is back', async () => {
   const json = await tokensOf(gate);
@@ -205,6 +219,23 @@ test('while PostgreSQL is read-only the gate is not ready, and gives out no refr
   await setReadOnly(database.url, false);
   await until('readiness', async () => (await fetch(`${own.opsUrl}/readyz`)).status === 200);
   await tokensOf(own);
+});
+
+test('a device code outlives a PostgreSQL that is away when the device asks for its tokens', async () => {
+  const database = stack.use(await freshDatabase());
+  await using relay = await openCuttable(database.url);
+  await using own = await openGate(fullSeed, { DATABASE_URL: relay.url, ...asInProduction });
+  await tokensOf(own);
+  const device = await startDevice(own);
+  const browser = new Browser(own);
+  await browser.logIn(await browser.submit(await enter(browser, device), { confirm: 'yes' }));
+  await relay.cut();
+  expect(await poll(own, device)).toMatchObject(unavailable);
+  await relay.restore();
+  expect(await answered(() => poll(own, device))).toMatchObject({
+    status: 200,
+    json: { refresh_token: expect.any(String) },
+  });
 });
 
 test('a PostgreSQL that keeps its connections but answers nothing delays nobody for longer than five seconds', async () => {
