@@ -42,6 +42,8 @@ export function makeProviderPages(makeCommonContext: MakeCommonContext, pageMemo
     answerPage(ctx, 'error', { ...(await commonContext(ctx).catch(() => ({}))), error: 'not_found' }, 404);
   };
 
+  const showError: ProviderPages['renderError'] = (ctx, out, error) => renderError(commonContext, ctx, out, error);
+
   return {
     notFound(ctx) {
       const isUnknown =
@@ -49,7 +51,7 @@ export function makeProviderPages(makeCommonContext: MakeCommonContext, pageMemo
       return isUnknown ? answerNotFound(ctx) : undefined;
     },
 
-    renderError: (ctx, out, error) => renderError(commonContext, ctx, out, error),
+    renderError: showError,
 
     rpInitiatedLogout: {
       async logoutSource(ctx) {
@@ -75,7 +77,7 @@ export function makeProviderPages(makeCommonContext: MakeCommonContext, pageMemo
       },
     },
 
-    deviceFlow: makeDevicePages(pageMemory, commonContext),
+    deviceFlow: makeDevicePages(pageMemory, commonContext, showError),
   };
 }
 

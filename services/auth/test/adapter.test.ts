@@ -241,6 +241,19 @@ describe('of two people who answer a device code at once', () => {
       await expect(change(id, late)).rejects.toThrow(AlreadyConsumed);
     expect(await codes.find(id)).toEqual({ jti: id, ...base, ...allowed });
   });
+
+  test('the one who confirmed it gives it back for whoever confirms it next, once, and no answer is taken back', async () => {
+    const id = newId();
+    await change(id, {});
+    await change(id, confirmation);
+    const returned = { inFlight: false };
+    await change(id, returned);
+    await expect(change(id, returned)).rejects.toThrow(AlreadyConsumed);
+    await change(id, confirmation);
+    await change(id, { ...confirmation, ...denial });
+    await expect(change(id, returned)).rejects.toThrow(AlreadyConsumed);
+    expect(await codes.find(id)).toEqual({ jti: id, ...base, ...confirmation, ...denial });
+  });
 });
 
 test('a DPoP proof is accepted once, by whichever of eight parallel requests comes first', async () => {

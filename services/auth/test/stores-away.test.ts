@@ -238,6 +238,33 @@ test('a device code outlives a PostgreSQL that is away when the device asks for 
   });
 });
 
+test('a device can still be allowed after PostgreSQL was away when the person did, who is shown an error page', async () => {
+  const database = stack.use(await freshDatabase());
+  await using relay = await openCuttable(database.url);
+  await using own = await openGate(fullSeed, { DATABASE_URL: relay.url, ...asInProduction });
+  await tokensOf(own);
+  const browser = new Browser(own);
+  await browser.logIn(await browser.authorize(signIn));
+  const device = await startDevice(own);
+  const confirm = await enter(browser, device);
+  await relay.cut();
+  const page = await browser.submit(confirm, { confirm: 'yes' });
+  expect([page.status, page.html]).toEqual([503, expect.stringContaining('temporarily_unavailable')]);
+  expect(Object.fromEntries(page.headers)).toMatchObject({
+    'content-type': 'text/html; charset=utf-8',
+    'cache-control': 'no-store',
+    'content-security-policy': expect.any(String),
+  });
+  await relay.restore();
+  expect((await answered(() => poll(own, device))).json.error).toBe('authorization_pending');
+  const allowed = await until('the page of the code', async () => {
+    const again = await enter(browser, device);
+    return again.status === 200 && again;
+  });
+  expect((await browser.submit(allowed, { confirm: 'yes' })).url).toContain('step=connected');
+  expect((await poll(own, device)).status).toBe(200);
+});
+
 test('a PostgreSQL that keeps its connections but answers nothing delays nobody for longer than five seconds', async () => {
   const database = stack.use(await freshDatabase());
   await using frozen = await openCuttable(database.url);

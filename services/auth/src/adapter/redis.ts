@@ -15,7 +15,8 @@ redis.call('HSET', KEYS[1], 'payload', ARGV[1])
 return redis.call('EXPIRE', KEYS[1], ARGV[2])`;
 
 // ARGV: payload, lifetime in seconds, whether the code was confirmed when the writer read it (1 or 0). Somebody confirms a code or denies
-// it, and whoever has confirmed it gets an answer, so nothing is written over an answer, or over a state that the writer has not read.
+// it, and whoever has confirmed it gets an answer or has to give it back, so nothing is written over an answer, or over a state that the
+// writer has not read.
 const upsertDeviceCode = `
 local stored = redis.call('HGET', KEYS[1], 'payload')
 if stored then
@@ -103,7 +104,8 @@ export function redisAdapters(redis: Redis, prefix: string): (model: string, gra
   };
 }
 
-/** Whether this answers a device code that was confirmed before, rather than confirms or denies it. */
+/** Whether this answers a device code that was confirmed before, or takes the confirmation back, rather than confirms or denies it. */
 function wasConfirmed({ inFlight, accountId, error }: AdapterPayload): boolean {
-  return inFlight === true && (accountId !== undefined || error !== undefined);
+  const isAnswer = accountId !== undefined || error !== undefined;
+  return isAnswer ? inFlight === true : inFlight === false;
 }

@@ -2,7 +2,7 @@
  * The pages on which somebody enters and confirms a device's code. The library reads the forms; each is answered by a redirect to
  * the next page, which `step` in the address names.
  */
-import type { Client, KoaContextWithOIDC } from 'oidc-provider';
+import type { Client, Configuration, ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
 import { answerPage } from '../http/page.ts';
 import type { CommonContext } from '../pages/pages.ts';
 import type { ProblemName } from '../pages/strings/en.ts';
@@ -12,7 +12,7 @@ const path = '/activate';
 type Step = 'confirm' | 'connected' | 'denied' | 'wait';
 
 export type DevicePages = {
-  userCodeInputSource(ctx: KoaContextWithOIDC, form: string, out?: unknown, error?: Error): Promise<void>;
+  userCodeInputSource(ctx: KoaContextWithOIDC, form: string, out?: ErrorOut, error?: Error): Promise<void>;
   userCodeConfirmSource(
     ctx: KoaContextWithOIDC,
     form: string,
@@ -38,11 +38,17 @@ export const isRefused = (ctx: KoaContextWithOIDC) => (ctx.state as { refused?: 
 
 type MakeContext = (ctx: KoaContextWithOIDC, client?: Client) => Promise<CommonContext>;
 
-export function makeDevicePages(pageMemory: PageMemory, commonContext: MakeContext): DevicePages {
+export function makeDevicePages(
+  pageMemory: PageMemory,
+  commonContext: MakeContext,
+  renderError: NonNullable<Configuration['renderError']>,
+): DevicePages {
   const { show, showEntry } = makeShow(pageMemory, commonContext);
   return {
-    async userCodeInputSource(ctx, _form, _out, error) {
+    async userCodeInputSource(ctx, _form, out, error) {
       if (!error) return show(ctx);
+      // Ours: the code had no part in it, and can be entered again (patches/).
+      if (ctx.status >= 500) return renderError(ctx, out!, error);
       if (error.name === 'AbortedError') return turnToDevicePage(ctx, 'denied');
       (ctx.state as { refused?: boolean }).refused = true;
       const problem = problemOf(error);

@@ -5,8 +5,8 @@
  * too.
  *
  * A confirmed code stays taken until it expires, even if the login was not finished: if it were released, two people could finish
- * it, and the second one’s account would end up on the first one’s device. Of several people who confirm it at once, one takes it
- * (adapter/redis.ts).
+ * it, and the second one’s account would end up on the first one’s device. Only a fault of ours, which ends the login, releases it. Of
+ * several people who confirm it at once, one takes it (adapter/redis.ts).
  */
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type { Attempt, Lockout } from '../accounts/lockout.ts';

@@ -1,10 +1,10 @@
 /**
  * The only file that imports what oidc-provider does not export. Its version is pinned exactly; test/seam.test.ts fails when an
  * upgrade moves a part that this folder changes, or makes a change unnecessary. Each function says what the public configuration
- * lacks. Four things are patched (patches/), beside some that only cost time: a warning, logged once and outside our log, about bodies that
+ * lacks. Five things are patched (patches/), beside some that only cost time: a warning, logged once and outside our log, about bodies that
  * http/well-formed.ts reads first; a malformed Authorization header is a failed client authentication (RFC 6749 section 5.2); a refresh
- * token is rotated last, since Redis may go away before the access token is stored there; and a device code is used up after its grant
- * was read, since PostgreSQL may be away.
+ * token is rotated last, since Redis may go away before the access token is stored there; a device code is used up after its grant was
+ * read, since PostgreSQL may be away; and a fault of ours is no answer to a device, whose code can be entered again.
  */
 import type { IncomingMessage } from 'node:http';
 import Provider, {
