@@ -75,6 +75,16 @@ const tokensOf = (own: TestGate) =>
     return status === 200 && json;
   });
 const signIn = { client_id: 'web', redirect_uri: 'https://app.example/cb', response_type: 'code', scope: 'openid' };
+/** Exchanges a code that somebody has just got by signing in to `spa`, whose refresh tokens rotate. */
+async function redemptionOf(own: TestGate) {
+  const { code_verifier, ...challenge } = pkce();
+  const { redirect_uri } = signIn;
+  const spa = { ...signIn, client_id: 'spa', scope: 'openid offline_access', ...challenge };
+  const browser = new Browser(own);
+  const code = (await browser.logIn(await browser.authorize(spa))).location!.searchParams.get('code')!;
+  const form = { grant_type: 'authorization_code', client_id: 'spa', code, redirect_uri, code_verifier };
+  return () => own.post('oauth/token', form);
+}
 /** What is answered once the stores are there again. */
 const answered = (ask: () => ReturnType<TestGate['post']>) =>
   until('an answer', async () => {
@@ -265,6 +275,30 @@ test('a device can still be allowed after PostgreSQL was away when the person di
   expect((await poll(own, device)).status).toBe(200);
 });
 
+test('codes whose refresh token a read-only PostgreSQL does not take work when it does, once', async () => {
+  const database = stack.use(await freshDatabase());
+  await using address = await openCuttable(database.url);
+  await using own = await openGate(fullSeed, { DATABASE_URL: address.url, ...asInProduction });
+  await tokensOf(own);
+  const device = await startDevice(own);
+  const browser = new Browser(own);
+  await browser.logIn(await browser.submit(await enter(browser, device), { confirm: 'yes' }));
+  const redeem = await redemptionOf(own);
+  await setReadOnly(database.url, true);
+  await address.cut();
+  await address.restore();
+  await until('the gate to see it', async () => {
+    const { failing } = (await (await fetch(`${own.opsUrl}/readyz`)).json()) as { failing?: { postgresql?: string } };
+    return failing?.postgresql === 'PostgreSQL is read-only';
+  });
+  for (const ask of [() => poll(own, device), redeem]) expect(await ask()).toMatchObject(unavailable);
+  await setReadOnly(database.url, false);
+  for (const ask of [redeem, () => poll(own, device)]) {
+    expect(await answered(ask)).toMatchObject({ status: 200, json: { refresh_token: expect.any(String) } });
+    expect(await ask()).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
+  }
+});
+
 test('a PostgreSQL that keeps its connections but answers nothing delays nobody for longer than five seconds', async () => {
   const database = stack.use(await freshDatabase());
   await using frozen = await openCuttable(database.url);
@@ -366,13 +400,7 @@ test('a Redis that keeps its connection but answers nothing delays nobody for lo
 test('a refresh token that rotates outlives a Redis that goes away, and one that is silent', async () => {
   await using relay = await openCuttable(redisUrl());
   await using own = await openGate(fullSeed, { REDIS_URL: relay.url, ...asInProduction });
-  const { code_verifier, ...challenge } = pkce();
-  const { redirect_uri } = signIn;
-  const spa = { ...signIn, client_id: 'spa', scope: 'openid offline_access', ...challenge };
-  const browser = new Browser(own);
-  const code = (await browser.logIn(await browser.authorize(spa))).location!.searchParams.get('code')!;
-  const redeem = { grant_type: 'authorization_code', client_id: 'spa', code, redirect_uri, code_verifier };
-  let { json } = await own.post('oauth/token', redeem);
+  let { json } = await (await redemptionOf(own))();
   // Without an API the access token is stored in Redis.
   const refresh = () =>
     own.post('oauth/token', {

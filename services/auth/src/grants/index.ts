@@ -18,6 +18,7 @@ import { registerClientCredentials } from '../library/grants/client-credentials.
 import { registerDeviceCode } from '../library/grants/device-code.ts';
 import { registerRefreshToken } from '../library/grants/refresh-token.ts';
 import { revokeOnReplay } from '../library/grants/replay.ts';
+import { giveBackUnanswered } from '../library/grants/unanswered.ts';
 import { extendUsedTokens } from '../library/tokens/idle.ts';
 import type { OpenAccount } from '../passwordless/account.ts';
 import type { Bots } from '../protection/bots.ts';
@@ -56,6 +57,7 @@ export type GrantParts = {
 /** Call it before the first client is loaded: a client with an unknown grant type is refused. */
 export function registerGrants(parts: GrantParts): void {
   const { provider } = parts;
+  giveBackUnanswered(provider, parts.redis, parts.prefix);
   registerAuthorizationCode(provider);
   registerClientCredentials(provider, parts.credentialsExchange);
   registerRefreshToken(provider, parts.resources);
