@@ -1,11 +1,14 @@
-/** The response modes (docs/reference/gate.md), registered over oidc-provider’s own, which answer with another status or lack our rules. */
+/**
+ * The response modes (docs/reference/gate.md), registered over oidc-provider’s own, which answer with another status or lack our rules. Its
+ * modes with a JWT (JARM) stay.
+ */
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import { tooLong } from '../http/parameter-size.ts';
 import { formPost } from '../response-modes/form-post.ts';
 import { fragment, query } from '../response-modes/redirects.ts';
 import { webMessage } from '../response-modes/web-message.ts';
 import { changeAnswers } from './middleware.ts';
-import { setResponseMode } from './seam.ts';
+import { changeResponses, setResponseMode } from './seam.ts';
 
 export type ResponseMode = (
   ctx: KoaContextWithOIDC,
@@ -16,8 +19,8 @@ export type ResponseMode = (
 const modes: Record<string, ResponseMode> = { query, fragment, form_post: formPost, web_message: webMessage };
 
 export function registerResponseModes(provider: Provider): void {
-  for (const [name, mode] of Object.entries(modes))
-    setResponseMode(provider, name, (ctx, redirectUri, response) => mode(ctx, redirectUri, withoutLongState(response)));
+  for (const [name, mode] of Object.entries(modes)) setResponseMode(provider, name, mode);
+  changeResponses(provider, withoutLongState);
   // RFC 9207 also applies beside an ID token, where the library leaves `iss` out.
   provider.on('authorization.success', (ctx, out) => {
     const response = out as Record<string, unknown> | undefined;

@@ -174,6 +174,16 @@ export function setResponseMode(
   instance(provider).responseModes.set(name, mode);
 }
 
+/** Changes what is sent, in each of the modes that are registered by now; the library lets nobody see what goes into a JWT (JARM). */
+export function changeResponses(
+  provider: Provider,
+  change: (response: Record<string, string | number>) => Record<string, string | number>,
+): void {
+  const { responseModes } = instance(provider);
+  for (const [name, mode] of responseModes)
+    responseModes.set(name, (ctx, redirectUri, response) => mode(ctx, redirectUri, change(response)));
+}
+
 /** Bare `token`: the library has a handler, but the check of its configuration rejects the name. */
 export function allowBareToken(provider: Provider): void {
   instance(provider).configuration.responseTypes.push('token');

@@ -6,7 +6,7 @@ import { Browser } from '@gatepost/testkit/browser';
 import { redisUrl } from '@gatepost/testkit/stores';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { SignJWT } from 'jose';
+import { decodeJwt, SignJWT } from 'jose';
 import { callback, clientKey, openTarget } from './target.ts';
 
 const stack = new AsyncDisposableStack();
@@ -50,6 +50,16 @@ describe('the size of parameters of an authorization request', () => {
     expect(location.searchParams.get('state') ?? '').toBe(state.length > 2_048 ? '' : state);
     expect(await kept('Interaction')).toHaveLength(before);
   });
+
+  test.each(['query.jwt', 'fragment.jwt', 'jwt', 'form_post.jwt'])(
+    'a state of more than 2 kB stays out of a JWT too: %s',
+    async (response_mode) => {
+      const { headers, text } = await gate.post('authorize', { ...base, response_mode, state: 'x'.repeat(40_000) });
+      const [, jwt] = /response(?:=|" value=")([\w-]+\.[\w-]+\.[\w-]+)/.exec(headers.get('location') ?? text)!;
+      const { error, state } = decodeJwt(jwt!);
+      expect([error, state]).toEqual(['invalid_request', undefined]);
+    },
+  );
 
   test('too large is not reported to a redirect URI that is not the client’s', async () => {
     const answer = await gate.post('authorize', {
