@@ -6,7 +6,7 @@
 import type { Redis } from 'ioredis';
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 import { defineScript } from '../redis-script.ts';
-import { AlreadyConsumed } from './consumed.ts';
+import { AlreadyConsumed, alreadyConsumed } from './consumed.ts';
 import { makeUpsertSession, sessionKeys, sessionOf } from './sessions.ts';
 
 // ARGV: payload, lifetime in seconds.
@@ -88,7 +88,7 @@ export function redisAdapters(redis: Redis, prefix: string): (model: string, gra
       },
       async consume(id) {
         const first = await artefactConsume(key(id), Math.floor(Date.now() / 1000));
-        if (first !== 1) throw new AlreadyConsumed(model);
+        if (first !== 1) throw alreadyConsumed(model);
       },
       async destroy(id) {
         await redis.del(key(id));
