@@ -245,6 +245,27 @@ describe('sec-093-dpop: proofs', () => {
     expect((await token(value)).status).toBe(400);
   });
 
+  test('a refresh token is not called invalid where its proof is missing, of another key or was used before', async () => {
+    const made = () => proof('POST', 'oauth/token', { claims: { nonce: undefined } });
+    let { json } = await redeem('spa', await codeFor('spa', {}, alice), { DPoP: await made() });
+    const refreshWith = (headers: Record<string, string>) =>
+      gate.post(
+        'oauth/token',
+        { grant_type: 'refresh_token', client_id: 'spa', refresh_token: json.refresh_token as string },
+        headers,
+      );
+    const other = await generateKeyPair('ES256', { extractable: true });
+    const ofOther = { header: { jwk: await exportJWK(other.publicKey) }, key: other.privateKey };
+    const used = await made();
+    ({ json } = await refreshWith({ DPoP: used }));
+    for (const headers of [{}, { DPoP: await proof('POST', 'oauth/token', ofOther) }, { DPoP: used }])
+      expect(await refreshWith(headers)).toMatchObject({
+        status: 400,
+        json: { error: 'invalid_grant', error_description: 'grant request is invalid' },
+      });
+    expect((await refreshWith({ DPoP: await made() })).status).toBe(200);
+  });
+
   // It is taken for five minutes more, and was forgotten meanwhile.
   test('a proof of a clock that is ahead is remembered as long as it would be accepted', async () => {
     await good();

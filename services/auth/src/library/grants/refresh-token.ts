@@ -14,6 +14,12 @@ import { audienceOf, openidScopes, requestedAudience, resourceOf } from '../../r
 import type { ResourceStore } from '../../resources/store.ts';
 import { grantKit as kit, wrapGrant } from '../seam.ts';
 
+/**
+ * In the library's refusals of a DPoP proof that is missing, of another key or was used before. They keep its description, as with a code:
+ * where ours says that the token is invalid, Auth0's SDKs drop it.
+ */
+const ofProof = /\b(DPoP|jkt)\b/;
+
 /** The API that a policy of the client lets this request have a token for, and the scopes. */
 type Allowed = { resource: string; scopes: string[] };
 const allowedBy = new WeakMap<object, Allowed>();
@@ -32,8 +38,8 @@ export function registerRefreshToken(provider: ProviderType, resources: Resource
     try {
       await handle();
     } catch (error) {
-      // Auth0's SDKs look for these words in a refusal.
-      if (error instanceof errors.InvalidGrant) error.error_description = 'Unknown or invalid refresh token.';
+      if (error instanceof errors.InvalidGrant && !ofProof.test(error.error_detail ?? ''))
+        error.error_description = 'Unknown or invalid refresh token.';
       throw error;
     }
   });
