@@ -52,6 +52,7 @@ import { type Change, changeAnswers } from './library/middleware.ts';
 import { dressOwnForms } from './library/own-forms.ts';
 import { redirectGetsWith302, registerResponseModes } from './library/response-modes.ts';
 import {
+  acceptHintsOfAllAlgs,
   allowBareToken,
   allowLocalImplicit,
   alwaysIncludeSid,
@@ -119,6 +120,7 @@ export function makeProvider(parts: ProviderParts): Provider {
   allowLocalImplicit(provider);
   keepKnownScopes(provider, openidScopes);
   alwaysIncludeSid(provider);
+  acceptHintsOfAllAlgs(provider);
   checkResponseModes(provider, refuseForeignWebMessage);
   registerResponseModes(provider);
   keepErrorsFromStrangers(provider);

@@ -97,6 +97,7 @@ test('the library’s prototypes have the methods that we override', () => {
     expect(model.find).toBeInstanceOf(Function);
   const refreshToken = provider.RefreshToken.prototype as unknown as Record<string, unknown>;
   expect(refreshToken.generateTokenId).toBeInstanceOf(Function);
+  expect((provider.IdToken as unknown as { validate: unknown }).validate).toBeInstanceOf(Function);
   expect(revoke).toHaveLength(2);
   const session = provider.Session as unknown as { IN_PAYLOAD: string[]; prototype: Record<string, unknown> };
   expect(session.IN_PAYLOAD).toEqual(expect.arrayContaining(['accountId', 'loginTs']));

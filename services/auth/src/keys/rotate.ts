@@ -1,21 +1,23 @@
-/** Rotates signing keys without interruption: a new key is published before it signs, an old one until its last token has expired. */
+/**
+ * Rotates signing keys without interruption: a new key is published before it signs, an old one until its last token has expired, and the
+ * last session that may be ended with an ID token of it (RP-Initiated Logout, section 2).
+ */
 import type { Seal } from '@gatepost/runtime/seal';
 import { inTransaction } from '@gatepost/runtime/transaction';
 import type { PoolClient } from 'pg';
+import { sessionLifetime } from '../clients/lifetimes.ts';
 import type { Pool } from '../database.ts';
 import type { SigningKeyModel } from '../generated/models.ts';
 import { lockSigningKeys, makeSigningKey, type SigningAlg, signingAlgs, stateOf } from './signing-keys.ts';
 
 /** How long a key is published before it first signs: longer than APIs cache a JWKS. */
 const publishAheadSeconds = 15 * 60;
-/** ID tokens live ten hours; a JWT access token as long as its API says. */
-const idTokenSeconds = 36_000;
 
 export type Rotated = { kid: string; alg: SigningAlg; signsFrom: Date };
 
 /**
  * For each algorithm, makes the next key; if one is already waiting, it starts signing now instead, since it is already published. The
- * keys before it retire when the last token that they may have signed has expired. Only one process rotates at a time.
+ * keys before it retire when no token that they may have signed is of use any more. Only one process rotates at a time.
  *
  * @param before leaves an algorithm alone that has a key from later on: of several processes that find the keys too old, one rotates
  */
@@ -47,9 +49,9 @@ export function rotateSigningKeys(
       }
       await client.query(
         `UPDATE signing_keys SET retires_at = $3::timestamptz + make_interval(secs =>
-           greatest($4, (SELECT coalesce(max(token_lifetime), 0) FROM resource_servers), 86400) + 60)
+           greatest($4, (SELECT coalesce(max(token_lifetime), 0) FROM resource_servers)) + 60)
          WHERE alg = $1 AND kid <> $2 AND retires_at IS NULL`,
-        [alg, next.kid, next.signs_from, idTokenSeconds],
+        [alg, next.kid, next.signs_from, sessionLifetime.absolute],
       );
       rotated.push({ kid: next.kid, alg, signsFrom: next.signs_from });
     }

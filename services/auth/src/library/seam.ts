@@ -7,6 +7,7 @@
  * read, since PostgreSQL may be away; and a fault of ours is no answer to a device, whose code can be entered again.
  */
 import type { IncomingMessage } from 'node:http';
+import { decodeProtectedHeader } from 'jose';
 import Provider, {
   type Client,
   errors,
@@ -21,7 +22,7 @@ import instance from 'oidc-provider/lib/helpers/weak_cache.js';
 import { secretMatches } from '../clients/secret.ts';
 import { isInTheClear } from '../http/loopback.ts';
 import { signerOf } from '../keys/signer.ts';
-import type { PrivateJwk } from '../keys/signing-keys.ts';
+import { type PrivateJwk, signingAlgs } from '../keys/signing-keys.ts';
 import { followClientKeys, type RemoteKeys } from './client-keys.ts';
 
 // Typed and meant for custom grants, but not covered by semantic versioning.
@@ -224,6 +225,22 @@ export function keepKnownScopes(provider: Provider, known: readonly string[]): v
     const kept = this.scope?.split(' ').filter((scope) => known.includes(scope));
     this.scope = kept?.join(' ') || undefined;
     scopes.call(this);
+  };
+}
+
+/**
+ * `id_token_hint` may be older than its client's choice of an algorithm, which the library requires of it: that of the hint itself counts,
+ * among those for which we have keys.
+ */
+export function acceptHintsOfAllAlgs(provider: Provider): void {
+  // Missing in the typings.
+  type ClientOfHint = { clientId: string; idTokenSignedResponseAlg: string };
+  const model = provider.IdToken as unknown as { validate(jwt: string, client: ClientOfHint): Promise<unknown> };
+  const { validate } = model;
+  model.validate = async (jwt, client) => {
+    const { alg } = decodeProtectedHeader(jwt);
+    const own = signingAlgs.find((one) => one === alg);
+    return validate(jwt, own ? { clientId: client.clientId, idTokenSignedResponseAlg: own } : client);
   };
 }
 
