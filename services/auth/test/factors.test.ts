@@ -2,7 +2,7 @@
 import { Browser, type Page } from '@gatepost/testkit/browser';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { Redis } from 'ioredis';
+import { ageSessions } from './aged.ts';
 import {
   administrator,
   claimsOf,
@@ -91,25 +91,11 @@ describe('an authenticator app', () => {
   test('is set up only after a fresh login, so that a session of one hour must log in again', async () => {
     const browser = new Browser(gate);
     expect(claimsOf(await browser.logIn(await browser.authorize(request), 'carol@example.com')).acr).toBeUndefined();
-    await ageSessions('auth0|carol', 3_600);
+    await ageSessions(gate, 'auth0|carol', 3_600);
     expect((await browser.authorize(stepUp)).html).toContain('name="identifier"');
     expect(claimsOf(await browser.authorize({ ...request, prompt: 'none' })).sub).toBe('auth0|carol');
   });
 });
-
-/** Moves the login of a person's sessions into the past. */
-async function ageSessions(userId: string, seconds: number): Promise<void> {
-  const redis = new Redis(gate.env.REDIS_URL!);
-  try {
-    for (const key of await redis.keys(`${gate.redisPrefix}auth:Session:*`)) {
-      const payload = JSON.parse((await redis.hget(key, 'payload').catch(() => null)) ?? '{}');
-      if (payload.accountId !== userId) continue;
-      await redis.hset(key, 'payload', JSON.stringify({ ...payload, loginTs: payload.loginTs - seconds }));
-    }
-  } finally {
-    redis.disconnect();
-  }
-}
 
 describe('step-up authentication', () => {
   test('asks a session only for the second factor, and leaves its auth_time as it was', async () => {

@@ -6,26 +6,34 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { calculatePKCECodeChallenge, randomNonce, randomPKCECodeVerifier } from 'openid-client';
 import { makeAttempts } from '../src/upstream/attempts.ts';
+import { ageSessions } from './aged.ts';
+import { codeOf, multiFactor, secretIn } from './authenticator.ts';
 import type { TestGate } from './gate.ts';
+import { settings } from './seeds.ts';
 import { claimsFor, manage, openOurs, openProvider, request, signInAt } from './upstream.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 let acme!: TestGate;
 const gate = stack.use(
-  await openOurs(async (callback) => {
-    acme = stack.use(await openProvider(callback));
-    const options = { client_id: 'ours', client_secret: 'our-secret', discovery_url: acme.issuer };
-    return [
-      { name: 'acme', strategy: 'oidc', display_name: 'Acme <Inc>', options },
-      {
-        name: 'partner',
-        strategy: 'oidc',
-        options: { ...options, own_callback: true, domain_aliases: ['partner.example'] },
-      },
-    ];
-  }),
+  await openOurs(
+    async (callback) => {
+      acme = stack.use(await openProvider(callback));
+      const options = { client_id: 'ours', client_secret: 'our-secret', discovery_url: acme.issuer };
+      return [
+        { name: 'acme', strategy: 'oidc', display_name: 'Acme <Inc>', options },
+        {
+          name: 'partner',
+          strategy: 'oidc',
+          options: { ...options, own_callback: true, domain_aliases: ['partner.example'] },
+        },
+      ];
+    },
+    { seed: { settings: { ...settings, guardian_factors: ['otp'] } } },
+  ),
 );
+
+const redis = stack.adopt(new Redis(gate.env.REDIS_URL!), (opened) => void opened.disconnect());
 
 describe('sign-in at a provider', () => {
   test('a provider named by the application signs people in, and supplies their profile', async () => {
@@ -124,6 +132,36 @@ describe('sign-in at a provider', () => {
   });
 });
 
+describe('a session that began at a provider', () => {
+  const stepUp = { connection: 'acme', acr_values: multiFactor };
+  const authorize = (browser: Browser, { code_verifier: _, ...params }: Record<string, string>) =>
+    browser.authorize(params);
+
+  test('sets up a first factor only after a new login there, once it is an hour old', async () => {
+    const browser = new Browser(gate);
+    const { there } = await signInAt(acme, browser, request({ connection: 'acme' }));
+    await ageSessions(gate, 'oidc|acme|auth0|alice', 3_600);
+    const left = (await authorize(browser, request(stepUp))).location!;
+    expect(left.searchParams.get('prompt')).toBe('login');
+    // Its own session is not enough for the provider.
+    const asked = await there.get(left.href);
+    expect(asked.html).toContain('name="identifier"');
+    const back = await browser.get((await there.logIn(asked)).location!.href);
+    expect(back.html).toContain('Set up your authenticator app');
+  });
+
+  test('needs a new login there too if the account changes while a first factor is set up', async () => {
+    const browser = new Browser(gate);
+    await signInAt(acme, browser, request({ connection: 'acme' }));
+    const page = await authorize(browser, request(stepUp));
+    await gate.pool.query(
+      `UPDATE auth.accounts SET email = 'new@example.com', updated_at = now() WHERE user_id = 'oidc|acme|auth0|alice'`,
+    );
+    const { location } = await browser.submit(page, { code: codeOf(secretIn(page)) });
+    expect(location?.searchParams.get('prompt')).toBe('login');
+  });
+});
+
 describe('an identity of a provider', () => {
   const path = 'users/auth0%7Cbob/identities';
   const theirs = { provider: 'oidc', user_id: 'acme|auth0|alice' };
@@ -157,7 +195,6 @@ describe('an identity of a provider', () => {
     const { body } = await manage(gate, 'GET', 'users/auth0%7Cbob/sessions');
     const whose = { accountId: 'auth0|bob', sessionUid: body.sessions[0].id, returnTo: '/account' };
     // As a page of ours begins it.
-    const redis = new Redis(gate.env.REDIS_URL!);
     const seal = makeSeal(Buffer.from(gate.env.SECRETS_KEY!, 'base64'));
     const attempts = makeAttempts(redis, `${gate.redisPrefix}auth:`, seal);
     const begin = async () => {
@@ -183,7 +220,6 @@ describe('an identity of a provider', () => {
     const back = await begin();
     expect((await browser.get(back)).url).toBe(`${gate.issuer}account?linked=acme`);
     expect((await browser.get(back)).status).toBe(400);
-    redis.disconnect();
     const { body: bob } = await manage(gate, 'GET', 'users/auth0%7Cbob');
     expect(bob.identities).toMatchObject([{ provider: 'auth0' }, theirs]);
     await manage(gate, 'DELETE', `${path}/oidc/${encodeURIComponent(theirs.user_id)}`);

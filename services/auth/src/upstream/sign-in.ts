@@ -15,6 +15,9 @@ import { labelOf } from './offered.ts';
 import { rememberUpstream } from './session.ts';
 import { isUpstream, strategies } from './strategies.ts';
 
+/** Reasons that a session at the provider does not satisfy: `prompt=login`, and a factor to set up (factors/prompt.ts, factors/navigation.ts). */
+const needsLoginAnew = new Set(['login_prompt', 'enrolment', 'second_factor']);
+
 /** Sends the browser to the provider, or back to the application with the error. */
 export async function redirectToProvider(
   interaction: Interaction,
@@ -24,10 +27,11 @@ export async function redirectToProvider(
   const { upstream } = interaction.parts;
   const { params, details } = interaction;
   const given = hint ?? (typeof params.login_hint === 'string' ? params.login_hint : undefined);
-  const { reasons = [] } = details.prompt;
   // A provider that accepts `max_age` decides itself whether it has passed.
   const isToldAge = isUpstream(connection.strategy) && 'maxAge' in strategies[connection.strategy];
-  const reauthenticate = reasons.includes('login_prompt') || (reasons.includes('max_age') && !isToldAge);
+  const reauthenticate = details.prompt.reasons.some(
+    (reason) => needsLoginAnew.has(reason) || (reason === 'max_age' && !isToldAge),
+  );
   try {
     const address = await authorizationUrl(
       upstream,
