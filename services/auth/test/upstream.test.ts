@@ -10,7 +10,7 @@ import { ageSessions } from './aged.ts';
 import { codeOf, multiFactor, secretIn } from './authenticator.ts';
 import type { TestGate } from './gate.ts';
 import { settings } from './seeds.ts';
-import { claimsFor, manage, openOurs, openProvider, request, signInAt } from './upstream.ts';
+import { claimsFor, type Form, manage, openOurs, openProvider, request, signInAt } from './upstream.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
@@ -27,6 +27,17 @@ const gate = stack.use(
           strategy: 'oidc',
           options: { ...options, own_callback: true, domain_aliases: ['partner.example'] },
         },
+        { name: 'google-oauth2', strategy: 'google-oauth2', options },
+        {
+          name: 'github',
+          strategy: 'github',
+          options: {
+            ...options,
+            discovery_url: undefined,
+            authorizationURL: `${acme.issuer}authorize`,
+            tokenURL: `${acme.issuer}oauth/token`,
+          },
+        },
       ];
     },
     { seed: { settings: { ...settings, guardian_factors: ['otp'] } } },
@@ -34,6 +45,8 @@ const gate = stack.use(
 );
 
 const redis = stack.adopt(new Redis(gate.env.REDIS_URL!), (opened) => void opened.disconnect());
+
+const authorize = (browser: Browser, { code_verifier: _, ...params }: Form) => browser.authorize(params);
 
 describe('sign-in at a provider', () => {
   test('a provider named by the application signs people in, and supplies their profile', async () => {
@@ -134,8 +147,6 @@ describe('sign-in at a provider', () => {
 
 describe('a session that began at a provider', () => {
   const stepUp = { connection: 'acme', acr_values: multiFactor };
-  const authorize = (browser: Browser, { code_verifier: _, ...params }: Record<string, string>) =>
-    browser.authorize(params);
 
   test('sets up a first factor only after a new login there, once it is an hour old', async () => {
     const browser = new Browser(gate);
@@ -159,6 +170,33 @@ describe('a session that began at a provider', () => {
     );
     const { location } = await browser.submit(page, { code: codeOf(secretIn(page)) });
     expect(location?.searchParams.get('prompt')).toBe('login');
+  });
+});
+
+describe('another account at a provider', () => {
+  test('can be used by whoever is asked for consent in the name of the first one', async () => {
+    const browser = new Browser(gate);
+    const asked = request({ client_id: 'third', connection: 'acme', login_hint: 'alice@example.com' });
+    const { done: consent, there } = await signInAt(acme, browser, asked);
+    const left = (await browser.submit(consent, { action: 'other' })).location!;
+    expect([left.searchParams.get('prompt'), left.searchParams.get('login_hint')]).toEqual(['login', null]);
+    // The provider asks too before one person's session becomes another's.
+    const leaving = await there.logIn(await there.get(left.href), 'bob@example.com');
+    const back = leaving.location ?? (await there.submit(leaving)).location!;
+    const bobs = await browser.submit(await browser.get(back.href));
+    expect(bobs.html).toContain('bob@example.com');
+    const done = await browser.submit(bobs, { action: 'default' });
+    expect(done.location?.searchParams.get('code')).toBeTruthy();
+  });
+
+  test.each([
+    ['acme', 'select_account', 'login'],
+    ['google-oauth2', 'select_account', 'select_account'],
+    ['github', 'select_account', 'select_account'],
+    ['acme', 'consent', null],
+  ])('is offered by %s for prompt=%s', async (connection, prompt, passedOn) => {
+    const { location } = await authorize(new Browser(gate), request({ connection, prompt }));
+    expect(location?.searchParams.get('prompt')).toBe(passedOn);
   });
 });
 

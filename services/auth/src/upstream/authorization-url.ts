@@ -8,6 +8,8 @@ type AuthorizationOptions = {
   params?: Record<string, unknown>;
   hint?: string | undefined;
   reauthenticate?: boolean;
+  /** The person may choose another account there, and need not authenticate anew. */
+  selectAccount?: boolean;
   /** The most seconds since the person authenticated. */
   maxAge?: number | undefined;
 };
@@ -17,7 +19,7 @@ export async function authorizationUrl(
   { remotes, attempts, callback }: Upstream,
   connection: ConnectionModel,
   purpose: Attempt['for'],
-  { params = {}, hint, reauthenticate = false, maxAge }: AuthorizationOptions = {},
+  { params = {}, hint, reauthenticate = false, selectAccount = false, maxAge }: AuthorizationOptions = {},
 ): Promise<URL> {
   const remote = await remotes.open(connection);
   const { definition, options } = remote;
@@ -37,7 +39,7 @@ export async function authorizationUrl(
   });
   const wanted: Record<string, string | undefined> = {
     ...(hint && definition.hint && { [definition.hint]: hint }),
-    ...(reauthenticate && definition.reauthenticate && { prompt: definition.reauthenticate }),
+    ...((reauthenticate || selectAccount) && definition.reauthenticate && { prompt: definition.reauthenticate }),
     ...(asksAuthTime && { max_age: String(maxAge) }),
     ...chosenParameters(remote, params),
     redirect_uri: redirectUri,

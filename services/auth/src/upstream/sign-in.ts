@@ -15,8 +15,8 @@ import { labelOf } from './offered.ts';
 import { rememberUpstream } from './session.ts';
 import { isUpstream, strategies } from './strategies.ts';
 
-/** Reasons that a session at the provider does not satisfy: `prompt=login`, and a factor to set up (factors/prompt.ts, factors/navigation.ts). */
-const needsLoginAnew = new Set(['login_prompt', 'enrolment', 'second_factor']);
+/** Reasons that a session at the provider does not satisfy: a factor is to be set up (factors/prompt.ts, factors/navigation.ts). */
+const needsLoginAnew = new Set(['enrolment', 'second_factor']);
 
 /** Sends the browser to the provider, or back to the application with the error. */
 export async function redirectToProvider(
@@ -25,19 +25,23 @@ export async function redirectToProvider(
   hint?: string,
 ): Promise<void> {
   const { upstream } = interaction.parts;
-  const { params, details } = interaction;
-  const given = hint ?? (typeof params.login_hint === 'string' ? params.login_hint : undefined);
+  const { params, details, prompt } = interaction;
+  const { reasons } = details.prompt;
+  const isAnother = reasons.includes('another_account');
+  const hinted = typeof params.login_hint === 'string' && !isAnother ? params.login_hint : undefined;
   // A provider that accepts `max_age` decides itself whether it has passed.
   const isToldAge = isUpstream(connection.strategy) && 'maxAge' in strategies[connection.strategy];
-  const reauthenticate = details.prompt.reasons.some(
-    (reason) => needsLoginAnew.has(reason) || (reason === 'max_age' && !isToldAge),
-  );
+  // `prompt=login` may come after `select_account`, whose login satisfies both.
+  const isLoginAsked = typeof params.prompt === 'string' && params.prompt.split(' ').includes('login');
+  const reauthenticate =
+    isLoginAsked || reasons.some((reason) => needsLoginAnew.has(reason) || (reason === 'max_age' && !isToldAge));
+  const selectAccount = isAnother || prompt === 'select_account';
   try {
     const address = await authorizationUrl(
       upstream,
       connection,
       { kind: 'login', uid: interaction.uid },
-      { params, hint: given, reauthenticate, maxAge: maxAgeOf(params) },
+      { params, hint: hint ?? hinted, reauthenticate, selectAccount, maxAge: maxAgeOf(params) },
     );
     interaction.leave(address.href);
   } catch (error) {

@@ -16,7 +16,7 @@ export type StrategyDefinition = {
   tokenURL?: string;
   userInfoURL?: string;
   scope: string[];
-  /** The `prompt` value that makes a signed-in person authenticate again there. */
+  /** The `prompt` value that makes a signed-in person authenticate again there, or at least choose an account. */
   reauthenticate?: string;
   /** Supports `max_age`, and then states when somebody signed in (OpenID Connect Core, 3.1.2.1). If others state it, that is checked too. */
   maxAge?: true;
@@ -58,6 +58,8 @@ export const strategies = {
     // From its metadata (https://github.com/login/oauth/.well-known/openid-configuration).
     issuer: 'https://github.com/login/oauth',
     scope: ['read:user', 'user:email'],
+    // https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps
+    reauthenticate: 'select_account',
     hint: 'login',
   },
   windowslive: {

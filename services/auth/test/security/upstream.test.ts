@@ -97,10 +97,22 @@ describe('a provider that was told to ask for the password again', () => {
       () => ({ claims: { auth_time: ago(600) } }),
       'access_denied',
     ],
+    [
+      'is not believed for prompt=login after prompt=select_account with an auth_time from before the request',
+      { prompt: 'select_account login' },
+      () => ({ claims: { auth_time: ago(600) } }),
+      'access_denied',
+    ],
     ['is believed with a current auth_time', { max_age: '1' }, () => ({ claims: { auth_time: ago(0) } }), null],
     [
       'is believed with an auth_time within max_age',
       { max_age: '3600' },
+      () => ({ claims: { auth_time: ago(600) } }),
+      null,
+    ],
+    [
+      'is believed with any auth_time where it was only to let the person choose an account',
+      { prompt: 'select_account' },
       () => ({ claims: { auth_time: ago(600) } }),
       null,
     ],
