@@ -27,6 +27,11 @@ const gate = stack.use(
           strategy: 'oidc',
           options: { ...options, own_callback: true, domain_aliases: ['partner.example'] },
         },
+        {
+          name: 'choosing',
+          strategy: 'oidc',
+          options: { ...options, authParams: { prompt: 'select_account', max_age: '86400' } },
+        },
         { name: 'google-oauth2', strategy: 'google-oauth2', options },
         {
           name: 'github',
@@ -171,6 +176,15 @@ describe('a session that began at a provider', () => {
     const { location } = await browser.submit(page, { code: codeOf(secretIn(page)) });
     expect(location?.searchParams.get('prompt')).toBe('login');
   });
+});
+
+test.each<[string, Form, Form]>([
+  ['are sent where the request needs none', {}, { prompt: 'select_account', max_age: '86400' }],
+  ['give way to a new login', { prompt: 'login' }, { prompt: 'login', max_age: '86400' }],
+  ['give way to the age of the login', { max_age: '60' }, { prompt: 'select_account', max_age: '60' }],
+])('a connection’s own prompt and max_age %s', async (_, more, sent) => {
+  const { location } = await authorize(new Browser(gate), request({ connection: 'choosing', ...more }));
+  expect(Object.fromEntries(location!.searchParams)).toMatchObject(sent);
 });
 
 describe('another account at a provider', () => {

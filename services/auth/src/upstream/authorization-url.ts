@@ -39,9 +39,10 @@ export async function authorizationUrl(
   });
   const wanted: Record<string, string | undefined> = {
     ...(hint && definition.hint && { [definition.hint]: hint }),
+    ...chosenParameters(remote, params),
+    // What this sign-in needs is not the connection's choice.
     ...((reauthenticate || selectAccount) && definition.reauthenticate && { prompt: definition.reauthenticate }),
     ...(asksAuthTime && { max_age: String(maxAge) }),
-    ...chosenParameters(remote, params),
     redirect_uri: redirectUri,
     scope: scopeOf(remote),
     state,
