@@ -236,6 +236,24 @@ test('Apple needs a secret made of a key, posts its answer from its own site, an
   expect(payload).toMatchObject({ iss: 'TEAM', sub: 'ours', aud: named.issuer });
 });
 
+test('a person keeps the name that Apple sent at their first sign-in, and gets a later one', async () => {
+  const signInAgain = async (user?: object) => {
+    const { asked, browser, given } = await signIn('apple');
+    named.lie({ claims: { sub: '002.def', name: undefined }, userinfo: { sub: '002.def', name: undefined } });
+    const sent = { ...given, ...(user && { user: JSON.stringify(user) }) };
+    const done = await browser.post(new URL(gate.callback).pathname, sent, { 'sec-fetch-site': 'cross-site' });
+    return claimsFor(gate, asked, done);
+  };
+  const ada = { name: 'Ada Lovelace', given_name: 'Ada', family_name: 'Lovelace' };
+  expect(await signInAgain({ name: { firstName: 'Ada', lastName: 'Lovelace' } })).toMatchObject(ada);
+  expect(await signInAgain()).toMatchObject(ada);
+  expect(await signInAgain({ name: { firstName: 'Ada', lastName: 'King' } })).toMatchObject({
+    name: 'Ada King',
+    given_name: 'Ada',
+    family_name: 'King',
+  });
+});
+
 test('claims are stored where the connection’s map says, for the first sign-in only if it is set so', async () => {
   const first = await signIn('mapped');
   named.lie({ claims: { sub: 'm', family: 'Doe', given: 'Jo' }, userinfo: { sub: 'm', mail: 'Jo@Example.com' } });

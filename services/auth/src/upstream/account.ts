@@ -48,10 +48,21 @@ export function makeOpenUpstreamAccount({ accounts, settings, upstreamTokens }: 
 
     async function updated(found: AccountModel): Promise<AccountModel> {
       const isAsked = (remote.options.set_user_root_attributes ?? 'on_each_login') === 'on_each_login';
-      if (!isAsked || found.connection !== remote.name || isSame(found, profile)) return found;
+      const current = remote.definition.nameOnce ? withName(profile, found) : profile;
+      if (!isAsked || found.connection !== remote.name || isSame(found, current)) return found;
       // A concurrent change counts too.
-      return (await accounts.updateState(found, profile)) ?? (await accounts.find(userId)) ?? found;
+      return (await accounts.updateState(found, current)) ?? (await accounts.find(userId)) ?? found;
     }
+  };
+}
+
+/** What is not sent of the name stays as it is. */
+function withName(profile: Profile, found: AccountModel): Profile {
+  return {
+    ...profile,
+    name: profile.name ?? found.name,
+    givenName: profile.givenName ?? found.givenName,
+    familyName: profile.familyName ?? found.familyName,
   };
 }
 

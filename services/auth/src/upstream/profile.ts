@@ -9,7 +9,7 @@ type Claims = Record<string, unknown>;
 /** The claims a provider returned. */
 export type ProviderClaims = { tokenset: Claims; userinfo: Claims };
 
-/** Columns of an account. A claim that is missing becomes null, so that values the provider dropped go away. */
+/** Columns of an account. A claim that is missing becomes null, so that values the provider dropped go away (but see `nameOnce`). */
 export type Profile = {
   email: string | null;
   emailVerified: boolean;

@@ -25,6 +25,8 @@ export type StrategyDefinition = {
   /** Its `email` claim can be any text its administrators choose. */
   unprovenEmail?: true;
   responseMode?: 'form_post';
+  /** Sends the name at the first sign-in only. */
+  nameOnce?: true;
 };
 
 const microsoft = 'https://login.microsoftonline.com';
@@ -90,6 +92,7 @@ export const strategies = {
     discoveryUrl: 'https://appleid.apple.com/.well-known/openid-configuration',
     scope: ['openid', 'name', 'email'],
     responseMode: 'form_post',
+    nameOnce: true,
   },
 } as const satisfies Record<string, StrategyDefinition>;
 
