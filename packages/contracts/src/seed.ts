@@ -229,7 +229,10 @@ const gateOrganization = z.strictObject({
           .boolean()
           .default(false)
           .meta({ description: 'whoever signs in with it becomes a member', example: true }),
-        show_as_button: z.boolean().default(true).meta({ description: 'its pages offer it', example: false }),
+        show_as_button: z.boolean().default(true).meta({
+          description: "whether a provider has a button on its pages, whatever the connection's own value",
+          example: false,
+        }),
         is_signup_enabled: z
           .boolean()
           .default(false)

@@ -312,6 +312,32 @@ test('people of connections that an organization does not name are refused, and 
   await auth0.organizations.delete(id);
 });
 
+test('an organization’s pages have buttons for the providers that it shows, whatever they are elsewhere', async () => {
+  const options = { client_id: 'ours', client_secret: 'secret', discovery_url: 'https://login.example.com' };
+  const make = async (name: string, more: object) => {
+    const body = { name, strategy: 'oidc', enabled_clients: ['spa'], options: { ...options, ...more } };
+    return (await ask('POST', 'connections', body)).body.id as string;
+  };
+  const made = [await make('button', {}), await make('domain', { domain_aliases: ['login.example.com'] })];
+  const { id = '' } = await auth0.organizations.create({
+    name: 'shown',
+    enabled_connections: [
+      { connection_id: 'con_Username-Password-Authentication' },
+      { connection_id: made[0]!, show_as_button: false },
+      { connection_id: made[1]!, show_as_button: true },
+    ],
+  });
+  const buttons = async (given: Form = {}) => {
+    const asked = { client_id: 'spa', redirect_uri, response_type: 'code', ...given, ...pkce() };
+    const { html } = await new Browser(gate).authorize(asked);
+    return [...html.matchAll(/\/connection\/([\w-]+)"/g)].map(([, name]) => name);
+  };
+  expect(await buttons()).toEqual(['button']);
+  expect(await buttons({ organization: id })).toEqual(['domain']);
+  await auth0.organizations.delete(id);
+  for (const each of made) await auth0.connections.delete(each);
+});
+
 test('an organization whose only connection is deleted admits nobody until it names another', async () => {
   const { id: connection = '' } = await auth0.connections.create({ name: 'Partner', strategy: 'auth0' });
   const { id = '' } = await auth0.organizations.create({

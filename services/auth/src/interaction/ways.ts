@@ -31,11 +31,11 @@ export async function waysOf({ parts, params, client }: Interaction): Promise<Wa
     email: settings.identifierFirst || !database ? offers('email') : undefined,
     sms: settings.identifierFirst || !database ? offers('sms') : undefined,
     signup: settings.allowSignup && database !== undefined && inOrganization.takesNewcomers(database.id),
-    upstream: (asked ? [asked] : connections).filter(({ strategy }) => isUpstream(strategy)),
+    upstream: (asked ? [asked] : connections).filter(({ strategy }) => isUpstream(strategy)).map(inOrganization.shows),
   };
 }
 
-/** For a request that names an organization: its connections, and whether signing up there leads anywhere. */
+/** For a request that names an organization: its connections, which of them it shows, and whether signing up there leads anywhere. */
 async function organizationSignIn(
   organizations: OrganizationStore,
   { organization: id, invitation }: Interaction['params'],
@@ -45,6 +45,12 @@ async function organizationSignIn(
   const of = (connection: string) => named.find(({ connectionId }) => connectionId === connection);
   return {
     takes: (connection: string) => (named.length === 0 ? !organization?.lostConnection : of(connection) !== undefined),
+    /** Its own choice of buttons replaces the connection's. */
+    shows(connection: ConnectionModel): ConnectionModel {
+      const enabled = of(connection.id);
+      if (!enabled) return connection;
+      return { ...connection, inert: { ...(connection.inert as object), show_as_button: enabled.showAsButton } };
+    },
     takesNewcomers(connection: string) {
       const { isSignupEnabled = false, assignMembershipOnLogin = false } = of(connection) ?? {};
       return !organization || invitation !== undefined || (isSignupEnabled && assignMembershipOnLogin);
