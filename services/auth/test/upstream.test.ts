@@ -92,6 +92,28 @@ describe('sign-in at a provider', () => {
     expect((await browser.get(path)).location?.origin).toBe(new URL(acme.issuer).origin);
   });
 
+  test('somebody who has read the sign-in page for nine minutes has ten more at the provider, and time for what comes after it', async () => {
+    const browser = new Browser(gate);
+    const page = await browser.authorize(request());
+    const [path, uid] = /\/interaction\/([\w-]+)\/connection\/acme(?=")/.exec(page.html)!;
+    const key = `${gate.redisPrefix}auth:Interaction:${uid}`;
+    const payload = JSON.parse((await redis.hget(key, 'payload'))!);
+    await redis.hset(key, 'payload', JSON.stringify({ ...payload, iat: payload.iat - 540, exp: payload.exp - 540 }));
+    await redis.expire(key, 60);
+    const url = new URL(path, gate.issuer);
+    const left = await fetch(url, { headers: { cookie: browser.cookieHeader(url) }, redirect: 'manual' });
+    expect(await redis.ttl(key)).toBeGreaterThan(590);
+    const cookies = left.headers.getSetCookie().filter((line) => /^_(interaction|resume)=/.test(line));
+    const lifetimes = cookies.map((line) => Date.parse(/expires=([^;]+)/i.exec(line)![1]!) - Date.now());
+    expect(lifetimes).toEqual([expect.any(Number), expect.any(Number)]);
+    for (const lifetime of lifetimes) expect(lifetime).toBeGreaterThan(590_000);
+    const there = new Browser(acme);
+    const back = await there.logIn(await there.get(left.headers.get('location')!));
+    const returned = new URL(`interaction/${uid}/callback${back.location!.search}`, gate.issuer);
+    await fetch(returned, { headers: { cookie: browser.cookieHeader(returned) }, redirect: 'manual' });
+    expect(await redis.ttl(key)).toBeGreaterThan(3_500);
+  });
+
   test('a provider is not asked again while the session from it lasts', async () => {
     const browser = new Browser(gate);
     await signInAt(acme, browser, request({ connection: 'acme' }));

@@ -84,7 +84,7 @@ export type Interaction = {
   /** `/interaction/{uid}/{step}`; without a step, the first page. */
   path(step?: string): string;
   checkCsrf(token: unknown): void;
-  /** Somebody has answered: from now on the interaction has its full lifetime. */
+  /** Somebody has answered, here or at a provider: from now on the interaction has its full lifetime. */
   keep(): Promise<void>;
   /** What earlier POSTs left for the page of this step. */
   recall(step: string): Promise<Recalled>;
@@ -97,8 +97,8 @@ export type Interaction = {
   /** Answers a POST by sending the browser to a GET of that step's page, which recalls what is noted here. */
   turnTo(step: string, facts?: Facts, outcome?: Omit<Outcome, 'step'>): Promise<void>;
   finish(result: InteractionResults, merge?: boolean): Promise<void>;
-  /** Sends the browser to another provider. */
-  leave(address: string): void;
+  /** Sends the browser to another site, which has so many seconds to send it back. */
+  leave(address: string, seconds: number): Promise<void>;
 };
 
 /** `typed`: the login somebody entered, here or in the application. `outcome`: of the last POST, if this page is to show it. */
@@ -122,6 +122,7 @@ export async function openInteraction(
   const account = await sessionOwner(parts, details.session);
   const path = (step?: string) => `/interaction/${uid}${step ? `/${step}` : ''}`;
   const owner = `interaction ${uid}`;
+  const prolong = (seconds: number) => prolongInteraction(parts, { request, response, details, path }, seconds);
   const commonContext = (): Promise<CommonContext> =>
     parts.commonContext({ acceptLanguage: request.get('accept-language'), client, params, account, uid });
 
@@ -141,7 +142,10 @@ export async function openInteraction(
     checkCsrf(token) {
       if (!csrf.matches(uid, token)) throw new ForeignForm();
     },
-    keep: () => keepAnswered(parts, request, response, details, path()),
+    async keep() {
+      const { exp, iat } = details as Dated;
+      if (exp - iat < interactionLifetime.answered) await prolong(interactionLifetime.answered);
+    },
     async recall(step) {
       const { outcome, ...facts } = await parts.pageMemory.recall(owner);
       const hint = typeof params.login_hint === 'string' ? params.login_hint : '';
@@ -166,27 +170,28 @@ export async function openInteraction(
     },
     finish: (result, merge = true) =>
       provider.interactionFinished(request, response, result, { mergeWithLastSubmission: merge }),
-    leave: (address) => seeOther(response, address),
+    async leave(address, seconds) {
+      if ((details as Dated).exp < Date.now() / 1000 + seconds) await prolong(seconds);
+      seeOther(response, address);
+    },
   };
 }
 
-async function keepAnswered(
+type Dated = Interaction['details'] & { exp: number; iat: number };
+
+/** From now on the interaction lives that long. */
+async function prolongInteraction(
   { provider, secure }: InteractionParts,
-  request: Request,
-  response: Response,
-  details: Interaction['details'],
-  path: string,
+  { request, response, details, path }: Pick<Interaction, 'request' | 'response' | 'details' | 'path'>,
+  seconds: number,
 ): Promise<void> {
-  const { exp, iat, returnTo } = details as typeof details & { exp: number; iat: number };
-  const { answered } = interactionLifetime;
-  if (exp - iat >= answered) return;
-  await details.save(answered);
+  await details.save(seconds);
   // The cookies end with the interaction; these are the attributes that the library set.
   const { cookies } = provider.createContext(request, response);
-  const options = { signed: true, httpOnly: true, sameSite: 'lax', secure, maxAge: answered * 1000 } as const;
+  const options = { signed: true, httpOnly: true, sameSite: 'lax', secure, maxAge: seconds * 1000 } as const;
   for (const [name, where] of [
-    ['interaction', path],
-    ['resume', new URL(returnTo).pathname],
+    ['interaction', path()],
+    ['resume', new URL(details.returnTo).pathname],
   ] as const)
     cookies.set(provider.cookieName(name), details.uid, { ...options, path: where });
 }

@@ -30,7 +30,7 @@ export type Attempts = {
   redeem(state: string): Promise<Attempt | undefined>;
 };
 
-const ttlSeconds = 10 * minute;
+export const attemptSeconds = 10 * minute;
 
 export function makeAttempts(redis: Redis, prefix: string, seal: Seal): Attempts {
   const keyOf = (state: string) => `${prefix}upstream:${hashId(state)}`;
@@ -40,7 +40,7 @@ export function makeAttempts(redis: Redis, prefix: string, seal: Seal): Attempts
     async begin(attempt) {
       const state = randomBytes(32).toString('base64url');
       const key = keyOf(state);
-      await redis.set(key, seal.seal(JSON.stringify(attempt), key), 'EX', ttlSeconds);
+      await redis.set(key, seal.seal(JSON.stringify(attempt), key), 'EX', attemptSeconds);
       return state;
     },
     find: async (state) => open(keyOf(state), await redis.getBuffer(keyOf(state))),

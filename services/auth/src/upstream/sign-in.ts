@@ -8,6 +8,7 @@ import { errors } from 'oidc-provider';
 import { finishLogin } from '../factors/second-factor.ts';
 import type { ConnectionModel } from '../generated/models.ts';
 import type { Interaction } from '../interaction/interaction.ts';
+import { attemptSeconds } from './attempts.ts';
 import { authorizationUrl } from './authorization-url.ts';
 import { exchange } from './exchange.ts';
 import { descriptionOf, failureOf, UpstreamFailure } from './failure.ts';
@@ -43,7 +44,7 @@ export async function redirectToProvider(
       { kind: 'login', uid: interaction.uid },
       { params, hint: hint ?? hinted, reauthenticate, selectAccount, maxAge: maxAgeOf(params) },
     );
-    interaction.leave(address.href);
+    await interaction.leave(address.href, attemptSeconds);
   } catch (error) {
     await refuse(interaction, connection, error);
   }
@@ -78,6 +79,7 @@ export async function handleCallback(interaction: Interaction, request: Request)
     const owner = await parts.accounts.ownerOf(account);
     if (!owner || owner.blocked) throw new UpstreamFailure('blocked');
     if (isNew) parts.report.signedUp(account, client.clientId, interaction.address);
+    await interaction.keep();
     await rememberUpstream(interaction, {
       accountId: owner.userId,
       connection: connection.name,
