@@ -7,6 +7,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { TOTP } from 'otpauth';
 import { hashPassword } from '../src/accounts/password.ts';
 import { networkOf } from '../src/http/network.ts';
+import { ageSessions } from './aged.ts';
 import { openGate } from './gate.ts';
 import { alice, bob, seed } from './seeds.ts';
 
@@ -464,6 +465,19 @@ test('recent activity has the sign-ins in an application that takes the password
     return shown.html.split('You signed in').length === 6 && shown;
   });
   expect(html.split('A sign-in failed')).toHaveLength(2);
+});
+
+test('somebody whose link took so long that they must log in again still reads what became of it', async () => {
+  const { browser } = await visit('wendy');
+  await ageSessions(gate, 'auth0|wendy', 3_600);
+  const asked = await browser.get('account/sign-ins?link_error=already_linked&next=https://evil.example/');
+  expect(asked.html).toContain('name="identifier"');
+  const shown = await browser.logIn(asked, 'wendy@example.com');
+  expect(shown.url).toBe(`${gate.issuer}account/sign-ins?link_error=already_linked`);
+  expect(problemIn(shown)).toBe('That account is already linked, or has linked sign-ins of its own.');
+  const state = '/account/sign-ins?linked=acme&next=https://evil.example/#x';
+  const made = await browser.get(`account/callback?${new URLSearchParams({ code: 'x', state })}`);
+  expect(made.url).toBe(`${gate.issuer}account/sign-ins?linked=acme`);
 });
 
 test.each([

@@ -35,7 +35,14 @@ import { changeSignIns, showSignIns } from './sign-ins.ts';
 import { notFound, openVisit, type Visit } from './visit.ts';
 
 type Handler = (visit: Visit, request: Request) => Promise<void>;
-type AccountPage = { path: string; needsFresh?: boolean; show: Handler; answer?: Handler };
+type AccountPage = {
+  path: string;
+  needsFresh?: boolean;
+  /** Parameters that a sign-in on the way to the page keeps. */
+  told?: string[];
+  show: Handler;
+  answer?: Handler;
+};
 
 const pages: AccountPage[] = [
   { path: '/account', show: showOverview },
@@ -48,7 +55,14 @@ const pages: AccountPage[] = [
   { path: removalPath, needsFresh: true, show: showRemoval, answer: remove },
   { path: newCodesPath, needsFresh: true, show: showNewCodes, answer: makeCodes },
   { path: codesPath, needsFresh: true, show: showCodes, answer: confirmCodesSaved },
-  { path: '/account/sign-ins', needsFresh: true, show: showSignIns, answer: changeSignIns },
+  // A link may take longer than the login is fresh (upstream/link.ts).
+  {
+    path: '/account/sign-ins',
+    needsFresh: true,
+    told: ['linked', 'link_error'],
+    show: showSignIns,
+    answer: changeSignIns,
+  },
   { path: '/account/devices', show: showDevices, answer: endDevices },
   { path: '/account/applications', show: showApplications, answer: disconnect },
   { path: '/account/activity', show: showActivity },
@@ -62,10 +76,11 @@ const perPerson = { max: 300, windowSeconds: 60 };
 
 export function makeAccountRoutes(parts: AccountParts): Router {
   const router = Router();
-  const open = async (request: Request, response: Response, { path, needsFresh = false }: AccountPage) => {
-    setRoute(response, path);
+  const open = async (request: Request, response: Response, page: AccountPage) => {
+    setRoute(response, page.path);
     if (!isSelfService(await parts.settings.load())) throw notFound();
-    const visit = await openVisit(parts, { request, response, path, needsFresh });
+    const returnTo = addressOf(page, new URL(request.originalUrl, parts.issuer).searchParams);
+    const visit = await openVisit(parts, { request, response, returnTo, needsFresh: page.needsFresh ?? false });
     if (!visit) return undefined;
     const { max, windowSeconds } = perPerson;
     if (await parts.rate.take('account-pages', visit.account.userId, max, windowSeconds)) return visit;
@@ -96,12 +111,19 @@ export function makeAccountRoutes(parts: AccountParts): Router {
   return router;
 }
 
+/** The page with what it may be told, and nothing else. */
+function addressOf({ path, told = [] }: AccountPage, query: URLSearchParams): string {
+  const kept = new URLSearchParams([...query].filter(([name]) => told.includes(name)));
+  return kept.size > 0 ? `${path}?${kept}` : path;
+}
+
 /** Returns from the sign-in to the page that needed it. */
 async function handleSignInCallback(parts: AccountParts, request: Request, response: Response): Promise<void> {
   setRoute(response, callbackPath);
   const { state = '', error } = queryOf(request);
-  const path = pages.find((page) => page.path === state)?.path ?? '/account';
-  if (error === undefined) return seeOther(response, path);
+  const [path, query] = state.split('?', 2);
+  const page = pages.find((each) => each.path === path);
+  if (error === undefined) return seeOther(response, page ? addressOf(page, new URLSearchParams(query)) : '/account');
   const common = await parts.commonContext({ acceptLanguage: request.get('accept-language') });
   // Anybody can make up such an address, so its text is not repeated to the reader. The log says what went wrong.
   sendPage(response, 'error', { ...common, error: 'access_denied', back: '/account' }, 403);

@@ -73,10 +73,19 @@ export type Visit = {
   notify(change: AccountChange): void;
 };
 
-/** @param needsFresh whether the page changes how somebody authenticates. @returns undefined, after answering, if they must sign in first */
+/**
+ * @param returnTo where a sign-in leads
+ * @param needsFresh whether the page changes how somebody authenticates
+ * @returns undefined, after answering, if they must sign in first
+ */
 export async function openVisit(
   parts: AccountParts,
-  { request, response, path, needsFresh }: { request: Request; response: Response; path: string; needsFresh: boolean },
+  {
+    request,
+    response,
+    returnTo,
+    needsFresh,
+  }: { request: Request; response: Response; returnTo: string; needsFresh: boolean },
 ): Promise<Visit | undefined> {
   const settings = await parts.settings.load();
   const session = (await parts.provider.Session.get(parts.provider.createContext(request, response))) as OwnSession;
@@ -84,7 +93,7 @@ export async function openVisit(
   const isForm = request.method === 'POST';
   const lacks = await missingProof(parts, { session, account, settings, needsFresh, isForm });
   if (lacks) {
-    seeOther(response, signInAddress(parts, path, lacks));
+    seeOther(response, signInAddress(parts, returnTo, lacks));
     return undefined;
   }
   return makeVisit(parts, { request, response, session, account: account!, settings });
@@ -124,7 +133,7 @@ async function missingProof(
 }
 
 /** The resulting code is of no use to anybody: nobody has the verifier of its challenge. */
-function signInAddress({ issuer }: AccountParts, path: string, more: Record<string, string>): string {
+function signInAddress({ issuer }: AccountParts, returnTo: string, more: Record<string, string>): string {
   const base = baseUrlOf(issuer);
   return `/authorize?${new URLSearchParams({
     client_id: accountClientId,
@@ -133,7 +142,7 @@ function signInAddress({ issuer }: AccountParts, path: string, more: Record<stri
     scope: 'openid',
     // For no API, whatever the tenant's default is.
     audience: `${base}userinfo`,
-    state: path,
+    state: returnTo,
     code_challenge: randomBytes(32).toString('base64url'),
     code_challenge_method: 'S256',
     ...more,
