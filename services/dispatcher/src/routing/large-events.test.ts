@@ -1,7 +1,7 @@
 import { type ParsedEvent, parseEvent } from '@gatepost/contracts/event';
 import { attributeHeaders, type EventMessage } from '@gatepost/contracts/event-headers';
 import { troubleOf } from '@gatepost/runtime/store-errors';
-import { afterAll, expect, test } from '@jest/globals';
+import { afterAll, expect, jest, test } from '@jest/globals';
 import { openLargeEvents } from './large-events.ts';
 
 // Nothing is asked of the database here.
@@ -28,6 +28,25 @@ test.each(messages)('a large message is read like any other: %s', async (_form, 
   const parsed = await large.parse(message);
   expect(withoutPayload(parsed)).toEqual(withoutPayload(expected));
   expect(payloadOf(parsed)?.equals(payloadOf(expected)!)).toBe(expected.kind === 'event' ? true : undefined);
+});
+
+// The thread waited for it for ever, and at the end an unhandled rejection ended the process.
+test('an event whose headers are nested too deep for the reading thread is refused at once, and the thread ends as usual', async () => {
+  const opened = openLargeEvents({ databaseUrl: 'postgres://127.0.0.1:1/none', isPooled: false });
+  const unhandled = jest.fn();
+  process.on('unhandledRejection', unhandled);
+  const later = jest.spyOn(globalThis, 'setTimeout');
+  let deep: unknown[] = [];
+  for (let depth = 0; depth < 100_000; depth += 1) deep = [deep];
+  const [, message] = messages[0]!;
+  await expect(opened.parse({ ...message, headers: { ...headers, deep } })).rejects.toThrow('call stack');
+  expect(later).toHaveBeenLastCalledWith(expect.any(Function), 5_000); // then the thread ends, unless there is more to do
+  later.mockRestore();
+  expect((await opened.parse(message)).kind).toBe('event');
+  await opened[Symbol.asyncDispose]();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(unhandled).not.toHaveBeenCalled();
+  process.off('unhandledRejection', unhandled);
 });
 
 // An event that ends the thread is tried again a few times, and then is a dead letter.

@@ -49,9 +49,7 @@ export function openLargeEvents(settings: Settings): LargeEvents {
       onEnd() {
         if (running === own) running = undefined;
       },
-      onIdle() {
-        timer = setTimeout(idle, idleMs).unref();
-      },
+      onIdle,
     });
     return own;
   };
@@ -60,13 +58,22 @@ export function openLargeEvents(settings: Settings): LargeEvents {
     running = undefined;
     ended?.worker.postMessage('end');
   };
+  const onIdle = () => {
+    timer = setTimeout(idle, idleMs).unref();
+  };
   const ask = (question: Question) => {
     clearTimeout(timer);
     running ??= begin();
     const answer: Asked = { ...Promise.withResolvers(), parses: 'parse' in question };
     last += 1;
+    try {
+      running.worker.postMessage({ ...question, id: last });
+    } catch (error) {
+      // Headers nested too deep to be copied: the thread will not answer.
+      if (running.asked.size === 0) onIdle();
+      throw error;
+    }
     running.asked.set(last, answer);
-    running.worker.postMessage({ ...question, id: last });
     return answer.promise;
   };
 
