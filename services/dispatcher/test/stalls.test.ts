@@ -1,8 +1,9 @@
 /** What would hold up all that is behind it, if it were repeated for ever. */
 import { openConsumer } from '@gatepost/amqp/consumer';
 import { type DeliveryJob, deriveJobKey, jobMessage } from '@gatepost/contracts/delivery-job';
-import { deadEventsQueue, topology } from '@gatepost/contracts/topology';
+import { deadEventsQueue, eventsQueue, topology } from '@gatepost/contracts/topology';
 import { openLog } from '@gatepost/runtime/log';
+import { publishRaw } from '@gatepost/testkit/raw-message';
 import { openReceiver, type Receiver } from '@gatepost/testkit/receiver';
 import { management } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
@@ -216,6 +217,15 @@ test('a bad message with as many headers as fit is dead-lettered all the same', 
 });
 
 // A table with a member `!` is how amqplib speaks of types: it reads this one, and cannot write it again.
+// It came back every eleven seconds, for ever.
+test('a bad message with lists nested six thousand deep in a header is dead-lettered without it', async () => {
+  await publishRaw(world.amqpUrl, eventsQueue, nestedLists('deep', 6_000), Buffer.from('not json'));
+  await world.deliveries(await world.publish({ subject: 'calm/r' }));
+  const [buried] = await until('the dead letter', () => dead.length === 1 && dead);
+  expect(buried).toMatchObject({ reason: 'not_json' });
+  expect(buried!.headers).not.toHaveProperty('deep');
+});
+
 test('a bad message whose headers cannot be written again is dead-lettered without them', async () => {
   const odd = { '!': 'object', value: { '!': 'weird' } };
   await world.publish({ payload: 'not json', headers: { odd } });
@@ -269,3 +279,13 @@ test('a lost delivery that cannot be parked, or a parked row that is not a job, 
   );
   expect(await rescuing.stop()).toBe(0);
 });
+
+/** A table whose only member is a list with one list in it, and so on. */
+function nestedLists(name: string, depth: number): Buffer {
+  const lists = Array.from({ length: depth }, (_, level) => {
+    const list = Buffer.from('A0000');
+    list.writeUInt32BE((depth - 1 - level) * 5, 1);
+    return list;
+  });
+  return Buffer.concat([Buffer.from([name.length]), Buffer.from(name), ...lists]);
+}

@@ -9,6 +9,8 @@ const headersMaxBytes = 48 * 1024;
 const detailMaxLength = 1_000;
 /** Fits an AMQP short string's 255 bytes at three bytes per character. */
 const idMaxLength = 80;
+/** Deeper lists and tables than anybody needs; some thousand exhaust the stack. */
+const depthMax = 100;
 
 /** Resolves when the broker has the dead letter; settling the message is up to the caller. */
 export async function publishDeadLetter(
@@ -47,11 +49,11 @@ function ownHeaders(headers: Record<string, unknown>): Record<string, unknown> {
 }
 
 /** amqplib marks types with a member `!` and takes any table with one for its own; RabbitMQ 3.10 closes a connection that sends a void value. */
-function isWritable(value: unknown): boolean {
+function isWritable(value: unknown, depth = 0): boolean {
   if (value === null || value === undefined) return false;
   if (typeof value !== 'object' || Buffer.isBuffer(value)) return true;
   if ('!' in value) return isMarked(value as { '!': unknown; value?: unknown });
-  return Object.values(value).every(isWritable);
+  return depth < depthMax && Object.values(value).every((one) => isWritable(one, depth + 1));
 }
 
 /** The form in which the decoder returns AMQP timestamps and decimals. */
