@@ -1,10 +1,11 @@
 /** What looks for lost deliveries goes on, whatever rests. */
 import { openLog } from '@gatepost/runtime/log';
+import { openCuttable } from '@gatepost/testkit/cut';
 import { freshDatabase } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
 import { migrateWebhooks } from '@gatepost/webhook-db/migrations';
 import { openPool, type Pool } from '@gatepost/webhook-db/pool';
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { openRescue } from '../src/parked/rescue.ts';
 
 // To look through millions that rest may take longer than a statement may.
@@ -165,6 +166,57 @@ test('a delivery whose day has been dropped from the log is not taken for lost',
   expect(parked).toEqual([2]);
   await rescue[Symbol.asyncDispose]();
   await pool.end();
+});
+
+// Dispatchers try again to record every other second: what they had made was sent again.
+test('after an outage of PostgreSQL there is time to record attempts that were made before deliveries count as lost', async () => {
+  await using database = await freshDatabase('migrated');
+  await using cuttable = await openCuttable(database.url);
+  const admin = openPool({ databaseUrl: database.url, name: 'admin', max: 1, byIndexOnly: true, onError: () => {} });
+  const pool = openPool({ databaseUrl: cuttable.url, name: 'test', max: 1, byIndexOnly: true, onError: () => {} });
+  await admin.query("INSERT INTO accounts (login) VALUES ('acme')");
+  await admin.query(
+    `INSERT INTO hooks (account_id, url, content_type, events, created_by) VALUES (1, 'http://127.0.0.2/', 'json', '{push}', 'test')`,
+  );
+  await admin.query(
+    `INSERT INTO events (key, guid, source, event_id, type, account_id, occurred_at, received_at, received_on, hook_ids, delivery_ids, routed_at)
+     SELECT gen_random_uuid(), gen_random_uuid(), 'urn:test', n, 'push', 1, at, at, (at AT TIME ZONE 'UTC')::date, '{1}', ARRAY[n], at
+       FROM unnest(ARRAY[1, 2]) n, LATERAL (SELECT now() - interval '10 minutes' AS at) t`,
+  );
+  const parked = async () => {
+    const { rows } = await admin.query<{ id: number }>('SELECT delivery_id::integer AS id FROM parked ORDER BY 1');
+    return rows.map(({ id }) => id);
+  };
+  const lines: unknown[] = [];
+  const log = { ...openLog('test', 'silent'), warn: (_fields: object, line: string) => lines.push(line) } as never;
+  const timer = jest.spyOn(globalThis, 'setInterval');
+  const rescue = openRescue({ pool, jobsWaiting: async () => 0, afterMs: 300_000, log });
+  const [look] = timer.mock.lastCall!;
+  timer.mockRestore();
+  await cuttable.cut();
+  look();
+  await until('a look during the outage', () => lines.length === 1);
+  await cuttable.restore();
+  look();
+  await until('a look after it', async () => {
+    const { rows } = await admin.query(
+      "SELECT FROM pg_stat_activity WHERE application_name = 'test' AND state = 'idle' AND query IN ('SHOW transaction_read_only', 'COMMIT') AND datname = current_database()",
+    );
+    return rows.length === 1;
+  });
+  expect(await parked()).toEqual([]);
+  await admin.query(
+    `INSERT INTO deliveries (id, delivered_on, delivered_at, hook_id, account_id, guid, event_key, event_on, event, attempt, redelivery, status,
+                             status_code, duration_ms, timings, url, request_headers)
+     SELECT 1, received_on, received_at, 1, 1, guid, key, received_on, type, 1, false, 'OK', 200, 1, '{}', 'http://127.0.0.2/', '{}'
+       FROM events WHERE delivery_ids = '{1}'`,
+  );
+  look();
+  await until('the lost one is found', async () => (await parked()).length > 0);
+  expect(await parked()).toEqual([2]);
+  await rescue[Symbol.asyncDispose]();
+  await pool.end();
+  await admin.end();
 });
 
 /** Until the rescue has looked through all that there is. */

@@ -7,6 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { jobFields, jobHeader } from '@gatepost/contracts/delivery-job';
 import { inHalves } from '@gatepost/runtime/halve';
 import type { Log } from '@gatepost/runtime/log';
+import { checkPostgresWrites } from '@gatepost/runtime/postgres';
 import { troubleOf } from '@gatepost/runtime/store-errors';
 import { inTransaction } from '@gatepost/runtime/transaction';
 import { parkUnsettled } from '@gatepost/webhook-db/parked';
@@ -76,10 +77,22 @@ export function openRescue(options: {
 }): AsyncDisposable {
   const stop = new AbortController();
   let running: Promise<void> = Promise.resolve();
+  let hasFailed = false;
+  const look = async () => {
+    if (hasFailed) {
+      // After an outage of PostgreSQL dispatchers have outcomes to record, which takes seconds: nothing counts as lost until the next look.
+      await checkPostgresWrites(options.pool);
+      hasFailed = false;
+      return;
+    }
+    hasFailed = true;
+    await rescue({ ...options, stop: stop.signal });
+    hasFailed = false;
+    await resumeForgotten({ ...options, stop: stop.signal });
+  };
   const timer = setInterval(() => {
     running = running
-      .then(() => rescue({ ...options, stop: stop.signal }))
-      .then(() => resumeForgotten({ ...options, stop: stop.signal }))
+      .then(look)
       .catch((error) => options.log.warn({ error }, 'could not look for lost deliveries, trying again later'));
   }, options.afterMs / 10);
   timer.unref();
