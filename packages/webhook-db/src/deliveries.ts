@@ -37,7 +37,8 @@ const insertAndRouteText = `
        recorded AS (${insertKeptText}), counted AS (${countAttempts('recorded')})
   SELECT key FROM lost`;
 
-// The statement that records an attempt parks the next one, so that an attempt made twice is not retried twice. Parked rows now have their outcome.
+// The statement that records an attempt parks the next one, so that an attempt made twice is not retried twice. Made on two days, before and after
+// midnight UTC, it has two rows, and only the first is followed by a retry. Parked rows now have their outcome.
 const insertAndParkText = `
   WITH routed AS (${markRouted('$4', '$5', '$6')} RETURNING key), lost AS MATERIALIZED (${lostEvents('$4', '$5', '$6')}),
        recorded AS (${insertKeptText}), counted AS (${countAttempts('recorded')}),
@@ -46,7 +47,10 @@ const insertAndParkText = `
        following AS (
     INSERT INTO parked (delivery_id, account_id, reason, due_at, event_key, event_on, job)
     SELECT nextval('delivery_ids'), account_id, reason, due_at, event_key, event_on, job
-      FROM json_to_recordset($3) AS r ${parkedRecord} WHERE (delivery_id, event_key) IN (SELECT id, event_key FROM recorded))
+      FROM json_to_recordset($3) AS r ${parkedRecord}
+     WHERE (delivery_id, event_key) IN (SELECT id, event_key FROM recorded)
+       AND NOT EXISTS (SELECT FROM deliveries d WHERE d.id = r.delivery_id AND d.event_key = r.event_key
+                                                  AND d.delivered_on >= (now() AT TIME ZONE 'UTC')::date - 1))
   SELECT key FROM lost`;
 
 /**

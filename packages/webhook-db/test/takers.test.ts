@@ -209,6 +209,32 @@ const outcome = ({ event, receivedOn, deliveryId }: TakenEvent, statusCode: numb
   request_headers: {},
 });
 
+// A row's key has its day.
+test('a delivery that was attempted twice, before and after midnight, is tried again once, and the log has both attempts', async () => {
+  const stored = await store(null);
+  const taken = {
+    event: { ...newEvent(null), key: stored.key, guid: stored.guid },
+    receivedOn: stored.receivedOn,
+    deliveryId: stored.deliveryIds[0]!,
+    sequence: null,
+  };
+  const midnight = new Date().setUTCHours(0, 0, 0, 0);
+  const attempted = async (deliveredAt: number) =>
+    recordDeliveries(pool, [{ ...outcome(taken, 500), delivered_at: new Date(deliveredAt) }], {
+      parked: [],
+      routed: [],
+      next: [next(taken)],
+    });
+  await attempted(midnight - 100);
+  await attempted(midnight + 100);
+  const { rows } = await pool.query(
+    `SELECT (SELECT count(*)::int FROM deliveries WHERE event_key = $1) AS attempts,
+            (SELECT count(*)::int FROM parked WHERE event_key = $1) AS retries`,
+    [stored.key],
+  );
+  expect(rows).toEqual([{ attempts: 2, retries: 1 }]);
+});
+
 // Its sequence goes back, too: what it hands out next is what a delivery in flight has got from it.
 test('two deliveries that got the same id because PostgreSQL crashed in between are both recorded', async () => {
   const storeEvents = await makeStoreEvents(pool);
