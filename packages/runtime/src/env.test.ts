@@ -16,7 +16,7 @@ const variables = z.object({
   DATABASE_URL: url(['postgres:', 'postgresql:']).meta({ description: 'PostgreSQL' }),
   SECRETS_KEY: secretsKeyVariable,
   NETWORKS: cidrList.default([]).meta({ description: 'CIDRs', emptyIsValue: true }),
-  RETRIES: secondsList.default([5, 300]).meta({ description: 'waits', emptyIsValue: true }),
+  RETRIES: secondsList(3_600).default([5, 300]).meta({ description: 'waits', emptyIsValue: true }),
 });
 const key = Buffer.alloc(32, 7).toString('base64');
 const good = { DATABASE_URL: 'postgres://gate:hunter2@db/gatepost', SECRETS_KEY: key };

@@ -117,8 +117,11 @@ export const issuerUrls = listOf('issuers (http or https URLs)', (item) =>
   issuerUrl.safeParse(item).success ? [item] : [],
 );
 
-/** Whole numbers of seconds. */
-export const secondsList = listOf('whole numbers of seconds', (item) => (/^\d+$/.test(item) ? [Number(item)] : []));
+/** Whole numbers of seconds, each up to `max`. */
+export const secondsList = (max: number) =>
+  listOf(`whole numbers of seconds up to ${max}`, (item) =>
+    /^\d+$/.test(item) && Number(item) <= max ? [Number(item)] : [],
+  );
 
 /** The path of a file that exists. */
 export const existingFile = text.refine((value) => existsSync(value), {

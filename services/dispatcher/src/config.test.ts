@@ -25,6 +25,14 @@ test('a user agent that no header can hold and a CA file without a certificate a
     expect(() => read({ DELIVERY_USER_AGENT: userAgent })).not.toThrow();
 });
 
+// A failed attempt whose next one had no date was not in the log, and its job a dead letter.
+test('a wait before a retry of more than 30 days is refused', () => {
+  expect(read({ RETRY_SCHEDULE_SECONDS: '5,2592000' }).RETRY_SCHEDULE_SECONDS).toEqual([5, 2_592_000]);
+  expect(() => read({ RETRY_SCHEDULE_SECONDS: '5,99999999999999' })).toThrow(
+    'RETRY_SCHEDULE_SECONDS: must be whole numbers of seconds up to 2592000, separated by commas; item 2 is none',
+  );
+});
+
 // Beyond 24 days a timer of Node fires all the time; below the longest that an attempt may take, those in hand were made again.
 test.each([
   ['more than a day', { RESCUE_AFTER_SECONDS: '86401' }, 'from 1 to 86400'],

@@ -28,6 +28,8 @@ import { roomWaitMaxMs } from './delivering/payloads.ts';
 
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
 
+const retryWaitMaxSeconds = 30 * 86_400;
+
 export const variables = z
   .object({
     ...commonVariables,
@@ -88,8 +90,8 @@ export const variables = z
     DELIVERY_SHARDS: integer(1, shardsMax)
       .default(1)
       .meta({ description: 'queues that deliveries are spread over, by hook', unit: 'queues' }),
-    RETRY_SCHEDULE_SECONDS: secondsList.default([5, 300, 1800, 7200, 18000, 36000]).meta({
-      description: 'waits before automatic attempts 2, 3, …',
+    RETRY_SCHEDULE_SECONDS: secondsList(retryWaitMaxSeconds).default([5, 300, 1800, 7200, 18000, 36000]).meta({
+      description: 'waits before automatic attempts 2, 3, …, each at most 30 days',
       unit: 's',
       emptyIsValue: true,
     }),
