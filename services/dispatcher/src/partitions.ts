@@ -29,7 +29,7 @@ const recordedWithin = '30 minutes';
  * Deletes events, log and statistics of deleted accounts, one partition at a time: there is no index by account, and none is needed. An account
  * deleted a moment ago is erased now, and once more in an hour, with the outcomes that were still to come.
  */
-async function erase(pool: Pool, log: Log): Promise<void> {
+async function erase(pool: Pool, log: Log, stop: AbortSignal): Promise<void> {
   const { rows } = await pool.query<{ ids: number[] | null; settled: number[] | null }>(
     `SELECT array_agg(account_id) AS ids, array_agg(account_id) FILTER (WHERE asked_at < now() - interval '${recordedWithin}') AS settled
        FROM erasures`,
@@ -42,9 +42,16 @@ async function erase(pool: Pool, log: Log): Promise<void> {
   );
   for (const { name } of partitions)
     await inTransaction(pool, async (client) => {
-      await client.query(`SET LOCAL statement_timeout = ${eraseTimeoutMs}`);
+      const { rows: own } = await client.query<{ pid: number }>(
+        `SELECT pg_backend_pid() AS pid, set_config('statement_timeout', '${eraseTimeoutMs}', true)`,
+      );
+      stop.throwIfAborted();
+      const cancel = () => void pool.query('SELECT pg_cancel_backend($1)', [own[0]!.pid]).catch(() => {}); // then its timeout ends it
+      stop.addEventListener('abort', cancel);
       const text = `DELETE FROM ${name} WHERE account_id = ANY ($1)`;
-      await client.query({ text, values: [ids], query_timeout: eraseTimeoutMs } as QueryConfig);
+      await client
+        .query({ text, values: [ids], query_timeout: eraseTimeoutMs } as QueryConfig)
+        .finally(() => stop.removeEventListener('abort', cancel));
     });
   await pool.query('DELETE FROM account_versions WHERE account_id = ANY ($1)', [ids]);
   await pool.query('DELETE FROM erasures WHERE account_id = ANY ($1)', [settled]);
@@ -56,35 +63,38 @@ export async function keepPartitions(
   pool: Pool,
   { days, statsDays }: { days: number; statsDays: number },
   log: Log,
-): Promise<Disposable> {
+): Promise<AsyncDisposable> {
   const drop = async (name: string, keptDays: number) => {
     const { rows } = await pool.query<{ dropped: number }>(`SELECT ${name}($1) AS dropped`, [keptDays]);
     if (rows[0]!.dropped > 0) log.info({ partitions: rows[0]!.dropped }, 'dropped partitions past their retention');
   };
+  const stop = new AbortController();
   // Independent steps: a long read of old statistics must preserve neither the log nor a deleted account's data.
   const steps = [
     () => ensurePartitions(pool),
     () => drop('drop_old_partitions', days),
     () => drop('drop_old_stats', statsDays),
     () => pool.query("DELETE FROM replays WHERE ended_at < now() - $1 * interval '1 day'", [days]),
-    () => erase(pool, log),
+    () => erase(pool, log, stop.signal),
   ];
-  let isDisposed = false;
   const tick = async () => {
     for (const step of steps)
-      if (!isDisposed)
-        await step().catch((error) =>
-          log.warn({ error }, 'could not make or drop partitions, trying again in an hour'),
-        );
+      if (!stop.signal.aborted)
+        await step().catch((error) => {
+          if (!stop.signal.aborted) log.warn({ error }, 'could not make or drop partitions, trying again in an hour');
+        });
   };
   await ensurePartitions(pool);
-  void tick();
-  const timer = setInterval(tick, everyMs);
+  let running = tick();
+  const timer = setInterval(() => {
+    running = tick();
+  }, everyMs);
   timer.unref();
   return {
-    [Symbol.dispose]() {
-      isDisposed = true;
+    async [Symbol.asyncDispose]() {
+      stop.abort();
       clearInterval(timer);
+      await running;
     },
   };
 }

@@ -115,6 +115,28 @@ test('the old log is dropped and a deleted account is erased even while somebody
   expect(await dispatcher.stop()).toBe(0);
 });
 
+// To erase a day may take ten minutes.
+test('a dispatcher that is told to stop while it erases a deleted account ends at once, and leaves the rest to the next', async () => {
+  await using world = await openWorld();
+  await world.pool.query(
+    `INSERT INTO events (key, guid, source, event_id, type, account_id, occurred_at, hook_ids, delivery_ids)
+     VALUES (gen_random_uuid(), gen_random_uuid(), 'urn:old', 'x', 'push', 77, now(), '{}', '{}')`,
+  );
+  await world.pool.query('INSERT INTO erasures (account_id) VALUES (77)');
+  using held = new DisposableStack();
+  const holder = held.adopt(await world.pool.connect(), (client) => client.release(true));
+  await holder.query('BEGIN; SELECT FROM events WHERE account_id = 77 FOR UPDATE');
+  const dispatcher = await world.start();
+  await until('it erases', async () => {
+    const { rows } = await world.pool.query(
+      "SELECT FROM pg_stat_activity WHERE query LIKE 'DELETE FROM events%' AND wait_event_type = 'Lock' AND datname = current_database()",
+    );
+    return rows.length === 1;
+  });
+  expect(await dispatcher.stop()).toBe(0);
+  expect((await world.pool.query('SELECT FROM erasures')).rowCount).toBe(1);
+});
+
 // What it records holds the URL, the headers and the answer, and PostgreSQL is given back an event that it does not have.
 test('an attempt that was in flight when its account was deleted and erased is erased with the next pass', async () => {
   await using world = await openWorld();
