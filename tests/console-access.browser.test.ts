@@ -741,5 +741,7 @@ test('an API with more machines than it shows says so', async () => {
   await admin.getByLabel('Find an application').fill('Machine 5');
   await panel('Machine 50').waitFor();
   await admin.getByText('Only the first 50 are shown').waitFor({ state: 'detached' });
+  await admin.getByLabel('Find an application').fill('no such machine');
+  await admin.getByText('No applications match').waitFor();
   expect(complaints).toEqual([]);
 });

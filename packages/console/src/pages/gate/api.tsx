@@ -242,7 +242,6 @@ function Machines({ server }: { server: ResourceServer }) {
     queryFn: ({ signal }) =>
       api.all<ClientGrant>(`/client-grants?audience=${encodeURIComponent(server.identifier)}`, signal),
   });
-  const error = machines.error ?? grants.error;
   const grantOf = (clientId: string) => grants.data?.find(({ client_id }) => client_id === clientId);
   const found = (machines.data ?? [])
     .filter(({ name, client_id }) => `${name} ${client_id}`.toLowerCase().includes(search.toLowerCase()))
@@ -256,12 +255,15 @@ function Machines({ server }: { server: ResourceServer }) {
           <TextField label="Find an application" value={search} onChange={setSearch} />
         )}
       </div>
-      {error ? (
-        <Problem error={error} onRetry={() => Promise.all([machines.refetch(), grants.refetch()])} />
+      {isInTheWay(machines.error, machines.data) || isInTheWay(grants.error, grants.data) ? (
+        <Problem
+          error={machines.error ?? grants.error}
+          onRetry={() => Promise.all([machines.refetch(), grants.refetch()])}
+        />
       ) : !machines.data || !grants.data ? (
         <Loading what="applications" />
       ) : found.length === 0 ? (
-        <Empty title="No application has the grant type Client Credentials" />
+        <Empty title={search ? 'No applications match' : 'No application has the grant type Client Credentials'} />
       ) : (
         found
           .slice(0, shownMax)
