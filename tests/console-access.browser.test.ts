@@ -466,6 +466,52 @@ test('saving permissions gives none back that somebody else took meanwhile', asy
   expect((await pears.getByRole('code').allTextContents()).sort()).toEqual(['eat:pears', 'pick:pears']);
 });
 
+test('“All” and “None” change the scopes of a machine that are shown, and saving gives none back that was taken meanwhile', async () => {
+  const audience = 'https://grapes.example/';
+  const presses = Array.from({ length: 11 }, (_, index) => `press:grapes${index}`);
+  const scopes = ['pick:grapes', 'sell:grapes', 'eat:grapes', ...presses].map((value) => ({ value }));
+  const grapes = { name: 'Grapes', identifier: audience, scopes };
+  const { id } = await manage<{ id: string }>('POST', 'resource-servers', grapes);
+  const machine = { name: 'Vintner', app_type: 'non_interactive' };
+  const { client_id } = await manage<{ client_id: string }>('POST', 'clients', machine);
+  const given = { client_id, audience, scope: ['pick:grapes', 'sell:grapes'] };
+  const { id: grantId } = await manage<{ id: string }>('POST', 'client-grants', given);
+  const change = (scope: string[]) => manage('PATCH', `client-grants/${grantId}`, { scope });
+  await admin.goto(`${console}gate/apis/${id}`);
+  const vintner = panel('Vintner');
+  const chosen = async () => (await vintner.locator('label:has(:checked) code').allTextContents()).sort().join(' ');
+  await vintner.getByRole('button', { name: 'Change' }).click();
+  await vintner.getByLabel('Find a scope').fill('press:grapes1');
+  await vintner.getByRole('button', { name: 'All', exact: true }).click();
+  await look(admin);
+  await vintner.getByLabel('Find a scope').fill('');
+  expect(await chosen()).toBe('pick:grapes press:grapes1 press:grapes10 sell:grapes');
+  await vintner.getByLabel('Find a scope').fill('press:grapes10');
+  await vintner.getByRole('button', { name: 'None', exact: true }).click();
+  await vintner.getByLabel('Find a scope').fill('');
+  expect(await chosen()).toBe('pick:grapes press:grapes1 sell:grapes');
+
+  // What is chosen stays when the list cannot be read again, and is not left without a question.
+  const grants = `${issuer}api/v2/client-grants?**`;
+  await admin.route(grants, (route) => route.abort());
+  await until('it is not read', async () => {
+    await admin.evaluate("window.dispatchEvent(new Event('visibilitychange'))");
+    return admin.getByText('The gate is not responding. What you see may be out of date').isVisible();
+  });
+  await admin.unroute(grants);
+  expect(await chosen()).toBe('pick:grapes press:grapes1 sell:grapes');
+  await go('Roles');
+  await admin.getByRole('alertdialog').getByRole('button', { name: 'Stay here' }).click();
+
+  await change(['sell:grapes', 'eat:grapes']);
+  await vintner.getByRole('button', { name: 'Save' }).click();
+  await vintner.getByText('3 of 14 scopes').waitFor();
+  const { scope } = await manage<{ scope: string[] }>('GET', `client-grants/${grantId}`);
+  expect(scope.sort()).toEqual(['eat:grapes', 'press:grapes1', 'sell:grapes']);
+  await go('Roles');
+  await heading('Roles');
+});
+
 test('permissions of one API stay selected while those of another are added', async () => {
   const { id } = await manage<{ id: string }>('POST', 'roles', { name: 'Librarian' });
   await admin.goto(`${console}gate/roles/${id}`);

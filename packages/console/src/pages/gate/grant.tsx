@@ -4,11 +4,10 @@ import { useState } from 'react';
 import { Button } from 'react-aria-components';
 import type { ClientGrant, ResourceServer } from '../../api/management-types.ts';
 import { Confirm } from '../../ui/confirm.tsx';
-import { TextField } from '../../ui/fields.tsx';
 import { Problem } from '../../ui/states.tsx';
-import { Catalogue, CheckboxList } from './fields.tsx';
 import { useGate } from './gate-page.tsx';
 import { grantsKey } from './query-keys.ts';
+import { ScopeForm } from './scope-form.tsx';
 
 export function Grant({
   title,
@@ -26,14 +25,22 @@ export function Grant({
   const { api, may } = useGate();
   const queries = useQueryClient();
   const [isOpen, setOpen] = useState(false);
-  const [search, setSearch] = useState('');
-  const [scope, setScope] = useState(grant?.scope ?? []);
+  const held = grant?.scope ?? [];
+  /** Those held when the form was opened: somebody else may change them meanwhile. */
+  const [before, setBefore] = useState(held);
+  const [chosen, setChosen] = useState(held);
   const refresh = () => queries.invalidateQueries({ queryKey: grantsKey });
   const save = useMutation({
-    mutationFn: () =>
-      grant
-        ? api.send('PATCH', `/client-grants/${encodeURIComponent(grant.id)}`, { scope })
-        : api.send('POST', '/client-grants', { client_id: clientId, audience: server.identifier, scope }),
+    mutationFn: async () => {
+      if (!grant)
+        return api.send('POST', '/client-grants', { client_id: clientId, audience: server.identifier, scope: chosen });
+      // The API replaces the whole list.
+      const path = `/client-grants/${encodeURIComponent(grant.id)}`;
+      const { scope } = await api.get<ClientGrant>(path);
+      const kept = scope.filter((value) => chosen.includes(value) || !before.includes(value));
+      const given = chosen.filter((value) => !before.includes(value) && !kept.includes(value));
+      return api.send('PATCH', path, { scope: [...kept, ...given] });
+    },
     onSuccess: async () => {
       await refresh();
       setOpen(false);
@@ -43,12 +50,10 @@ export function Grant({
     mutationFn: () => api.send('DELETE', `/client-grants/${encodeURIComponent(grant!.id)}`),
     onSuccess: async () => {
       await refresh();
-      setScope([]);
       setOpen(false);
     },
   });
   const mayChange = may(grant ? 'update:client_grants' : 'create:client_grants');
-  const wanted = search.toLowerCase();
   return (
     <section className="panel" aria-label={title}>
       <div className="title">
@@ -60,7 +65,15 @@ export function Grant({
           {grant ? `${grant.scope.length} of ${server.scopes.length} scopes` : 'not authorized'}
         </span>
         {mayChange && (
-          <Button className="button small" aria-expanded={isOpen} onPress={() => setOpen(!isOpen)}>
+          <Button
+            className="button small"
+            aria-expanded={isOpen}
+            onPress={() => {
+              setBefore(held);
+              setChosen(held);
+              setOpen(!isOpen);
+            }}
+          >
             {isOpen ? 'Close' : grant ? 'Change' : 'Authorize'}
           </Button>
         )}
@@ -80,37 +93,15 @@ export function Grant({
         )}
       </div>
       {isOpen && (
-        <div className="form">
-          {server.scopes.length > 12 && <TextField label="Find a scope" value={search} onChange={setSearch} />}
-          <div className="actions">
-            <Button className="button small" onPress={() => setScope(server.scopes.map(({ value }) => value))}>
-              All
-            </Button>
-            <Button className="button small" onPress={() => setScope([])}>
-              None
-            </Button>
-          </div>
-          <Catalogue label="All scopes">
-            <CheckboxList
-              legend="Scopes"
-              all={server.scopes
-                .filter(({ value, description = '' }) => `${value} ${description}`.toLowerCase().includes(wanted))
-                .map(({ value, description }) => ({
-                  value,
-                  text: (
-                    <>
-                      <code>{value}</code> <span className="soft">{description}</span>
-                    </>
-                  ),
-                }))}
-              chosen={scope}
-              onChange={setScope}
-            />
-          </Catalogue>
-          <Button className="button primary" isDisabled={save.isPending} onPress={() => save.mutate()}>
-            {grant ? 'Save' : 'Authorize'}
-          </Button>
-        </div>
+        <ScopeForm
+          what="scope"
+          offered={server.scopes}
+          chosen={chosen}
+          onChange={setChosen}
+          onSave={() => save.mutate()}
+          isPending={save.isPending}
+          submit={grant ? 'Save' : 'Authorize'}
+        />
       )}
       {(save.error ?? remove.error) && <Problem error={save.error ?? remove.error} />}
     </section>

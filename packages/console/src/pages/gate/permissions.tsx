@@ -3,12 +3,12 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button } from 'react-aria-components';
 import type { HeldPermission, ResourceServer } from '../../api/management-types.ts';
-import { Select, TextField } from '../../ui/fields.tsx';
+import { Select } from '../../ui/fields.tsx';
 import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { nameOfApi } from './application-apis.tsx';
-import { Catalogue, CheckboxList } from './fields.tsx';
 import { useGate } from './gate-page.tsx';
 import { apisKey } from './query-keys.ts';
+import { ScopeForm } from './scope-form.tsx';
 
 type Server = Pick<ResourceServer, 'identifier' | 'name' | 'is_system' | 'scopes' | 'enforce_policies'>;
 
@@ -110,7 +110,6 @@ function OfApi({
   /** Those held when the form was opened, and what was given here since: somebody else may change them meanwhile. */
   const [before, setBefore] = useState(own);
   const [chosen, setChosen] = useState(own);
-  const [search, setSearch] = useState('');
   const save = useMutation({
     mutationFn: async () => {
       const body = (names: string[]) => ({
@@ -134,11 +133,6 @@ function OfApi({
     ...server.scopes.filter(({ value }) => !server.is_system || may(value) || before.includes(value)),
     ...before.filter((name) => !server.scopes.some(({ value }) => value === name)).map((value) => ({ value })),
   ] as Server['scopes'];
-  const wanted = search.toLowerCase();
-  const found = offered.filter(({ value, description = '' }) =>
-    `${value} ${description}`.toLowerCase().includes(wanted),
-  );
-  const others = chosen.filter((value) => !found.some((scope) => scope.value === value));
   const name = nameOfApi(server);
   return (
     <section aria-label={name}>
@@ -166,35 +160,15 @@ function OfApi({
         <p className="hint">This API does not check permissions (Enable RBAC is off), so everybody gets its scopes.</p>
       )}
       {isOpen ? (
-        <div className="form">
-          {offered.length > 12 && <TextField label="Find a permission" value={search} onChange={setSearch} />}
-          <div className="actions">
-            <Button className="button small" onPress={() => setChosen([...others, ...found.map(({ value }) => value)])}>
-              All
-            </Button>
-            <Button className="button small" onPress={() => setChosen(others)}>
-              None
-            </Button>
-          </div>
-          <Catalogue label="All permissions">
-            <CheckboxList
-              legend="Permissions"
-              all={found.map(({ value, description }) => ({
-                value,
-                text: (
-                  <>
-                    <code>{value}</code> <span className="soft">{description}</span>
-                  </>
-                ),
-              }))}
-              chosen={chosen}
-              onChange={setChosen}
-            />
-          </Catalogue>
-          <Button className="button primary" isDisabled={save.isPending} onPress={() => save.mutate()}>
-            {save.isPending ? 'Saving …' : 'Save permissions'}
-          </Button>
-        </div>
+        <ScopeForm
+          what="permission"
+          offered={offered}
+          chosen={chosen}
+          onChange={setChosen}
+          onSave={() => save.mutate()}
+          isPending={save.isPending}
+          submit={save.isPending ? 'Saving …' : 'Save permissions'}
+        />
       ) : (
         <Held held={held} />
       )}
