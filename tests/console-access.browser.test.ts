@@ -601,6 +601,31 @@ test('saving settings keeps what somebody else changed in them meanwhile', async
   expect(await sign.inputValue()).toBe('9');
 });
 
+test('what is typed while settings are being saved stays, and is saved next', async () => {
+  const { id } = await manage<{ id: string }>('POST', 'roles', { name: 'Typist' });
+  await admin.goto(`${console}gate/roles/${id}`);
+  const [name, description] = [admin.getByLabel('Name'), admin.getByLabel('Description')];
+  const answer = Promise.withResolvers<void>();
+  const path = `${issuer}api/v2/roles/${id}`;
+  await admin.route(path, async (route) => {
+    if (route.request().method() === 'PATCH') await answer.promise;
+    await route.continue();
+  });
+  await description.fill('Types');
+  await admin.getByRole('button', { name: 'Save', exact: true }).click();
+  await admin.getByRole('button', { name: 'Saving …' }).waitFor();
+  await name.fill('Fast typist');
+  const answered = admin.waitForResponse((response) => response.request().method() === 'PATCH');
+  answer.resolve();
+  await answered;
+  await heading('Typist'); // it is read again
+  expect(await name.inputValue()).toBe('Fast typist');
+  await admin.getByRole('button', { name: 'Save', exact: true }).click();
+  await heading('Fast typist');
+  expect(await manage('GET', `roles/${id}`)).toMatchObject({ name: 'Fast typist', description: 'Types' });
+  await admin.unroute(path);
+});
+
 test('changing a scope or an option of a connection keeps what somebody else changed meanwhile', async () => {
   const pick = { value: 'pick:figs' };
   const figs = { name: 'Figs', identifier: 'https://figs.example/', scopes: [pick] };

@@ -267,6 +267,22 @@ test('saving settings of a hook keeps what somebody else changed meanwhile', asy
     await page.getByRole('button', { name: 'Ping' }).click();
     return sent() === 'post';
   });
+
+  // What is typed while it is being saved stays.
+  const answer = Promise.withResolvers<void>();
+  await page.route(`${system.apiUrl}/${hook}`, async (route) => {
+    if (route.request().method() === 'PATCH') await answer.promise;
+    await route.continue();
+  });
+  await page.getByText('Retry failed deliveries').click();
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('button', { name: 'Saving …' }).waitFor();
+  await page.getByLabel('Payload URL').fill(`${receiver.url}/typed`);
+  answer.resolve();
+  await page.getByRole('button', { name: 'Save', exact: true }).waitFor();
+  expect(await page.getByLabel('Payload URL').inputValue()).toBe(`${receiver.url}/typed`);
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('heading', { name: `${receiver.url}/typed` }).waitFor();
 });
 
 test('the settings of a hook are not shown at another one', async () => {

@@ -11,3 +11,14 @@ const changeOf = (before: unknown, now: unknown) => (isRecord(before) && isRecor
 
 const isRecord = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** What a form shows once `sent` is saved: what is saved now, with what was changed in the form meanwhile. */
+export const withLater = <T extends object>(saved: T, sent: T, now: T): T => merge(saved, changesOf(sent, now));
+
+function merge<T extends object>(saved: T, changes: Partial<T>): T {
+  const merged = Object.entries(changes).map(([name, value]) => {
+    const before = saved[name as keyof T];
+    return [name, isRecord(before) && isRecord(value) ? merge(before, value) : value];
+  });
+  return { ...saved, ...Object.fromEntries(merged) };
+}

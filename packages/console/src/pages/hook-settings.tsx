@@ -7,7 +7,7 @@ import { useConsole } from '../session/context.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { Problem } from '../ui/states.tsx';
 import { cacheHook } from './cache-hook.ts';
-import { changesOf } from './changes.ts';
+import { changesOf, withLater } from './changes.ts';
 import { type HookForm, HookFormFields, toHookBody } from './hook-form.tsx';
 import { HookSecret } from './hook-secret.tsx';
 
@@ -23,17 +23,18 @@ export function HookSettings({ place, path, hook }: { place: Place; path: string
       // The API replaces the whole config.
       const config =
         Object.keys(parts).length > 0 && toHookBody({ ...formOf(await api.get<Hook>(path)), ...parts }).config;
-      return api.send<Hook>('PATCH', path, {
+      const changed = await api.send<Hook>('PATCH', path, {
         ...(config && { config }),
         ...(events && { events }),
         ...(retry && { retry }),
         ...(headers && { request_headers: toHookBody(form).request_headers }),
       });
+      return { sent: form, changed };
     },
-    onSuccess: (changed) => {
+    onSuccess: ({ sent, changed }) => {
       cacheHook(queries, path, changed);
       setBefore(formOf(changed));
-      setForm(formOf(changed));
+      setForm((now) => withLater(formOf(changed), sent, now));
       return queries.invalidateQueries({ queryKey: ['hooks', place.owner] });
     },
   });

@@ -18,7 +18,7 @@ import { Grant } from './grant.tsx';
 import { Head, Id } from './head.tsx';
 import { algorithms } from './kinds.ts';
 import { apisKey, grantsKey } from './query-keys.ts';
-import { SettingsForm } from './settings-form.tsx';
+import { SettingsForm, useSettings } from './settings-form.tsx';
 
 const apisList = { to: '/gate/apis', key: apisKey } as const;
 
@@ -52,40 +52,24 @@ export const ApiPage = gatePage('API', 'read:resource_servers', ({ apiId }: { ap
   );
 });
 
-/** `bodyOf`: what to send for a change. */
-function useSave<Change>(server: ResourceServer, path: string, bodyOf: (change: Change) => object | Promise<object>) {
-  const { api } = useGate();
+function useOnSaved() {
   const queries = useQueryClient();
-  return useMutation({
-    mutationFn: async (change: Change) => api.send<ResourceServer>('PATCH', path, await bodyOf(change)),
-    onSuccess: async (changed) => {
-      queries.setQueryData([...apisKey, server.id], changed);
-      await queries.invalidateQueries({ queryKey: apisKey, exact: true });
-    },
-  });
+  return (changed: ResourceServer) => {
+    queries.setQueryData([...apisKey, changed.id], changed);
+    return queries.invalidateQueries({ queryKey: apisKey, exact: true });
+  };
 }
 
 function Settings({ server, path }: { server: ResourceServer; path: string }) {
-  const [before, setBefore] = useState(() => formOf(server));
-  const [form, setForm] = useState(before);
-  const save = useSave(server, path, (now: typeof form) => changesOf(bodyOf(before), bodyOf(now)));
-  const change = (part: Partial<typeof form>) => {
-    save.reset();
-    setForm({ ...form, ...part });
-  };
+  const { api } = useGate();
+  const { form, save, change } = useSettings(
+    server,
+    formOf,
+    (saved, now) => api.send<ResourceServer>('PATCH', path, changesOf(bodyOf(formOf(saved)), bodyOf(now))),
+    useOnSaved(),
+  );
   return (
-    <SettingsForm
-      label="Settings"
-      save={save}
-      onSave={() =>
-        save.mutate(form, {
-          onSuccess: (changed) => {
-            setBefore(formOf(changed));
-            setForm(formOf(changed));
-          },
-        })
-      }
-    >
+    <SettingsForm label="Settings" save={save} onSave={() => save.mutate()}>
       <h2>Settings</h2>
       <TextField label="Name" name="name" isRequired value={form.name} onChange={(name) => change({ name })} />
       <NumberField
@@ -151,9 +135,12 @@ function Scopes({ server, path, mayChange }: { server: ResourceServer; path: str
   const [description, setDescription] = useState('');
   const { api } = useGate();
   // The API replaces the whole list, to which others may have added meanwhile.
-  const save = useSave(server, path, async (edit: (scopes: Scope[]) => Scope[]) => {
-    const { scopes } = await api.get<ResourceServer>(path);
-    return { scopes: edit(scopes) };
+  const save = useMutation({
+    mutationFn: async (edit: (scopes: Scope[]) => Scope[]) => {
+      const { scopes } = await api.get<ResourceServer>(path);
+      return api.send<ResourceServer>('PATCH', path, { scopes: edit(scopes) });
+    },
+    onSuccess: useOnSaved(),
   });
   return (
     <section className="panel" aria-label="Scopes">

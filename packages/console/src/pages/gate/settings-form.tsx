@@ -3,6 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { Button, Form } from 'react-aria-components';
 import { Refusals } from '../../ui/refusals.tsx';
+import { withLater } from '../changes.ts';
 
 /** `isPage`: its fields are separate panels. */
 export function SettingsForm({
@@ -63,9 +64,9 @@ export function SettingsForm({
 
 /**
  * What such a form shows of something, and its saving: `send` gets what was last read or saved, so that it sends only the changes and keeps
- * those by others meanwhile.
+ * those by others meanwhile. What is typed while it is being saved stays.
  */
-export function useSettings<Saved, Fields>(
+export function useSettings<Saved, Fields extends object>(
   initial: Saved,
   formOf: (saved: Saved) => Fields,
   send: (saved: Saved, form: Fields) => Promise<Saved>,
@@ -74,10 +75,10 @@ export function useSettings<Saved, Fields>(
   const [saved, setSaved] = useState(initial);
   const [form, setForm] = useState(() => formOf(initial));
   const save = useMutation({
-    mutationFn: () => send(saved, form),
-    onSuccess: (changed) => {
+    mutationFn: async () => ({ sent: form, changed: await send(saved, form) }),
+    onSuccess: ({ sent, changed }) => {
       setSaved(changed);
-      setForm(formOf(changed));
+      setForm((now) => withLater(formOf(changed), sent, now));
       return onSaved(changed);
     },
   });

@@ -6,7 +6,8 @@ import type { Branding } from '../../api/management-types.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
 import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
-import { changesOf } from '../changes.ts';
+import { noteChanged } from '../../ui/unsaved-input.ts';
+import { changesOf, withLater } from '../changes.ts';
 import { useDebounced } from './debounced.ts';
 import { Area } from './fields.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
@@ -86,7 +87,7 @@ function Editor({ branding, template }: { branding: Branding; template: string |
       const changes = changesOf(brandingOf(before, branding), brandingOf(look, branding));
       const changed = await api.send<Branding>('PATCH', '/branding', changes);
       setBefore(lookOf(changed, before.template));
-      setLook(lookOf(changed, look.template));
+      setLook((now) => withLater(lookOf(changed, look.template), look, now));
       if (look.template === before.template) return;
       if (look.template === null) await api.send('DELETE', templateAt);
       else await api.send('PUT', templateAt, { template: look.template });
