@@ -15,6 +15,7 @@ const machineScopes = [
   ...['read:organizations', 'create:organizations', 'update:organizations'],
   ...['read:branding', 'update:branding', 'delete:branding', 'read:actions', 'create:actions', 'update:actions'],
   ...['create:connections', 'update:connections'],
+  ...['read:email_templates', 'create:email_templates', 'update:email_templates'],
 ];
 const adaptSeed = (yaml: string) =>
   yaml.replace(
@@ -438,6 +439,28 @@ test('an email is written in one’s own words, and previewed before people get 
     if (lifetime) await admin.getByText(`Leave empty for ${lifetime}.`).waitFor();
   }
   await until('it is kept', async () => (await admin.getByLabel('Message').inputValue()).includes('Dear'));
+});
+
+test('saving an email template keeps what somebody else changed in it meanwhile, also where there was none', async () => {
+  const path = 'email-templates/verify_email';
+  await admin.goto(`${console}gate/email-templates?template=verify_email`);
+  const saved = async (subject: string) => {
+    await admin.getByLabel('Subject').fill(subject);
+    await admin.getByRole('button', { name: 'Save', exact: true }).click();
+    await admin.getByText('Saved. The next email').waitFor();
+  };
+  await admin.getByLabel('Subject').waitFor();
+  await manage('PATCH', path, { from: 'them@example.com' });
+  await saved('Ours');
+  expect(await manage('GET', path)).toMatchObject({ from: 'them@example.com', subject: 'Ours' });
+  expect(await admin.getByLabel('From').inputValue()).toBe('them@example.com');
+
+  await admin.goto(`${console}gate/email-templates?template=blocked_account`);
+  await admin.getByLabel('Subject').waitFor();
+  await manage('POST', 'email-templates', { template: 'blocked_account', body: '<p>Theirs</p>', syntax: 'liquid' });
+  await saved('Also ours');
+  const both = { body: '<p>Theirs</p>', subject: 'Also ours' };
+  expect(await manage('GET', 'email-templates/blocked_account')).toMatchObject(both);
 });
 
 test('saving permissions gives none back that somebody else took meanwhile', async () => {

@@ -1,17 +1,18 @@
 /** The mails sent to people, in the tenant's own words, each with a preview. */
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { ApiProblem } from '../../api/client.ts';
 import type { EmailTemplate } from '../../api/management-types.ts';
 import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
 import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
+import { changesOf } from '../changes.ts';
 import { useDebounced } from './debounced.ts';
 import { Area, NumberField } from './fields.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
 import { Frame, Language, NoPreview, previewed } from './preview.tsx';
 import type { TemplateSearch } from './search.ts';
-import { SettingsForm } from './settings-form.tsx';
+import { SettingsForm, useSettings } from './settings-form.tsx';
 
 type Mail = {
   text: string;
@@ -117,19 +118,24 @@ function Editor({ name, saved }: { name: Name; saved: EmailTemplate | null }) {
   const { api, may } = useGate();
   const queries = useQueryClient();
   const { off, link, redirect, lifetime }: Mail = templates[name];
-  const [form, setForm] = useState(() => formOf(saved, name));
+  const path = `/email-templates/${name}`;
   const mayChange = may(saved ? 'update:email_templates' : 'create:email_templates');
-  const save = useMutation({
-    mutationFn: () =>
-      saved
-        ? api.send<EmailTemplate>('PATCH', `/email-templates/${name}`, bodyOf(form))
-        : api.send<EmailTemplate>('POST', '/email-templates', { template: name, ...bodyOf(form) }),
-    onSuccess: (changed) => queries.setQueryData(templateKey(name), changed),
-  });
-  const change = (part: Partial<typeof form>) => {
-    save.reset();
-    setForm({ ...form, ...part });
+  const send = async (before: EmailTemplate | null, now: WordsForm) => {
+    const update = () => api.send<EmailTemplate>('PATCH', path, changesOf(bodyOf(formOf(before, name)), bodyOf(now)));
+    if (before) return update();
+    const made = { template: name, ...bodyOf(now) };
+    return api.send<EmailTemplate>('POST', '/email-templates', made).catch((problem: unknown) => {
+      // Somebody else made it meanwhile.
+      if (problem instanceof ApiProblem && problem.status === 409) return update();
+      throw problem;
+    });
   };
+  const { form, save, change } = useSettings(
+    saved,
+    (template) => formOf(template, name),
+    send,
+    (changed) => queries.setQueryData(templateKey(name), changed),
+  );
   return (
     <div className="editor">
       <SettingsForm
