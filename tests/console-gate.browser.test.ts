@@ -395,6 +395,24 @@ test('APIs get scopes, and say who may use them; connections and settings are ch
   await admin.getByText('Saved.').waitFor();
   await look(admin);
   expect(await (await fetch(`${issuer}activate`)).text()).toContain('Orchard Inc');
+
+  // The default language changes only where somebody sees it.
+  const language = admin.getByLabel('Default language');
+  const shown = async () => (await (await fetch(`${issuer}activate`)).text()).match(/<html lang="(\w+)"/)?.[1];
+  expect([await language.inputValue(), await shown()]).toEqual(['en', 'en']);
+  const english = admin.getByRole('checkbox', { name: 'English' });
+  await english.press('Space');
+  await english.press('Space');
+  expect(await language.inputValue()).toBe('de');
+  await language.selectOption('English');
+  await language.selectOption('Français');
+  await look(admin);
+  await admin.getByRole('button', { name: 'Save' }).click();
+  await admin.getByText('Saved.').waitFor();
+  expect(await shown()).toBe('fr');
+  await language.selectOption('English');
+  await admin.getByRole('button', { name: 'Save' }).click();
+  await until('English again', async () => (await shown()) === 'en');
 });
 
 test('the sign-in page is previewed, and people see it once it is saved', async () => {

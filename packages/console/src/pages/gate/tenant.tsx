@@ -59,6 +59,8 @@ function Settings({ read }: { read: TenantSettings }) {
 type Part = { form: TenantSettings; change(part: Partial<TenantSettings>): void };
 
 function WhatPeopleRead({ form, change }: Part) {
+  /** The first is the default. */
+  const enabled = form.enabled_locales;
   return (
     <section className="panel form" aria-labelledby="who">
       <h2 id="who">What users see</h2>
@@ -92,11 +94,19 @@ function WhatPeopleRead({ form, change }: Part) {
       />
       <CheckboxList
         legend="Languages"
-        hint="The first is used unless a user asks for another."
+        hint="The default is used unless a user asks for another."
         all={languages}
-        chosen={form.enabled_locales}
+        chosen={enabled}
         onChange={(enabled_locales) => change({ enabled_locales })}
       />
+      {enabled[0] !== undefined && (
+        <Select
+          label="Default language"
+          value={enabled[0]}
+          onChange={(first) => change({ enabled_locales: [first, ...enabled.filter((tag) => tag !== first)] })}
+          options={enabled.map((tag) => [tag, languages.find(({ value }) => value === tag)?.text ?? tag] as const)}
+        />
+      )}
     </section>
   );
 }
