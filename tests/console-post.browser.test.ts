@@ -319,6 +319,25 @@ test('typed text stays when the session ends or the API does not answer, and is 
   await page.getByRole('heading', { name: `${receiver.url}/typed-anew` }).waitFor();
 });
 
+test('an API that refuses every token says why, and nobody is sent round and round', async () => {
+  const page = await openPage();
+  await signIn(page, `${console}accounts/acme`);
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  const left: string[] = [];
+  page.on('framenavigated', (frame) => left.push(frame.url()));
+  const description = 'The token was issued by another issuer than the one expected';
+  const headers = { 'www-authenticate': `Bearer error="invalid_token", error_description="${description}"` };
+  const refuse = { status: 401, headers, json: { message: 'Bad credentials' } };
+  await page.route(`${system.apiUrl}/orgs/**`, (route) => route.fulfill(refuse));
+  await follow(page, 'Repositories');
+  await page.getByText(description).first().waitFor();
+  expect(left.filter((url) => !url.startsWith(console))).toEqual([]);
+  expect(await faultsOf(page)).toEqual([]);
+  await page.unrouteAll();
+  await page.getByRole('button', { name: 'Try again' }).first().click();
+  await page.getByRole('listitem').filter({ hasText: 'widgets' }).waitFor();
+});
+
 test('an expired session leads to the sign-in page and back, and an API that is away is reported and waited for', async () => {
   const page = await openPage();
   const refreshTokens: string[] = [];

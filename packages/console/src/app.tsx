@@ -23,7 +23,6 @@ export function openPages(): (session: Session) => void {
   const router = makeRouter();
   void router.load();
   return (session) => {
-    const onError = (error: Error) => void (error instanceof SignedOut && session.signIn());
     const queries = new QueryClient({
       defaultOptions: {
         queries: {
@@ -36,8 +35,6 @@ export function openPages(): (session: Session) => void {
         mutations: { networkMode: 'always' },
       },
     });
-    queries.getQueryCache().config.onError = onError;
-    queries.getMutationCache().config.onError = onError;
     queries.getMutationCache().subscribe((event) => {
       if (event.type === 'added') noteSent(event.mutation);
       if (event.type === 'updated' && (event.action.type === 'success' || event.action.type === 'error'))

@@ -1,5 +1,5 @@
 /** The public webhook API that served this page. Anything the console can do, any program can do. */
-import { SignedOut, Unreachable } from '../session/errors.ts';
+import { Unreachable } from '../session/errors.ts';
 import type { Session } from '../session/session.ts';
 
 /** An unsuccessful answer, in the API's words. */
@@ -45,9 +45,9 @@ export function openApi(session: Session): Api {
     const token = await session.token();
     const response = await send(token, method, path, asked);
     if (response.status !== 401) return response;
-    // The token ended before its time.
+    // The token ended before its time. If the next is refused too, signing in again would get no better one.
     const second = await send(await session.tokenAfter(token), method, path, asked);
-    if (second.status === 401) throw new SignedOut();
+    if (second.status === 401) throw await problemOf(second);
     return second;
   }
   async function send(token: string, method: string, path: string, { body, signal }: Asked) {
@@ -90,9 +90,13 @@ export async function problemOf(response: Response): Promise<ApiProblem> {
     message: error.message ?? error.code?.replaceAll('_', ' ') ?? '',
   }));
   const retryAfter = Number(response.headers.get('retry-after')) || undefined;
-  const said = message ?? `The API answered ${response.status}.`;
+  const said = reasonOf(response) ?? message ?? `The API answered ${response.status}.`;
   return new ApiProblem(response.status, said, retryAfter, fields, undefined, documentation);
 }
+
+/** Why a token was refused (RFC 6750 section 3). */
+export const reasonOf = ({ headers }: Response): string | undefined =>
+  /error_description="([^"]*)"/.exec(headers.get('www-authenticate') ?? '')?.[1];
 
 function nextOf(link: string | null): string | null {
   const url = /<([^>]+)>;\s*rel="next"/.exec(link ?? '')?.[1];

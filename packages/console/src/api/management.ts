@@ -1,7 +1,7 @@
 /** The gate's management API (`api/v2`), used as the signed-in person: at the issuer, which may be another origin. */
-import { SignedOut, Unreachable } from '../session/errors.ts';
+import { Unreachable } from '../session/errors.ts';
 import type { Session } from '../session/session.ts';
-import { ApiProblem } from './client.ts';
+import { ApiProblem, reasonOf } from './client.ts';
 
 export type Management = {
   /** With its trailing slash. */
@@ -29,9 +29,8 @@ export function openManagement({ gate }: Session): Management {
       gate.forget();
       throw new Unreachable('The gate is not responding.');
     });
-    if (response.status === 401) {
-      // The token ended before its time.
-      if (isSecond) throw new SignedOut();
+    if (response.status === 401 && !isSecond) {
+      // The token ended before its time. If the next is refused too, signing in again would get no better one.
       gate.forget();
       return ask(method, path, asked, true);
     }
@@ -65,7 +64,8 @@ async function problemOf(response: Response): Promise<ApiProblem> {
   type Answer = { message?: string; error_description?: string; description?: string; errorCode?: string };
   const { message, error_description, description, errorCode } = (await response.json().catch(() => ({}))) as Answer;
   const retryAfter = Number(response.headers.get('retry-after')) || undefined;
-  const said = message ?? error_description ?? description ?? `The gate answered ${response.status}.`;
+  const said =
+    reasonOf(response) ?? message ?? error_description ?? description ?? `The gate answered ${response.status}.`;
   const [, weakness] = /^PasswordStrengthError: (.*)$/s.exec(said) ?? [];
   const [, text = weakness, field = 'password'] =
     /^Payload validation error: (.*) on property (\S+)$/s.exec(said) ?? [];
