@@ -747,6 +747,27 @@ test('saving the sign-in page keeps a template that somebody else saved meanwhil
   await manage('DELETE', path);
 });
 
+test('what a button has changed in a form is not lost without a question', async () => {
+  const question = admin.getByRole('alertdialog', { name: 'Leave without saving?' });
+  const leave = async () => {
+    await go('Roles');
+    await question.getByRole('button', { name: 'Leave without saving' }).click();
+    await heading('Roles');
+  };
+  await go('Sign-in page');
+  await admin.getByRole('button', { name: 'Reset' }).click();
+  await confirm('Clear all fields');
+  await leave();
+  const code = 'exports.onExecutePostLogin = async () => {};';
+  const secrets = [{ name: 'kept', value: 'for now' }];
+  const supported_triggers = [{ id: 'post-login', version: 'v3' }];
+  const made = { name: 'Keeper', code, secrets, supported_triggers };
+  const { id } = await manage<{ id: string }>('POST', 'actions/actions', made);
+  await admin.goto(`${console}gate/actions/${id}`);
+  await admin.getByRole('button', { name: 'Remove', exact: true }).click();
+  await leave();
+});
+
 test('saving secrets of an action keeps code that somebody else saved meanwhile', async () => {
   const [first, second] = ['first', 'second'].map((text) => `exports.onExecutePostLogin = async () => {}; // ${text}`);
   const supported_triggers = [{ id: 'post-login', version: 'v3' }];

@@ -1,5 +1,5 @@
 /** A second press, so that a single one never destroys anything. */
-import type { ReactNode } from 'react';
+import { type ReactNode, useRef } from 'react';
 import { Button, Dialog, DialogTrigger, Heading, Modal, ModalOverlay } from 'react-aria-components';
 
 export function Confirm({
@@ -20,15 +20,18 @@ export function Confirm({
   children: ReactNode;
   /** The second button's text: the deed itself, never "OK". */
   action: string;
-  onConfirm: () => void;
+  /** `button`: the first, which is where the deed belongs; the second is in a dialog. */
+  onConfirm: (button: Element) => void;
   isDisabled?: boolean;
   /** `primary` for an action that needs confirmation but destroys nothing. */
   kind?: 'danger' | 'primary';
   size?: 'small';
 }) {
+  const button = useRef<HTMLButtonElement>(null);
   return (
     <DialogTrigger>
       <Button
+        ref={button}
         className={['button', kind === 'danger' && kind, size].filter(Boolean).join(' ')}
         isDisabled={isDisabled}
         {...(about && { 'aria-label': `${label} ${about}` })}
@@ -49,7 +52,7 @@ export function Confirm({
                   <Button
                     className={`button ${kind}`}
                     onPress={() => {
-                      onConfirm();
+                      onConfirm(button.current!);
                       close();
                     }}
                   >

@@ -9,6 +9,7 @@ import { TextField } from '../../ui/fields.tsx';
 import { isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { Time } from '../../ui/time.tsx';
 import { useTitle } from '../../ui/title.ts';
+import { noteChanged } from '../../ui/unsaved-input.ts';
 import { actionsKey, State, type TriggerId, triggerOf, triggers, useBindings } from './actions.tsx';
 import { DeletePanel } from './delete-panel.tsx';
 import { Area } from './fields.tsx';
@@ -196,7 +197,13 @@ function Secrets({ secrets, onChange, mayChange }: SecretsProps) {
             {...(!secret.isNew && { placeholder: 'unchanged' })}
           />
           {mayChange && (
-            <Button className="button" onPress={() => onChange(secrets.toSpliced(index, 1))}>
+            <Button
+              className="button"
+              onPress={({ target }) => {
+                noteChanged(target);
+                onChange(secrets.toSpliced(index, 1));
+              }}
+            >
               Remove
             </Button>
           )}

@@ -113,7 +113,10 @@ function Editor({ branding, template }: { branding: Branding; template: string |
             label="Reset"
             title="Reset the sign-in page?"
             action="Clear all fields"
-            onConfirm={() => change({ logo: '', favicon: '', font: '', primary: '', background: '', template: null })}
+            onConfirm={(button) => {
+              noteChanged(button);
+              change({ logo: '', favicon: '', font: '', primary: '', background: '', template: null });
+            }}
           >
             <p>All fields are cleared. Nothing changes for users until you save.</p>
           </Confirm>
