@@ -213,8 +213,15 @@ test('a request that the gate refuses is in the log at once, with the reason', a
   const form = { grant_type: 'client_credentials', client_id: 'demo-m2m', client_secret: 'wrong' };
   await fetch(`${issuer}oauth/token`, { method: 'POST', body: new URLSearchParams(form) });
   await admin.locator('.entries li', { hasText: 'Failed Exchange (Client Credentials' }).first().waitFor();
-  await admin.getByLabel('Client ID').fill('demo-web');
+  const client = admin.getByLabel('Client ID');
+  await client.fill('demo-web');
   await until('its own alone', async () => (await admin.locator('.entries li').count()) === 1);
+  // What is typed within a text stays in its order.
+  await client.press('Home');
+  await client.pressSequentially('a-', { delay: 20 });
+  await admin.waitForURL(/client=a-demo-web/);
+  await client.pressSequentially('b-', { delay: 20 });
+  await admin.waitForURL(/client=a-b-demo-web/);
 });
 
 test('a person is created, signs in, loses a device, is blocked and is let in again', async () => {
@@ -302,6 +309,11 @@ test('a person is created, signs in, loses a device, is blocked and is let in ag
   await admin.getByLabel('Find by name, email address, phone number or ID').fill('mallo');
   await admin.getByRole('link', { name: /Mallory Example/ }).waitFor();
   await until('one of them', async () => (await panel('List of users').getByRole('listitem').count()) === 1);
+  await admin.getByRole('link', { name: /Mallory Example/ }).click();
+  await heading('Mallory Example');
+  await admin.goBack(); // to what was found
+  await heading('Users');
+  expect(await admin.getByLabel('Find by name, email address, phone number or ID').inputValue()).toBe('mallo');
   await admin.getByLabel('Find by name, email address, phone number or ID').fill('nobody:x');
   await admin.getByText('names a field that cannot be searched').waitFor();
 });

@@ -4,11 +4,11 @@ import { useNavigate } from '@tanstack/react-router';
 import { useDeferredValue, useState } from 'react';
 import { Button } from 'react-aria-components';
 import type { LogEntry } from '../../api/management-types.ts';
-import { Checkbox, TextField } from '../../ui/fields.tsx';
+import { Checkbox, SearchField } from '../../ui/fields.tsx';
 import { Empty, Loading, Problem } from '../../ui/states.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
 import { Entries, refusedTypes } from './log-entries.tsx';
-import { type LogKind, type LogSearch, logKinds } from './search.ts';
+import { type LogKind, type LogSearch, logKinds, validateLogSearch } from './search.ts';
 import { shownEntries, shownMax } from './shown-entries.ts';
 
 const typesOf: Record<Exclude<LogKind, 'all'>, string[]> = {
@@ -49,14 +49,13 @@ export const LogPage = gatePage('Log', 'read:logs', ({ search }: { search: LogSe
     refetchInterval: 2_000,
     gcTime: 0,
   });
-  const change = (part: LogSearch) => {
-    const { kind, client, user, ...rest } = { ...search, ...part };
-    return navigate({
+  const change = (part: LogSearch) =>
+    navigate({
       to: '/gate/log',
-      search: { ...rest, ...(kind && kind !== 'all' && { kind }), ...(client && { client }), ...(user && { user }) },
+      // What is typed arrives a moment later, when another filter may have been set.
+      search: (before) => validateLogSearch({ ...before, ...part }),
       replace: true,
     });
-  };
   const kind = search.kind ?? 'all';
   const { entries, isCut } = shownEntries(live.data ?? [], past.data?.pages.flat() ?? []);
   return (
@@ -78,8 +77,8 @@ export const LogPage = gatePage('Log', 'read:logs', ({ search }: { search: LogSe
           ))}
         </fieldset>
         <div className="pair">
-          <TextField label="Client ID" value={search.client ?? ''} onChange={(client) => void change({ client })} />
-          <TextField label="User ID" value={search.user ?? ''} onChange={(user) => void change({ user })} />
+          <SearchField label="Client ID" value={search.client ?? ''} onChange={(client) => void change({ client })} />
+          <SearchField label="User ID" value={search.user ?? ''} onChange={(user) => void change({ user })} />
         </div>
         {(live.error ?? past.error) && (
           <Problem error={live.error ?? past.error} onRetry={() => Promise.all([past.refetch(), live.refetch()])} />

@@ -7,10 +7,12 @@ import {
   validateLogSearch,
   validateOrganizationSearch,
   validateTemplateSearch,
+  validateUserSearch,
 } from './search.ts';
 
 const ApplicationPage = lazyRouteComponent(() => import('./application.tsx'), 'ApplicationPage');
 const ApiPage = lazyRouteComponent(() => import('./api.tsx'), 'ApiPage');
+const Users = lazyRouteComponent(() => import('./users.tsx'), 'Users');
 const UserPage = lazyRouteComponent(() => import('./user.tsx'), 'UserPage');
 const RolePage = lazyRouteComponent(() => import('./role.tsx'), 'RolePage');
 const OrganizationPage = lazyRouteComponent(() => import('./organization.tsx'), 'OrganizationPage');
@@ -32,6 +34,12 @@ export const gateRoutes = (root: typeof rootRoute) => {
     getParentRoute,
     path: '/gate/apis/$apiId',
     component: page(ApiPage, () => <ApiPage {...api.useParams()} />),
+  });
+  const users = createRoute({
+    getParentRoute,
+    path: '/gate/users',
+    validateSearch: validateUserSearch,
+    component: page(Users, () => <Users search={validateUserSearch(users.useSearch())} />),
   });
   const user = createRoute({
     getParentRoute,
@@ -86,11 +94,7 @@ export const gateRoutes = (root: typeof rootRoute) => {
       component: lazyRouteComponent(() => import('./apis.tsx'), 'Apis'),
     }),
     api,
-    createRoute({
-      getParentRoute,
-      path: '/gate/users',
-      component: lazyRouteComponent(() => import('./users.tsx'), 'Users'),
-    }),
+    users,
     user,
     createRoute({
       getParentRoute,

@@ -44,8 +44,18 @@ export type LogSearch = { kind?: LogKind; client?: string; user?: string };
 
 export function validateLogSearch({ kind, client, user }: Record<string, unknown>): LogSearch {
   return {
-    ...(typeof kind === 'string' && Object.hasOwn(logKinds, kind) && { kind: kind as LogKind }),
+    ...(typeof kind === 'string' && kind !== 'all' && Object.hasOwn(logKinds, kind) && { kind: kind as LogKind }),
     ...(typeof client === 'string' && client !== '' && { client }),
     ...(typeof user === 'string' && user !== '' && { user }),
+  };
+}
+
+export type UserSearch = { q?: string; page?: number };
+
+/** A text that looks like a number has been parsed as one. */
+export function validateUserSearch({ q, page }: Record<string, unknown>): UserSearch {
+  return {
+    ...((typeof q === 'string' || typeof q === 'number') && q !== '' && { q: String(q) }),
+    ...(typeof page === 'number' && Number.isInteger(page) && page > 0 && { page }),
   };
 }

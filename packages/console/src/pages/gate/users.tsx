@@ -1,26 +1,36 @@
 /** People: search, and creation. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { useDeferredValue, useState } from 'react';
+import { useState } from 'react';
 import { Button, Form } from 'react-aria-components';
 import type { Connection, User } from '../../api/management-types.ts';
-import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
+import { Checkbox, SearchField, Select, TextField } from '../../ui/fields.tsx';
 import { Refusals } from '../../ui/refusals.tsx';
 import { Empty, isInTheWay, Loading, Problem } from '../../ui/states.tsx';
 import { Time } from '../../ui/time.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
 import { connectionsKey } from './query-keys.ts';
+import { type UserSearch, validateUserSearch } from './search.ts';
 import { queryOf } from './user-query.ts';
 
 type Found = { total: number; users: User[] };
 const perPage = 25;
 
-export const Users = gatePage('Users', 'read:users', () => {
+/** The search and the page are in the address, so that "back" from a person leads to them. */
+export const Users = gatePage('Users', 'read:users', ({ search }: { search: UserSearch }) => {
+  const { q: typed = '', page = 0 } = search;
   const { api, may } = useGate();
-  const [search, setSearch] = useState('');
-  const [page, setPage] = useState(0);
+  const navigate = useNavigate();
   const [isMaking, setMaking] = useState(false);
-  const q = useDeferredValue(queryOf(search));
+  const q = queryOf(typed);
+  const change = (next: UserSearch) =>
+    void navigate({
+      to: '/gate/users',
+      search: validateUserSearch(next),
+      replace: true,
+      resetScroll: false,
+      ignoreBlocker: true, // a person who is being created stays on the page
+    });
   const { data, error, refetch, isPlaceholderData } = useQuery({
     queryKey: ['gate', 'users', q, page],
     queryFn: ({ signal }) =>
@@ -43,13 +53,10 @@ export const Users = gatePage('Users', 'read:users', () => {
       </div>
       {isMaking && <NewUser />}
       <section className="panel" aria-label="List of users">
-        <TextField
+        <SearchField
           label="Find by name, email address, phone number or ID"
-          value={search}
-          onChange={(text) => {
-            setPage(0);
-            setSearch(text);
-          }}
+          value={typed}
+          onChange={(text) => change({ q: text })}
           hint={
             <>
               Or use Lucene syntax: <code>email_verified:false AND logins_count:0</code>
@@ -61,7 +68,7 @@ export const Users = gatePage('Users', 'read:users', () => {
         ) : !data ? (
           <Loading what="users" />
         ) : data.total === 0 ? (
-          <Empty title={search ? 'No users match' : 'There are no users yet'} />
+          <Empty title={typed ? 'No users match' : 'There are no users yet'} />
         ) : (
           <>
             <ul className="rows" aria-busy={isPlaceholderData}>
@@ -87,7 +94,7 @@ export const Users = gatePage('Users', 'read:users', () => {
                 </li>
               ))}
             </ul>
-            <Pages page={page} total={data.total} onChange={setPage} />
+            <Pages page={page} total={data.total} onChange={(other) => change({ q: typed, page: other })} />
           </>
         )}
       </section>
