@@ -57,8 +57,13 @@ test('an admin creates a hook, watches deliveries arrive, reads why one failed, 
   receiver.behave({});
   await page.getByRole('button', { name: 'Redeliver' }).click();
   await fate.getByText('delivered', { exact: true }).waitFor(); // by itself
-  await fate.getByRole('navigation', { name: 'Attempts' }).getByRole('link').waitFor();
-  await page.getByRole('link', { name: 'View deliveries' }).click();
+  const attempts = fate.getByRole('navigation', { name: 'Attempts' });
+  await attempts.getByRole('link', { name: 'Redelivery, attempt 1' }).click();
+  await attempts.getByText('Redelivery, attempt 1 (this one)').waitFor();
+  expect(await page.getByText('The redelivery is on its way.').count()).toBe(0); // it was that of the other
+  await attempts.getByRole('link', { name: 'Attempt 1', exact: true }).click();
+  await page.getByText('the disk is full').waitFor();
+  await page.getByRole('link', { name: /^hook \d+$/ }).click();
   await page.locator('.rows a', { hasText: 'redelivery' }).waitFor();
   await page.getByRole('link', { name: 'Failed' }).click();
   await page.locator('.rows li').first().waitFor();

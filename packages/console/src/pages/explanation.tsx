@@ -126,7 +126,7 @@ function Causes({ causes, duplicatesUntil }: { causes: Cause[]; duplicatesUntil:
   );
 }
 
-type Attempt = { id: number; attempt: number | null; text: string };
+type Attempt = { id: number; name: string; text: string };
 
 /** Attempts made and waiting, one after the other; each has a page. */
 function Attempts({
@@ -146,21 +146,18 @@ function Attempts({
     <nav aria-label="Attempts">
       <h3>Attempts</h3>
       <ol className="chain">
-        {attempts.map(({ id, attempt, text }) => {
-          const name = attempt === null ? `Delivery ${id}` : `Attempt ${attempt}`;
-          return (
-            <li key={id}>
-              {String(id) === deliveryId ? (
-                <strong aria-current="page">{name} (this one)</strong>
-              ) : (
-                <LinkToDelivery place={place} hookId={hookId} deliveryId={id}>
-                  {name}
-                </LinkToDelivery>
-              )}
-              <span className="hint">{text}</span>
-            </li>
-          );
-        })}
+        {attempts.map(({ id, name, text }) => (
+          <li key={id}>
+            {String(id) === deliveryId ? (
+              <strong aria-current="page">{name} (this one)</strong>
+            ) : (
+              <LinkToDelivery place={place} hookId={hookId} deliveryId={id}>
+                {name}
+              </LinkToDelivery>
+            )}
+            <span className="hint">{text}</span>
+          </li>
+        ))}
       </ol>
     </nav>
   );
@@ -170,7 +167,12 @@ function attemptsOf(steps: Step[]): Attempt[] {
   const found = new Map<number, Attempt>();
   for (const { delivery_id: id, attempt, sentence, step } of steps) {
     if (id === null || step === 'handed_over') continue;
-    found.set(id, { id, attempt: attempt ?? found.get(id)?.attempt ?? null, text: sentence });
+    // "Attempt 1 began." or "Redelivery, attempt 1 began.": while it waits, only a number that is taken tells that it is one.
+    const [, said] = (step === 'attempt' && /^(.*) began\.$/.exec(sentence)) || [];
+    const plain = attempt === null ? `Delivery ${id}` : `Attempt ${attempt}`;
+    const isTaken = [...found].some(([other, { name }]) => other !== id && name === plain);
+    const name = said ?? found.get(id)?.name ?? (isTaken ? `Redelivery, attempt ${attempt}` : plain);
+    found.set(id, { id, name, text: sentence });
   }
   return [...found.values()];
 }

@@ -87,7 +87,7 @@ const organizationDelivery = createRoute({
   path: `${organizationHooks}/$hookId/deliveries/$deliveryId`,
   component: page(DeliveryPage, () => {
     const { hookId, deliveryId, ...place } = organizationDelivery.useParams();
-    return <DeliveryPage place={place} hookId={hookId} deliveryId={deliveryId} />;
+    return <DeliveryPage key={deliveryId} place={place} hookId={hookId} deliveryId={deliveryId} />;
   }),
 });
 const repositoryDelivery = createRoute({
@@ -95,7 +95,7 @@ const repositoryDelivery = createRoute({
   path: `${repositoryHooks}/$hookId/deliveries/$deliveryId`,
   component: page(DeliveryPage, () => {
     const { hookId, deliveryId, ...place } = repositoryDelivery.useParams();
-    return <DeliveryPage place={place} hookId={hookId} deliveryId={deliveryId} />;
+    return <DeliveryPage key={deliveryId} place={place} hookId={hookId} deliveryId={deliveryId} />;
   }),
 });
 
