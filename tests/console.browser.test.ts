@@ -73,6 +73,10 @@ test('an admin creates a hook, watches deliveries arrive, reads why one failed, 
   expect(await faultsOf(page)).toEqual([]);
   await page.getByRole('button', { name: 'Turn it off' }).click();
   await page.getByText('not active').waitFor();
+  for (const tab of ['Replay', 'Send a test']) {
+    await page.getByRole('link', { name: tab, exact: true }).click();
+    await page.getByText('The hook is not active. Turn it on first.').waitFor();
+  }
   await page.getByRole('link', { name: 'Settings' }).click();
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('Saved.').waitFor();
