@@ -49,3 +49,8 @@ test.each(locales)('the %s texts contain no empty text, no straight apostrophe a
   const flawed = textsOf(chooseLanguage(locale).strings).filter(([, text]) => /^\s*$|'| {2}|^ | $/.test(text));
   expect(flawed.filter(([path]) => path !== 'common.errorPrefix')).toEqual([]);
 });
+
+test('a language tag in which no date could be written is none', () => {
+  expect(chooseLanguage('de-12', '', ['de-12', 'pt-br1', 'fr-CA']).tag).toBe('fr-CA');
+  expect(chooseLanguage('de-12', '', ['de-12']).tag).toBe('de');
+});

@@ -20,9 +20,17 @@ const languages: Language[] = [
 /** Our languages, by BCP 47 tag: the default if a tenant names none. */
 export const locales = languages.map(({ tag }) => tag);
 
-/** Whether a tag names one of our languages, or a region of one (`pt-BR`). */
+/** Whether a tag names one of our languages, or a region of one (`pt-BR`), in a form that dates and numbers can be written in. */
 export function isSpoken(tag: string): boolean {
-  return /^[a-z]{2}(-[a-z0-9]{2,8})*$/i.test(tag) && spokenAs(tag) !== undefined;
+  return /^[a-z]{2}(-[a-z0-9]{2,8})*$/i.test(tag) && isWellFormed(tag) && spokenAs(tag) !== undefined;
+}
+
+function isWellFormed(tag: string): boolean {
+  try {
+    return Intl.getCanonicalLocales(tag).length > 0;
+  } catch {
+    return false;
+  }
 }
 
 /**
