@@ -114,13 +114,20 @@ describe('the profile', () => {
       email: 'carol@example.com',
       app_metadata: {},
     });
-    const refused = await browser.submit(saved, { picture: 'javascript:alert(1)' });
+    const typed = { name: 'Carol <b>', given_name: '', picture: 'javascript:alert(1)' };
+    const refused = await browser.submit(saved, typed);
     expect([refused.status, problemIn(refused)]).toEqual([400, 'Enter a URL that begins with https://.']);
+    // Nothing of it is stored, and nothing is to be typed again.
+    expect(refused.forms[0]!.fields).toMatchObject(typed);
+    expect((await browser.get('account/profile')).forms[0]!.fields).toMatchObject({ name: 'Carol Example' });
   });
 
   test('gets a new address once the code that was mailed to it is entered', async () => {
     const { browser, page } = await visit('dave', 'account/email');
-    const asked = await browser.submit(page, { email: 'dave@elsewhere.example' });
+    const mistyped = await browser.submit(page, { email: 'dave.elsewhere.example' });
+    expect(problemIn(mistyped)).toBe('Enter an email address such as name@example.com.');
+    expect(mistyped.forms[0]!.fields).toMatchObject({ email: 'dave.elsewhere.example' });
+    const asked = await browser.submit(mistyped, { email: 'dave@elsewhere.example' });
     expect(asked.html).toContain('<bdi>dave@elsewhere.example</bdi>');
     expect(noticeIn(asked)).toBeUndefined();
     const first = await codeIn('dave@elsewhere.example');

@@ -28,6 +28,8 @@ export type Outcome = {
   /** The page that shows it. */
   step: string;
   problems?: ProblemName[];
+  /** What was typed into the fields, for the page to show again. */
+  typed?: Record<string, string | undefined>;
   /** What an action says to the person. */
   said?: string;
   /** Another code or mail is on its way. */

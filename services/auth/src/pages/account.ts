@@ -55,7 +55,7 @@ export type AccountPages = {
       provider?: string;
     };
   /** Posts `email`; then, with `sentTo`, `code`, or `action=resend` or `other`. */
-  'account-email': Form & WithNotice & { sentTo?: string; resent?: boolean };
+  'account-email': Form & WithNotice & { typed?: string; sentTo?: string; resent?: boolean };
   /** `old`: posts `old_password` and `password`. `mail`: there is no password yet. `action=mail` asks for a link. */
   'account-password': Form &
     WithNotice & { way: 'old' | 'mail' | 'none'; identifier: string; hasMail: boolean; passwordMinLength: number };

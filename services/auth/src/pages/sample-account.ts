@@ -147,7 +147,7 @@ export function accountSamples(common: CommonContext & { action: string }) {
       'account-profile',
       { ...common, profile, email: longAddress, isVerified: true, provider: 'Acme' },
     ],
-    'account-email': ['account-email', { ...common, problems: ['email_invalid'] }],
+    'account-email': ['account-email', { ...common, typed: 'alice@example', problems: ['email_invalid'] }],
     'account-email-code': ['account-email', { ...common, sentTo: longAddress, problems: ['code_wrong'] }],
     'account-password': ['account-password', { ...password, way: 'old' }],
     'account-password-problem': ['account-password', { ...password, way: 'old', problems: ['old_password_wrong'] }],

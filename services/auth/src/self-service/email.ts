@@ -5,6 +5,7 @@ import { stateOf } from '../accounts/store.ts';
 import { accountClientId } from '../clients/account-client-id.ts';
 import { Prisma } from '../database.ts';
 import { fieldsOf } from '../http/form-fields.ts';
+import { typedMax } from '../interaction/redisplay.ts';
 import { providerOf } from './profile.ts';
 import type { Visit } from './visit.ts';
 
@@ -15,7 +16,8 @@ export async function showEmail(visit: Visit): Promise<void> {
   if ((await providerOf(visit)) !== undefined) return visit.turnTo('/account/profile');
   const outcome = await visit.recall(path);
   const { codeTo } = await visit.parts.pageMemory.recall(ownerOf(visit));
-  const page = codeTo ? { sentTo: codeTo, resent: outcome.resent ?? false } : {};
+  const typed = outcome.typed?.email;
+  const page = codeTo ? { sentTo: codeTo, resent: outcome.resent ?? false } : { ...(typed && { typed }) };
   return visit.show('account-email', { path, ...page }, outcome);
 }
 
@@ -53,11 +55,12 @@ async function sendCode(visit: Visit, typed: string | undefined, outcome: { rese
   const { parts, account, address: ip, languages } = visit;
   const identifier = parseIdentifier(typed ?? '');
   const target = identifier?.kind === 'email' && isEmail(identifier.value) ? identifier.value : undefined;
-  if (target === undefined) return visit.turnTo(path, { problems: ['email_invalid'] });
+  const again = { typed: { email: typed?.slice(0, typedMax) } };
+  if (target === undefined) return visit.turnTo(path, { problems: ['email_invalid'], ...again });
   const to = { type: 'email' as const, target };
   const asked = { account, to, binding: ownerOf(visit), ip, clientId: accountClientId, languages };
   if ((await parts.sendFactorCode(asked)) === 'too_many')
-    return visit.turnTo(path, { problems: ['too_many_codes'], status: 429 });
+    return visit.turnTo(path, { problems: ['too_many_codes'], status: 429, ...again });
   await parts.pageMemory.note(ownerOf(visit), { codeTo: target });
   return visit.turnTo(path, outcome);
 }

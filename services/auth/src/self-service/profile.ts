@@ -17,13 +17,15 @@ const path = '/account/profile';
 const cleared = <Shape extends z.ZodType>(shape: Shape) =>
   z.union([z.literal('').transform(() => null), shape]).optional();
 const name = cleared(z.string().max(150));
+/** Of all the fields. */
+const longest = 2_000;
 /** As at Auth0: 300 characters for a name, 2,000 for a picture's address. */
 const profile = z.object({
   name: cleared(z.string().max(300)),
   given_name: name,
   family_name: name,
   nickname: cleared(z.string().max(300)),
-  picture: cleared(z.url({ protocol: /^https$/ }).max(2_000)),
+  picture: cleared(z.url({ protocol: /^https$/ }).max(longest)),
 });
 
 export async function showProfile(visit: Visit): Promise<void> {
@@ -36,22 +38,25 @@ export async function showProfile(visit: Visit): Promise<void> {
     picture: account.picture,
   };
   const provider = await providerOf(visit);
-  const shown = profileFields.map((id) => ({ id, value: values[id] ?? '' }));
+  const outcome = await visit.recall(path);
+  const shown = profileFields.map((id) => ({ id, value: outcome.typed?.[id] ?? values[id] ?? '' }));
   const page = {
     path,
     profile: shown,
     ...(account.email !== null && { email: account.email, isVerified: account.emailVerified }),
     ...(provider === undefined ? { emailPath: '/account/email' } : { provider }),
   };
-  return visit.show('account-profile', page, await visit.recall(path));
+  return visit.show('account-profile', page, outcome);
 }
 
 export async function changeProfile(visit: Visit, request: Request): Promise<void> {
   if ((await providerOf(visit)) !== undefined) return visit.turnTo(path, { problems: ['refused'] });
-  const given = profile.safeParse(trimmed(fieldsOf(request)));
+  const fields = fieldsOf(request);
+  const given = profile.safeParse(trimmed(fields));
   if (!given.success) {
     const isPicture = given.error.issues.some(({ path: [field] }) => field === 'picture');
-    return visit.turnTo(path, { problems: [isPicture ? 'picture_invalid' : 'text_too_long'] });
+    const typed = Object.fromEntries(profileFields.map((id) => [id, fields[id]?.slice(0, longest)]));
+    return visit.turnTo(path, { problems: [isPicture ? 'picture_invalid' : 'text_too_long'], typed });
   }
   const { given_name: givenName, family_name: familyName, ...rest } = given.data;
   const change = Object.entries({ ...rest, givenName, familyName }).filter(([, value]) => value !== undefined);
