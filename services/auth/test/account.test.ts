@@ -363,6 +363,17 @@ describe('second factors', () => {
     expect(page.html).not.toContain('<h2>Passkeys</h2>');
     for (const slug of ['sms', 'roaming', 'passkey'])
       expect([slug, (await browser.get(`account/security/${slug}`)).status]).toEqual([slug, 404]);
+    const sections = async () => [
+      ...(await browser.get('account')).html.matchAll(/<li><a href="\/account\/([\w-]+)"/g).map(([, name]) => name),
+    ];
+    const all = await sections();
+    expect(all).toEqual(expect.arrayContaining(['profile', 'security', 'data']));
+    // Nothing leads to a page without contents.
+    await db.query(`UPDATE settings SET mfa = mfa || '{"factors": {}}'`);
+    const others = all.filter((name) => name !== 'security').join();
+    await until('the others', async () => (await sections()).join() === others);
+    await db.query(`UPDATE settings SET mfa = mfa || '{"factors": {"otp": true, "email": true}}'`);
+    await until('all of them', async () => (await sections()).join() === all.join());
   });
 });
 

@@ -1,12 +1,13 @@
 /** The page that leads to the others. */
 import { accountClientId } from '../clients/account-client-id.ts';
 import type { AccountSection } from '../pages/account.ts';
+import { securityOf, securityPath } from './security.ts';
 import type { Visit } from './visit.ts';
 
 const sections: AccountSection[] = [
   { key: 'profile', href: '/account/profile' },
   { key: 'password', href: '/account/password' },
-  { key: 'security', href: '/account/security' },
+  { key: 'security', href: securityPath },
   { key: 'signIns', href: '/account/sign-ins' },
   { key: 'devices', href: '/account/devices' },
   { key: 'applications', href: '/account/applications' },
@@ -16,5 +17,7 @@ const sections: AccountSection[] = [
 
 export async function showOverview(visit: Visit): Promise<void> {
   const signOut = `/v2/logout?${new URLSearchParams({ client_id: accountClientId })}`;
-  return visit.show('account', { path: '/account', sections, signOut }, await visit.recall('/account'));
+  const hasSecurity = (await securityOf(visit)).groups.length > 0;
+  const shown = sections.filter(({ key }) => key !== 'security' || hasSecurity);
+  return visit.show('account', { path: '/account', sections: shown, signOut }, await visit.recall('/account'));
 }

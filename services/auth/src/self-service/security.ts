@@ -31,6 +31,12 @@ export async function isOffered({ parts, account, settings }: Visit, type: Metho
 }
 
 export async function showSecurity(visit: Visit): Promise<void> {
+  const page = { path: securityPath, list: 'security' as const, ...(await securityOf(visit)) };
+  return visit.show('account-list', page, await visit.recall(securityPath));
+}
+
+/** No groups: this person has nothing of the kind, and may add nothing. */
+export async function securityOf(visit: Visit) {
   const { parts, account } = visit;
   const [methods, codesLeft, browsers] = await Promise.all([
     parts.factors.list(account.userId),
@@ -75,8 +81,7 @@ export async function showSecurity(visit: Visit): Promise<void> {
         ]
       : []),
   ];
-  const page = { path: securityPath, list: 'security' as const, groups, codesLeft, browsers };
-  return visit.show('account-list', page, await visit.recall(securityPath));
+  return { groups, codesLeft, browsers };
 }
 
 const isPasskey = ({ type }: { type: string }) => type === 'passkey';
