@@ -258,7 +258,8 @@ describe('sec-093-dpop: proofs', () => {
     const ofOther = { header: { jwk: await exportJWK(other.publicKey) }, key: other.privateKey };
     const used = await made();
     ({ json } = await refreshWith({ DPoP: used }));
-    for (const headers of [{}, { DPoP: await proof('POST', 'oauth/token', ofOther) }, { DPoP: used }])
+    const wrong: Record<string, string>[] = [{}, { DPoP: await proof('POST', 'oauth/token', ofOther) }, { DPoP: used }];
+    for (const headers of wrong)
       expect(await refreshWith(headers)).toMatchObject({
         status: 400,
         json: { error: 'invalid_grant', error_description: 'grant request is invalid' },
