@@ -56,57 +56,6 @@ test('sec-094-rotation: a new key is published before it signs, the old one stay
   expect(await kids()).toEqual([made!.kid, old]);
 });
 
-describe('an ID token signs out', () => {
-  const ask = (browser: Browser, params: Record<string, string>) => browser.authorize({ ...spaRequest, ...params });
-  const idTokenOf = ({ location }: Page) => new URLSearchParams(location!.hash.slice(1)).get('id_token');
-  const signedIn = async (client_id = 'spa') => {
-    const browser = new Browser(gate);
-    return { browser, id_token_hint: idTokenOf(await browser.logIn(await ask(browser, { client_id })))! };
-  };
-  const logOut = (browser: Browser, id_token_hint: string) =>
-    browser.get(`oidc/logout?${new URLSearchParams({ id_token_hint })}`);
-  const isSignedIn = async (browser: Browser) => idTokenOf(await ask(browser, { prompt: 'none' })) !== null;
-  /** Of RS256, all made earlier by so much; the gate knows it when this is done. */
-  const age = async (interval: string) => {
-    await pool.query(
-      "UPDATE signing_keys SET signs_from = signs_from - $1::interval, retires_at = retires_at - $1::interval WHERE alg = 'RS256'",
-      [interval],
-    );
-    const seal = makeSeal(Buffer.from(gate.env.SECRETS_KEY!, 'base64'));
-    const [made] = await rotateSigningKeys(pool, seal, ['RS256']);
-    await until('the next key in the JWKS', async () => (await kids()).includes(made!.kid));
-  };
-
-  test('for as long as a session may last after its key was replaced, and not after the key was revoked', async () => {
-    const [first, second] = [await signedIn(), await signedIn()];
-    await age('0'); // makes the next key
-    await age('6 days 23 hours'); // which has signed since
-    const silent = await ask(first.browser, { prompt: 'none', id_token_hint: first.id_token_hint });
-    expect(decodeProtectedHeader(idTokenOf(silent)!).kid).not.toBe(decodeProtectedHeader(first.id_token_hint).kid);
-    await first.browser.submit(await logOut(first.browser, first.id_token_hint));
-    expect(await isSignedIn(first.browser)).toBe(false);
-
-    const { kid } = decodeProtectedHeader(second.id_token_hint);
-    await revokeSigningKey(pool, kid!);
-    await until('the key to be gone', async () => !(await kids()).includes(kid!));
-    expect((await logOut(second.browser, second.id_token_hint)).status).toBe(400);
-    expect(await isSignedIn(second.browser)).toBe(true);
-  });
-
-  test('after its client has chosen another algorithm', async () => {
-    const { browser, id_token_hint } = await signedIn('tabs');
-    await pool.query(
-      `UPDATE clients SET oidc_metadata = oidc_metadata || '{"id_token_signed_response_alg": "ES256"}' WHERE client_id = 'tabs'`,
-    );
-    await until('the other algorithm', async () => {
-      const idToken = idTokenOf(await ask(browser, { client_id: 'tabs', prompt: 'none', id_token_hint }));
-      return idToken && decodeProtectedHeader(idToken).alg === 'ES256';
-    });
-    await browser.submit(await logOut(browser, id_token_hint));
-    expect(await isSignedIn(browser)).toBe(false);
-  });
-});
-
 test('two gates that find the keys too old make one new key for each algorithm, and none signs before it was published for a while', async () => {
   await using own = await freshDatabase('migrated');
   const seal = makeSeal(randomBytes(32));
@@ -293,4 +242,55 @@ test('nothing is deleted where no row is expired', async () => {
   await using _purge = startPurge(opened.pool, openLog('test', 'silent'), new Registry(), 50);
   await until('three rounds', () => recorded.texts.filter((text) => text.startsWith('SELECT FROM clients')).length > 2);
   expect(recorded.texts.filter((text) => text.startsWith('DELETE'))).toEqual([]);
+});
+
+describe('an ID token signs out', () => {
+  const ask = (browser: Browser, params: Record<string, string>) => browser.authorize({ ...spaRequest, ...params });
+  const idTokenOf = ({ location }: Page) => new URLSearchParams(location!.hash.slice(1)).get('id_token');
+  const signedIn = async (client_id = 'spa') => {
+    const browser = new Browser(gate);
+    return { browser, id_token_hint: idTokenOf(await browser.logIn(await ask(browser, { client_id })))! };
+  };
+  const logOut = (browser: Browser, id_token_hint: string) =>
+    browser.get(`oidc/logout?${new URLSearchParams({ id_token_hint })}`);
+  const isSignedIn = async (browser: Browser) => idTokenOf(await ask(browser, { prompt: 'none' })) !== null;
+  /** Of RS256, all made earlier by so much; the gate knows it when this is done. */
+  const age = async (interval: string) => {
+    await pool.query(
+      "UPDATE signing_keys SET signs_from = signs_from - $1::interval, retires_at = retires_at - $1::interval WHERE alg = 'RS256'",
+      [interval],
+    );
+    const seal = makeSeal(Buffer.from(gate.env.SECRETS_KEY!, 'base64'));
+    const [made] = await rotateSigningKeys(pool, seal, ['RS256']);
+    await until('the next key in the JWKS', async () => (await kids()).includes(made!.kid));
+  };
+
+  test('for as long as a session may last after its key was replaced, and not after the key was revoked', async () => {
+    const [first, second] = [await signedIn(), await signedIn()];
+    await age('0'); // makes the next key
+    await age('6 days 23 hours'); // which has signed since
+    const silent = await ask(first.browser, { prompt: 'none', id_token_hint: first.id_token_hint });
+    expect(decodeProtectedHeader(idTokenOf(silent)!).kid).not.toBe(decodeProtectedHeader(first.id_token_hint).kid);
+    await first.browser.submit(await logOut(first.browser, first.id_token_hint));
+    expect(await isSignedIn(first.browser)).toBe(false);
+
+    const { kid } = decodeProtectedHeader(second.id_token_hint);
+    await revokeSigningKey(pool, kid!);
+    await until('the key to be gone', async () => !(await kids()).includes(kid!));
+    expect((await logOut(second.browser, second.id_token_hint)).status).toBe(400);
+    expect(await isSignedIn(second.browser)).toBe(true);
+  });
+
+  test('after its client has chosen another algorithm', async () => {
+    const { browser, id_token_hint } = await signedIn('tabs');
+    await pool.query(
+      `UPDATE clients SET oidc_metadata = oidc_metadata || '{"id_token_signed_response_alg": "ES256"}' WHERE client_id = 'tabs'`,
+    );
+    await until('the other algorithm', async () => {
+      const idToken = idTokenOf(await ask(browser, { client_id: 'tabs', prompt: 'none', id_token_hint }));
+      return idToken && decodeProtectedHeader(idToken).alg === 'ES256';
+    });
+    await browser.submit(await logOut(browser, id_token_hint));
+    expect(await isSignedIn(browser)).toBe(false);
+  });
 });

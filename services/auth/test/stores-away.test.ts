@@ -295,7 +295,7 @@ test('codes whose refresh token a read-only PostgreSQL does not take work when i
   await setReadOnly(database.url, false);
   for (const ask of [redeem, () => poll(own, device)]) {
     expect(await answered(ask)).toMatchObject({ status: 200, json: { refresh_token: expect.any(String) } });
-    expect(await ask()).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
+    expect(await answered(ask)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
   }
 });
 
