@@ -75,8 +75,9 @@ test('accounts whose receivers hang always leave room together, and get their sh
   await passMs(5_000);
   limiter.add(item(500, 5, 0));
   expect(inFlightOf(5)).toBe(1);
-  // The receivers of one of them answer again.
-  for (const name of [...running.keys()]) if (name.startsWith('2')) await end(name, quick);
+  // The receivers of one of them answer again, all but one.
+  const [, ...answered] = [...running.keys()].filter((name) => name.startsWith('2'));
+  for (const name of answered) await end(name, quick);
   for (let hook = 0; hook < 64; hook += 1) limiter.add(item(200 + hook, 2, 1));
   expect(running.size).toBe(64);
 });
@@ -126,7 +127,7 @@ test.each([
     }
     addMany(1_000);
     expect([running.size, limiter.waiting(), away.length]).toEqual([128, 872, 0]);
-    await passMs(2_000);
+    await passMs(2_100);
     expect([limiter.waiting(), away.length]).toEqual([64, 808]);
     await passMs(6_000);
     expect([limiter.waiting(), away.length]).toEqual([16, 856]);
