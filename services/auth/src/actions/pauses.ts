@@ -35,7 +35,7 @@ export type Pauses = {
   resume(id: string, name: string): Promise<{ pause: Pause; answer: Answer } | undefined>;
 };
 
-export const pauseSeconds = interactionLifetime.answered;
+const ttlSeconds = interactionLifetime.answered;
 /** More than any person sends; an answer may be large. */
 const answersMax = 20;
 /** It takes three redirects from `/continue` to where the actions continue. */
@@ -65,13 +65,13 @@ export function makePauses(redis: Redis, prefix: string, seal: Seal): Pauses {
   return {
     async begin(pause) {
       const id = randomName();
-      await save('pause', id, { ...pause, state: randomName() }, pauseSeconds);
+      await save('pause', id, { ...pause, state: randomName() }, ttlSeconds);
       return id;
     },
     async addressOf(id, uid) {
       const pause = await find<Pause & { state: string }>('pause', id);
       if (!pause) return undefined;
-      await save('state', pause.state, uid, pauseSeconds);
+      await save('state', pause.state, uid, ttlSeconds);
       const address = new URL(pause.url);
       // Replaces a `state` of the action's own, which could belong to another sign-in.
       address.searchParams.set('state', pause.state);
@@ -80,7 +80,7 @@ export function makePauses(redis: Redis, prefix: string, seal: Seal): Pauses {
     interactionOf: (state) => find<string>('state', state),
     async keepAnswer(answer) {
       const key = keyOf('answers', answer.state);
-      const counted = await redis.multi().incr(key).expire(key, pauseSeconds, 'NX').exec();
+      const counted = await redis.multi().incr(key).expire(key, ttlSeconds, 'NX').exec();
       return Number(counted?.[0]?.[1]) > answersMax ? undefined : saveAnswer(answer);
     },
     async acceptAnswer(name, uid) {

@@ -7,7 +7,7 @@
 import express, { type Request, type Response, type Router } from 'express';
 import { errors } from 'oidc-provider';
 import type { StoredPause } from '../actions/outcomes.ts';
-import { type Answer, type Pauses, pauseSeconds } from '../actions/pauses.ts';
+import type { Answer, Pauses } from '../actions/pauses.ts';
 import type { ContinuedResult } from '../actions/post-login.ts';
 import { fieldsOf, queryOf } from '../http/form-fields.ts';
 import { seeOther } from '../http/page.ts';
@@ -19,7 +19,7 @@ export async function redirectForAction({ parts, details, uid, leave }: Interact
   const { actionPause } = details as StoredPause;
   const address = actionPause && (await parts.pauses.addressOf(actionPause, uid));
   if (!address) throw over();
-  await leave(address, pauseSeconds);
+  leave(address);
 }
 
 /** The browser that left has come back. */

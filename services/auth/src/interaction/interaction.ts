@@ -86,6 +86,8 @@ export type Interaction = {
   checkCsrf(token: unknown): void;
   /** Somebody has answered, here or at a provider: from now on the interaction has its full lifetime. */
   keep(): Promise<void>;
+  /** Something is expected for so many seconds: the interaction does not end before. */
+  keepFor(seconds: number): Promise<void>;
   /** What earlier POSTs left for the page of this step. */
   recall(step: string): Promise<Recalled>;
   /** Shows a page of this interaction; fills in the form's action, hidden fields and the common context. */
@@ -97,8 +99,8 @@ export type Interaction = {
   /** Answers a POST by sending the browser to a GET of that step's page, which recalls what is noted here. */
   turnTo(step: string, facts?: Facts, outcome?: Omit<Outcome, 'step'>): Promise<void>;
   finish(result: InteractionResults, merge?: boolean): Promise<void>;
-  /** Sends the browser to another site, which has so many seconds to send it back. */
-  leave(address: string, seconds: number): Promise<void>;
+  /** Sends the browser to another provider. */
+  leave(address: string): void;
 };
 
 /** `typed`: the login somebody entered, here or in the application. `outcome`: of the last POST, if this page is to show it. */
@@ -146,6 +148,9 @@ export async function openInteraction(
       const { exp, iat } = details as Dated;
       if (exp - iat < interactionLifetime.answered) await prolong(interactionLifetime.answered);
     },
+    async keepFor(seconds) {
+      if ((details as Dated).exp < Date.now() / 1000 + seconds) await prolong(seconds);
+    },
     async recall(step) {
       const { outcome, ...facts } = await parts.pageMemory.recall(owner);
       const hint = typeof params.login_hint === 'string' ? params.login_hint : '';
@@ -170,10 +175,7 @@ export async function openInteraction(
     },
     finish: (result, merge = true) =>
       provider.interactionFinished(request, response, result, { mergeWithLastSubmission: merge }),
-    async leave(address, seconds) {
-      if ((details as Dated).exp < Date.now() / 1000 + seconds) await prolong(seconds);
-      seeOther(response, address);
-    },
+    leave: (address) => seeOther(response, address),
   };
 }
 

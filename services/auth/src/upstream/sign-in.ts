@@ -44,7 +44,8 @@ export async function redirectToProvider(
       { kind: 'login', uid: interaction.uid },
       { params, hint: hint ?? hinted, reauthenticate, selectAccount, maxAge: maxAgeOf(params) },
     );
-    await interaction.leave(address.href, attemptSeconds);
+    await interaction.keepFor(attemptSeconds);
+    interaction.leave(address.href);
   } catch (error) {
     await refuse(interaction, connection, error);
   }
