@@ -222,7 +222,12 @@ test('a bad message with lists nested many thousand deep in a header is dead-let
   let deep: unknown[] = [];
   for (let depth = 0; depth < 100_000; depth += 1) deep = [deep];
   // RabbitMQ's client reads some thousand, how many depends on how often it has done so.
-  const message = { body: Buffer.from('not json'), messageId: 'deep', headers: { deep, flat: [[1]] } };
+  const message = {
+    body: Buffer.from('not json'),
+    contentType: undefined,
+    messageId: 'deep',
+    headers: { deep, flat: [[1]] },
+  };
   await publishDeadLetter(world.publisher, message, 'not_json', 'no JSON');
   const [buried] = await until('the dead letter', () => dead.length === 1 && dead);
   expect(buried).toMatchObject({ reason: 'not_json', headers: { flat: [[1]] } });
