@@ -3,7 +3,6 @@
  * also with `rediss` for TLS. Several addresses are separated by commas; `sentinelMasterId` gives the primary's name, as in Lettuce
  * (https://redis.github.io/lettuce/user-guide/connecting-redis/). docs/redis.md has examples.
  */
-
 import { splitUrls } from './urls.ts';
 import { urls } from './values.ts';
 

@@ -1,5 +1,4 @@
 /** The processes that run actions: one per version, started when first needed. */
-
 import type { Limits, Program } from './launch.ts';
 import { findNetworkNamespace } from './network-namespace.ts';
 import type { AskOutside } from './outside.ts';

@@ -2,7 +2,6 @@
  * `email-templates/{name}/previews`: a mail with sample contents, in words that have not been saved yet. Not in Auth0. Its HTML is shown
  * in a frame of the caller's own page, and nowhere else (previews.ts).
  */
-
 import { baseUrlOf } from '@gatepost/runtime/issuer';
 import { z } from 'zod';
 import { isSent, sampleLetter } from '../mail/sample-letter.ts';

@@ -2,7 +2,6 @@
  * What `attack-protection` of the management API sets, in Auth0's words and with its defaults, except that features that used to be
  * off stay off: only the limit on wrong passwords is on, not throttling of addresses, breached passwords or challenges.
  */
-
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import type { SettingsModel } from '../generated/models.ts';

@@ -2,7 +2,6 @@
  * Name and picture. For somebody who signs in elsewhere they follow the provider, as at Auth0. Roles, permissions, `app_metadata` and anything
  * else that decides what somebody may do cannot be edited here.
  */
-
 import type { Request } from 'express';
 import { z } from 'zod';
 import { stateOf } from '../accounts/store.ts';
