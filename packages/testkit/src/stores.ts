@@ -102,14 +102,20 @@ export const freshPrefix = (): string => `test:${randomBytes(6).toString('hex')}
 /** Calls RabbitMQ's management API; answers the body, if it is JSON. */
 export async function management(method: string, path: string, body?: unknown): Promise<unknown> {
   const { origin, username, password } = new URL(needed('TEST_AMQP_MANAGEMENT_URL'));
-  const response = await fetch(origin + path, {
-    method,
-    headers: {
-      authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`,
-      'content-type': 'application/json',
-      connection: 'close', // RabbitMQ may close an idle one just as it is reused
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  const ask = () =>
+    fetch(origin + path, {
+      method,
+      headers: {
+        authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`,
+        'content-type': 'application/json',
+        connection: 'close', // RabbitMQ may close an idle one just as it is reused
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  const response = await ask().catch((error) => {
+    // RabbitMQ closes a connection on which nothing comes for five seconds; a busy worker may take as long between opening and writing.
+    if (method === 'POST') throw error;
+    return ask();
   });
   if (!response.ok) throw new Error(`RabbitMQ's management API answered ${response.status} to ${method} ${path}`);
   const text = await response.text();
