@@ -4,7 +4,8 @@
  * accounts never have it all; free places are given out round robin.
  *
  * A job held up by its hook's cap, or by its account's share, waits in memory if the wait will be short; otherwise it is turned away, to be
- * parked. Lowest-priority jobs (replays) never wait here, and leave half of every cap to others.
+ * parked, also when the receiver falls silent only while it waits. Lowest-priority jobs (replays) never wait here, and leave half of every
+ * cap to others.
  */
 
 /** `isLast`: starts only where nobody else waits and plenty of room is left. */
@@ -36,6 +37,8 @@ type Receiver<T> = {
 
 const firstLimit = 32;
 const shortWaitMs = 1_000;
+/** How often what waits is looked at again. */
+const lookEveryMs = 500;
 /** Assumed for a receiver that has not answered yet, until it has been silent for longer. */
 const unknownDurationMs = 250;
 const turnedAwayMinMs = 1_000;
@@ -47,10 +50,9 @@ export function makeConcurrencyLimiter<T extends Waiting>(options: {
   concurrency: number;
   start: (item: T) => Promise<Ran | undefined>;
   turnAway: (item: T, dueMs: number) => void;
-  now?: () => number;
 }): ConcurrencyLimiter<T> {
   const { concurrency } = options;
-  const now = options.now ?? Date.now;
+  const { now } = Date;
   // Half the window, so that one hook or one account never has it all.
   const share = Math.max(1, Math.ceil(concurrency / 2));
   const receiverOf = makeReceivers<T>(Math.min(firstLimit, share));
@@ -60,6 +62,7 @@ export function makeConcurrencyLimiter<T extends Waiting>(options: {
   let inFlight = 0;
   let waiting = 0;
   let last = 0;
+  let isLookDue = false;
   const lastMax = Math.max(1, Math.floor(concurrency / 8));
 
   const shareOf = (accountId: number) =>
@@ -101,23 +104,48 @@ export function makeConcurrencyLimiter<T extends Waiting>(options: {
       const item = receiver.queue[0]!;
       if (!mayStart(receiver, item)) continue;
       receiver.queue.shift();
-      waiting -= 1;
-      accounts.waits(item.accountId, -1);
+      countWaiting(item, -1);
       queued.delete(receiver);
       if (receiver.queue.length > 0) queued.add(receiver);
       void run(receiver, item);
     }
   };
   const turnAway = (receiver: Receiver<T>, item: T) => options.turnAway(item, nextRoom(receiver, now()));
+  const countWaiting = ({ accountId }: T, by: 1 | -1) => {
+    waiting += by;
+    accounts.waits(accountId, by);
+  };
+  /** Whether an item would wait too long behind those that wait already. */
+  const waitsLong = (receiver: Receiver<T>, { accountId }: T) =>
+    expectedWaitMs(receiver, now()) > shortWaitMs ||
+    // Many hooks with one slow server, each below its own cap.
+    accounts.expectedWaitMs(accountId, shareOf(accountId), now()) > shortWaitMs;
   /** Turns away items that would now wait too long. */
   const trim = (receiver: Receiver<T>) => {
-    const excess = takeExcess(receiver);
-    waiting -= excess.length;
-    for (const item of excess) {
-      accounts.waits(item.accountId, -1);
-      turnAway(receiver, item);
+    const excess: T[] = [];
+    for (let item = receiver.queue.pop(); item; item = receiver.queue.pop()) {
+      countWaiting(item, -1);
+      if (waitsLong(receiver, item)) excess.push(item);
+      else {
+        receiver.queue.push(item);
+        countWaiting(item, 1);
+        break;
+      }
     }
+    for (const item of excess.reverse()) turnAway(receiver, item);
     if (receiver.queue.length === 0) queued.delete(receiver);
+  };
+  /** A receiver that was fast when these came may be silent by now, and nothing of it ends before its time is up. */
+  const lookAgain = () => {
+    isLookDue = false;
+    // Those whose turn is next stay longest.
+    for (const receiver of [...queued].reverse()) trim(receiver);
+    if (waiting > 0) lookSoon();
+  };
+  const lookSoon = () => {
+    // Answers that came while this process stood still are read first: that silence was ours.
+    if (!isLookDue) setTimeout(() => setImmediate(lookAgain), lookEveryMs).unref();
+    isLookDue = true;
   };
 
   return {
@@ -128,23 +156,18 @@ export function makeConcurrencyLimiter<T extends Waiting>(options: {
         return options.turnAway(item, now() + turnedAwayMinMs * (1 + Math.random()));
       }
       if (receiver.queue.length === 0 && mayStart(receiver, item)) return void run(receiver, item);
-      if (receiver.inFlight >= receiver.limit && expectedWaitMs(receiver) > shortWaitMs)
-        return turnAway(receiver, item);
       // We know nothing about a receiver that has not answered yet: at most a share of the window waits for it.
       if (receiver.durationMs === 0 && receiver.queue.length >= share) return turnAway(receiver, item);
-      // Many hooks with one slow server, each below its own cap.
-      if (accounts.expectedWaitMs(item.accountId, shareOf(item.accountId), now()) > shortWaitMs)
-        return turnAway(receiver, item);
+      if (waitsLong(receiver, item)) return turnAway(receiver, item);
       receiver.queue.push(item);
-      waiting += 1;
-      accounts.waits(item.accountId, 1);
+      countWaiting(item, 1);
       queued.add(receiver);
+      lookSoon();
     },
     drain() {
       const all = [...queued].flatMap((receiver) => receiver.queue.splice(0));
-      for (const item of all) accounts.waits(item.accountId, -1);
+      for (const item of all) countWaiting(item, -1);
       queued.clear();
-      waiting = 0;
       return all;
     },
     waiting: () => waiting,
@@ -170,7 +193,7 @@ function makeReceivers<T>(limit: number): (hookId: number) => Receiver<T> {
 
 /** What each account has in flight and waiting here, and how fast its attempts end. */
 function makeAccounts() {
-  type Account = { inFlight: number; waiting: number; durationMs: number; silentSince: number };
+  type Account = Pace & { waiting: number };
   const accounts = new Map<number, Account>();
   const of = (id: number) => {
     const known = accounts.get(id);
@@ -179,9 +202,6 @@ function makeAccounts() {
     accounts.set(id, account);
     return account;
   };
-  /** How long its attempts take, or have been silent for. */
-  const paceMs = ({ durationMs, inFlight, silentSince }: Account, nowMs: number) =>
-    Math.max(durationMs, inFlight > 0 ? nowMs - silentSince : 0);
   return {
     inFlight: (id: number) => accounts.get(id)?.inFlight ?? 0,
     started(id: number, nowMs: number) {
@@ -213,25 +233,24 @@ function makeAccounts() {
   };
 }
 
+type Pace = { inFlight: number; durationMs: number; silentSince: number };
+
+/** How long attempts take, or have been silent for. */
+const paceMs = ({ durationMs, inFlight, silentSince }: Pace, nowMs: number): number =>
+  Math.max(durationMs, inFlight > 0 ? nowMs - silentSince : 0);
+
 /** When the next job turned away will find room: each later than the one before, at the receiver's pace. */
 function nextRoom<T>(receiver: Receiver<T>, nowMs: number): number {
-  const silentMs = receiver.inFlight > 0 ? nowMs - receiver.silentSince : 0;
-  const durationMs = Math.max(receiver.durationMs || unknownDurationMs, silentMs);
+  const durationMs = Math.max(receiver.durationMs || unknownDurationMs, paceMs(receiver, nowMs));
   receiver.busyUntil = Math.max(receiver.busyUntil, nowMs + turnedAwayMinMs) + durationMs / receiver.limit;
   if (receiver.busyUntil > nowMs + turnedAwayMaxMs) receiver.busyUntil = nowMs + turnedAwayMinMs; // spread over the minute again
   return receiver.busyUntil;
 }
 
-/** Removes items that would wait too long in the queue. */
-function takeExcess<T>(receiver: Receiver<T>): T[] {
-  let kept = receiver.queue.length;
-  while (kept > 0 && expectedWaitMs(receiver, kept) > shortWaitMs) kept -= 1;
-  return receiver.queue.splice(kept);
-}
-
-/** How long an item behind `ahead` others would wait. */
-function expectedWaitMs<T>(receiver: Receiver<T>, ahead = receiver.queue.length): number {
-  return ((ahead + 1) / receiver.limit) * receiver.durationMs;
+/** How long one more item would wait for the receiver's cap; 0 while that is not used up. */
+function expectedWaitMs<T>(receiver: Receiver<T>, nowMs: number): number {
+  if (receiver.inFlight < receiver.limit) return 0;
+  return ((receiver.queue.length + 1) / receiver.limit) * paceMs(receiver, nowMs);
 }
 
 function learn<T>(receiver: Receiver<T>, { durationMs, timedOut }: Ran, most: number): void {
