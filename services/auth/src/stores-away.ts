@@ -17,9 +17,10 @@ export class RetryLater extends errors.OIDCProviderError {
     this.expose = true;
   }
 
-  /** The error, with its header (RFC 9110 section 10.2.3). */
-  withHeader(ctx: { set(name: string, value: string): void }): this {
+  /** The error, with its header (RFC 9110 section 10.2.3), which pages of the client may read. */
+  withHeader(ctx: { set(name: string, value: string): void; append(name: string, value: string): void }): this {
     ctx.set('retry-after', String(this.retryAfterSeconds));
+    ctx.append('access-control-expose-headers', 'Retry-After');
     return this;
   }
 }

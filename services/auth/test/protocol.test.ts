@@ -245,7 +245,9 @@ describe('CORS', () => {
         headers: { origin, 'content-type': 'application/json' },
         body: JSON.stringify({ client_id: 'spa', connection: 'email', email: 'a@b.c' }),
       });
-    expect((await ask('https://app.example')).headers.get('access-control-allow-origin')).toBe('https://app.example');
+    const own = await ask('https://app.example');
+    expect(own.headers.get('access-control-allow-origin')).toBe('https://app.example');
+    expect(own.headers.get('access-control-expose-headers')).toBe('Retry-After');
     expect((await ask('https://evil.example')).headers.get('access-control-allow-origin')).toBeNull();
   });
 });

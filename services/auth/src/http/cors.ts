@@ -39,9 +39,10 @@ export function isOwnOrigin({ web_origins, allowed_origins, redirectUris = [] }:
   );
 }
 
-/** Lets a page of the client read the answer. */
+/** Lets a page of the client read the answer, and how long to wait where it says so. */
 export function allowOrigin(request: Request, response: Response, client: Origins | undefined): void {
   const origin = request.get('origin');
   response.vary('Origin');
-  if (origin && client && isOwnOrigin(client, origin)) response.set('access-control-allow-origin', origin);
+  if (origin && client && isOwnOrigin(client, origin))
+    response.set({ 'access-control-allow-origin': origin, 'access-control-expose-headers': 'Retry-After' });
 }

@@ -32,6 +32,7 @@ test('sec-050-brute-force: thirty wrong secrets in a minute block a client at th
   expect(refused).toMatchObject({ status: 429, json: { error: 'too_many_attempts' } });
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
   expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(60);
+  expect(refused.headers.get('access-control-expose-headers')).toContain('Retry-After');
   expect(refused.headers.get('cache-control')).toContain('no-store');
 
   const right = await one.machineToken({}, from('192.0.2.1'));
