@@ -170,6 +170,17 @@ test('credentials from the environment that are refused are named, in a message 
   server.close();
 });
 
+// fetch's error, which was shown, repeated both.
+test.each([
+  ['a token with a line break', { GATEPOST_TOKEN: 'eyJhbGci\nOiJub25l', GATEPOST_API: 'http://127.0.0.1:9' }, 3],
+  ['a token that was cut', { GATEPOST_TOKEN: 'eyJhbGci…', GATEPOST_API: 'http://127.0.0.1:9' }, 3],
+  ['a password in an address', { GATEPOST_TOKEN: 't', GATEPOST_API: 'https://eyJhbGci:eyJhbGci@127.0.0.1:9' }, 2],
+])('%s is refused and not shown', async (_, wrong, code) => {
+  expect(await gatepost('whoami', wrong)).toBe(code);
+  expect(err).toMatch(/^gatepost: (that is no token|an address must not have)/);
+  expect(out + err).not.toContain('eyJ');
+});
+
 test('a command whose API cannot be reached names the address and ends with 6', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -33,7 +33,7 @@ export function openApi(
       method,
       headers: {
         accept: 'application/json',
-        authorization: `Bearer ${await token()}`,
+        authorization: `Bearer ${sendable(await token(), again)}`,
         // fetch sets a form's boundary itself.
         ...(body === undefined || body instanceof FormData ? {} : { 'content-type': 'application/json' }),
         ...headers,
@@ -65,6 +65,13 @@ export function openApi(
       return { items, isMore: false };
     },
   };
+}
+
+/** fetch would repeat in its error a token that it cannot send. */
+function sendable(token: string, again: string): string {
+  const trimmed = token.trim();
+  if (/^[\x20-\x7e]+$/.test(trimmed)) return trimmed;
+  throw new Problem('notSignedIn', 'that is no token: it is empty, or has characters that no token has', again);
 }
 
 function refusal(what: string, { status, headers, text }: Answered, again: string): Problem {

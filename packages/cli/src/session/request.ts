@@ -81,9 +81,11 @@ export function parseJson(text: string, url: string): unknown {
   }
 }
 
-/** Secrets must not cross a network in plain text. */
+/** Secrets must not cross a network in plain text, nor be shown: fetch would repeat in its error a password that it does not send. */
 export function checkTransport(url: string, env: NodeJS.ProcessEnv): void {
-  const { protocol, hostname } = parseUrl(url);
+  const { protocol, hostname, username, password } = parseUrl(url);
+  if (username || password)
+    throw new Problem('usage', 'an address must not have a user name or a password in it', 'They would not be sent.');
   const isHere =
     hostname === 'localhost' ||
     hostname.endsWith('.localhost') ||

@@ -66,7 +66,8 @@ async function fromEnvironment(
   env: NodeJS.ProcessEnv,
   signal: AbortSignal,
 ): Promise<Session | undefined> {
-  const { GATEPOST_TOKEN: token, GATEPOST_CLIENT_ID: clientId, GATEPOST_CLIENT_SECRET: clientSecret } = env;
+  const { GATEPOST_CLIENT_ID: clientId, GATEPOST_CLIENT_SECRET: clientSecret } = env;
+  const token = env.GATEPOST_TOKEN?.trim();
   if (flags.text('profile') || !(token || (clientId && clientSecret))) return undefined;
   const api = flags.text('api') ?? env.GATEPOST_API;
   const which = token ? 'GATEPOST_TOKEN' : 'GATEPOST_CLIENT_SECRET';
