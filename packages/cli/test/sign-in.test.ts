@@ -253,3 +253,27 @@ test.each(['/.well-known/oauth-protected-resource', discovery])(
     });
   },
 );
+
+// It was refused, with the advice to name it as it had been named.
+test.each([false, true])(
+  'a gate whose issuer has no slash at its end is signed in to; named by hand: %p',
+  async (isNamed) => {
+    await using gate = await openGate({
+      '/.well-known/oauth-protected-resource': () => ({ resource: `${gate.url}/`, authorization_servers: [gate.url] }),
+      '/.well-known/openid-configuration': () => ({
+        issuer: gate.url,
+        token_endpoint: `${gate.url}/oauth/token`,
+        device_authorization_endpoint: `${gate.url}/oauth/device/code`,
+        revocation_endpoint: `${gate.url}/oauth/revoke`,
+      }),
+      '/api/v2/keys/signing': () => [],
+    });
+    const env = { ...newConfig(), GATEPOST_CLIENT_SECRET: 's' };
+    const login = ['login', '--machine', '--client-id', 'ci', '--api', gate.url];
+    expect(await gatepost([...login, ...(isNamed ? ['--issuer', gate.url] : [])], env)).toMatchObject({
+      code: 0,
+      err: '',
+    });
+    expect(await gatepost(['keys', 'list', '--json'], env)).toMatchObject({ code: 0, out: '[]\n' });
+  },
+);

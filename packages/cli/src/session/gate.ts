@@ -21,7 +21,7 @@ export async function findPlace(
   const base = api.replace(/\/+$/, '');
   const { issuer, audience } =
     given.issuer && given.audience ? { issuer: given.issuer, audience: given.audience } : await ask();
-  return { api: base, issuer: `${issuer.replace(/\/+$/, '')}/`, audience };
+  return { api: base, issuer: withSlash(issuer), audience };
 
   async function ask(): Promise<{ issuer: string; audience: string }> {
     const url = `${base}/.well-known/oauth-protected-resource`;
@@ -43,6 +43,9 @@ export async function findPlace(
   }
 }
 
+/** A gate may write its name without one (`ISSUER`); its addresses are below it either way. */
+const withSlash = (issuer: string): string => `${issuer.replace(/\/+$/, '')}/`;
+
 /** @throws Problem when the metadata names another issuer, or an endpoint elsewhere. */
 export async function findEndpoints(issuer: string, env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<Endpoints> {
   checkTransport(issuer, env);
@@ -56,7 +59,7 @@ export async function findEndpoints(issuer: string, env: NodeJS.ProcessEnv, sign
     if (endpoint && new URL(endpoint).origin === new URL(issuer).origin) return endpoint;
     throw new Problem('failed', `${url} names no ${name} at its own address`);
   };
-  if (said.issuer !== issuer)
+  if (withSlash(said.issuer ?? '') !== issuer)
     throw new Problem('failed', `${issuer} calls itself ${said.issuer}`, `Use --issuer '${said.issuer}'.`);
   return {
     token: at('token_endpoint'),
