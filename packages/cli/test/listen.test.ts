@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { openReceiver } from '@gatepost/testkit/receiver';
 import { until } from '@gatepost/testkit/until';
 import { expect, test } from '@jest/globals';
@@ -156,3 +157,34 @@ test('a file that is no recording is refused before any is replayed', async () =
   });
   expect(receiver.received).toEqual([]);
 });
+
+// It went on until each receiver had answered, for a minute each.
+test('Ctrl-C ends a replay whose receiver does not answer, and nothing more is replayed', async () => {
+  await using receiver = await openReceiver({ host: '127.0.0.1', behave: { fault: 'hang' } });
+  const file = path.join(newFolder(), 'recorded.json');
+  writeFileSync(file, JSON.stringify({ headers: {}, body: '{}', encoding: 'utf-8' }));
+  const replay = ['listen', '--replay', file, '--replay', file, '--forward-to', receiver.url];
+  const { child, ended } = start(replay, {});
+  await until('the first', () => receiver.received.length > 0);
+  child.kill('SIGINT');
+  expect(await soon(ended)).toEqual({ code: 130, out: '', err: '' });
+  expect(receiver.received).toHaveLength(1);
+});
+
+test('Ctrl-C ends a listener whose receiver stands at a breakpoint, and its socket is closed in order', async () => {
+  await using api = await openApi();
+  await using receiver = await openReceiver({ host: '127.0.0.1', behave: { fault: 'hang' } });
+  const { child, ended, err } = start(['listen', '--repo', 'a/b', '--forward-to', receiver.url], api.machine);
+  const socket = await until('the socket', () => api.sockets[0]);
+  const closed = new Promise<number>((resolve) => socket.once('close', resolve));
+  await until('the note', () => err().includes('Ctrl-C ends it'));
+  socket.send(JSON.stringify({ Id: '1', Header: { 'X-Github-Event': ['push'] }, Body: '' }));
+  await until('the delivery', () => receiver.received.length > 0);
+  child.kill('SIGINT');
+  expect(await soon(ended)).toMatchObject({ code: 130, out: '' });
+  expect(await closed).toBe(1000);
+});
+
+/** What has not ended by then goes on. */
+const soon = <T>(ended: Promise<T>): Promise<T | 'it goes on'> =>
+  Promise.race([ended, sleep(20_000, 'it goes on' as const, { ref: false })]);

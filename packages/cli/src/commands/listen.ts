@@ -30,7 +30,7 @@ export const listen: Run = async (context) => {
 type Take = (delivery: Delivery) => Promise<Outcome>;
 
 function makeTake(context: Context): Take {
-  const { flags, out } = context;
+  const { flags, out, signal } = context;
   const target = flags.text('forward-to');
   const url = target === undefined ? undefined : parseUrl(target);
   if (url && !['http:', 'https:'].includes(url.protocol)) throw usage('--forward-to is an http or https URL');
@@ -48,7 +48,8 @@ function makeTake(context: Context): Take {
       }
     }
     const isMeant = isWanted(delivery);
-    const outcome = url && isMeant ? await forward(url, delivery) : taken;
+    const outcome = url && isMeant ? await forward(url, delivery, signal) : taken;
+    signal.throwIfAborted(); // then the receiver is not waited for, and nothing follows
     show(context, delivery, at, outcome, isMeant);
     return outcome;
   };

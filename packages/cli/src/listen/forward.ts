@@ -24,8 +24,8 @@ const ownHeaders = new Set([
   'proxy-connection',
 ]);
 
-/** Never throws: a failure at the receiver is an outcome. */
-export function forward(url: URL, { headers, body }: Delivery): Promise<Outcome> {
+/** Never throws: a failure at the receiver is an outcome, and so is the end of the command (`signal`). */
+export function forward(url: URL, { headers, body }: Delivery, signal?: AbortSignal): Promise<Outcome> {
   const begun = performance.now();
   const ms = () => Math.round(performance.now() - begun);
   const kept = Object.entries(headers).filter(([name]) => !ownHeaders.has(name.toLowerCase()));
@@ -37,6 +37,9 @@ export function forward(url: URL, { headers, body }: Delivery): Promise<Outcome>
       headers: { ...Object.fromEntries(kept), 'content-length': String(body.length) },
       signal: AbortSignal.timeout(timeoutMs),
     });
+    const interrupt = () => asked.destroy(new Error('interrupted'));
+    signal?.addEventListener('abort', interrupt, { once: true });
+    asked.on('close', () => signal?.removeEventListener('abort', interrupt));
     asked.on('error', fail);
     asked.on('response', (response) => {
       const chunks: Buffer[] = [];
@@ -57,7 +60,8 @@ export function forward(url: URL, { headers, body }: Delivery): Promise<Outcome>
       });
       response.on('end', done).on('error', fail);
     });
-    asked.end(body);
+    if (signal?.aborted) interrupt();
+    else asked.end(body);
   });
   return made.catch(failed); // such as for a header that no request may have
 }

@@ -67,7 +67,8 @@ export async function holdSocket(
     socket.on('ping', alive);
     socket.on('message', (data) => {
       alive();
-      void answer(socket, String(data), take).catch(() => socket.terminate()); // it violates the protocol
+      // It violates the protocol, or the command ends, which closes the socket.
+      void answer(socket, String(data), take).catch(() => signal.aborted || socket.terminate());
     });
     socket.on('unexpected-response', (_, response) => {
       response.resume();
