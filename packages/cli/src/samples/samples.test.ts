@@ -5,6 +5,7 @@ import addFormats from 'ajv-formats';
 import { sampleEvents } from './events.ts';
 import { sampleRepository, sampleUser, time, type Where } from './place.ts';
 import { makeSample } from './samples.ts';
+import { setValue } from './set.ts';
 
 type Schema = { [key: string]: unknown };
 
@@ -45,6 +46,19 @@ test.each([...sampleEvents])('the sample of %s matches GitHub’s published sche
   // The schema does ask for something: of the repository, of the sender, and of what happened.
   for (const name of ['repository', 'sender', Object.keys(sample)[0]!])
     expect(validate({ ...sample, [name]: {} })).toBe(false);
+});
+
+// The author, the sender and the owner were one object.
+test.each([
+  ['issues', 'issue.user.login=mallory'],
+  ['pull_request', 'pull_request.head.repo.owner.login=mallory'],
+  ['deployment_status', 'deployment.creator.login=mallory'],
+] as const)('in a sample of %s, --set %s changes nothing else', (event, assignment) => {
+  const before = JSON.stringify(where);
+  const sample = makeSample(event, where);
+  setValue(sample, assignment);
+  expect(JSON.stringify(sample).split('"mallory"')).toHaveLength(2);
+  expect(JSON.stringify(where)).toBe(before);
 });
 
 /** Where `nullable` has no `type` beside it, that null is one of the choices. */

@@ -10,10 +10,11 @@ const base = 'd6fde92930d4715a2b49857d24b940956b26d2d3';
 const tree = 'f9d2a07e9488b91af2641b26b9407fe22a451433';
 const branch = 'mend-the-gate';
 
-/** The payload of an event in that place. */
+/** The payload of an event in that place. No two parts of it are one object: whoever changes one changes no other. */
 export function makeSample(event: SampleEvent, where: Where): Json {
   const { repository, organization, sender } = where;
-  return { ...makers[event](where), repository, ...(organization && { organization }), sender };
+  const sample = { ...makers[event](where), repository, ...(organization && { organization }), sender };
+  return JSON.parse(JSON.stringify(sample)); // structuredClone would keep what is shared
 }
 
 const makers: Record<SampleEvent, (where: Where) => Json> = {
