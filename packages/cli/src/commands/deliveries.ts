@@ -5,6 +5,7 @@ import { idOf, numberOf, placeGiven, placeOf } from '../place.ts';
 import { Problem } from '../problem.ts';
 import type { Api, Json } from '../session/api.ts';
 import { clean, cleanLines, type Output, toJson } from '../terminal.ts';
+import { tolerateUnreachable } from '../tolerate.ts';
 
 const deliveriesPath = (context: Context) =>
   `${placeOf(context).path}/hooks/${idOf(context.args.HOOK, 'HOOK')}/deliveries`;
@@ -138,15 +139,6 @@ export const tailDeliveries: Run = async (context) => {
     waitMs = await again().catch(tolerate);
   }
 };
-
-/** A restart of the API, or a limit of requests, must not end a tail. @returns how long the API asks to wait */
-const tolerateUnreachable =
-  (out: Output) =>
-  (error: unknown): number => {
-    if (!(error instanceof Problem) || error.exit !== 'unreachable') throw error;
-    out.note(`${clean(error.message)}; trying again${error.later ? ` ${error.later.when}` : ''}`);
-    return error.later?.waitMs ?? 0;
-  };
 
 /**
  * Remembers what was there, since neither ids nor times tell what is new: an id may be hours older than its attempt, and a slow attempt ends

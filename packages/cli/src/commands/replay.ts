@@ -5,9 +5,13 @@ import { idOf, placeGiven, placeOf } from '../place.ts';
 import { usage } from '../problem.ts';
 import type { Json } from '../session/api.ts';
 import { clean } from '../terminal.ts';
+import { tolerateUnreachable } from '../tolerate.ts';
 
 const replaysPath = (context: Context) =>
   `${placeOf(context).path}/hooks/${idOf(context.args.HOOK, 'HOOK')}/deliveries/replays`;
+
+const lookEveryMs = 1_000;
+const retryMs = 2_000;
 
 export const replayDeliveries: Run = async (context) => {
   const { args, flags, out, json, session, signal } = context;
@@ -33,9 +37,14 @@ export const replayDeliveries: Run = async (context) => {
     return;
   }
   if (!json) out.note(`Replay ${state.id}; Ctrl-C leaves it running, ${stop} ends it.`);
-  while (state.ended_at === null) {
-    await sleep(1_000, undefined, { signal });
+  const tolerate = tolerateUnreachable(out);
+  const look = async () => {
     state = await api.call('GET', `${path}/${state.id}`);
+    return lookEveryMs;
+  };
+  for (let waitMs = lookEveryMs; state.ended_at === null; ) {
+    await sleep(waitMs, undefined, { signal });
+    waitMs = await look().catch((error) => Math.max(retryMs, tolerate(error)));
     const ends = state.expected_end_at ? `, until about ${clean(state.expected_end_at.slice(11, 19))}` : '';
     out.progress(`${clean(state.state)}${ends}`, state.total ?? 0).at(state.done);
   }
