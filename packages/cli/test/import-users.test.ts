@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
@@ -95,6 +95,18 @@ test.each([
   expect(await gatepost(['users', 'import', file], gate.machine)).toMatchObject({
     code,
     err: expect.stringContaining(`gatepost: ${file} ${reason(file)}`),
+  });
+  expect(sent).toEqual([]);
+});
+
+// The first part was imported, and nothing remembered that.
+test('`users import` imports nobody where it cannot record how far it is', async () => {
+  const { file, answers, sent } = begin(() => undefined);
+  mkdirSync(`${file}.imported.new`); // a read-only folder fails in the same way, but not for root
+  await using gate = await openGate(answers);
+  expect(await gatepost(['users', 'import', file], gate.machine)).toMatchObject({
+    code: 2,
+    err: expect.stringContaining(`gatepost: ${file}.imported cannot be written: EISDIR\n`),
   });
   expect(sent).toEqual([]);
 });

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context, Run } from '../command.ts';
 import { openLines } from '../import/lines.ts';
 import { parseUser } from '../import/parse-user.ts';
-import { hashOf, readState, type State, writeState } from '../import/state.ts';
+import { checkWritable, hashOf, readState, type State, writeState } from '../import/state.ts';
 import { Problem } from '../problem.ts';
 import type { Api, Json } from '../session/api.ts';
 import { clean } from '../terminal.ts';
@@ -34,6 +34,7 @@ export const importUsers: Run = async (context) => {
   });
   if ((state.line > 0 || state.job) && !json)
     out.note(`Continuing where it was interrupted, as recorded in ${clean(stateFile)}.`);
+  checkWritable(stateFile);
   const from = performance.now();
   const progress = out.progress('importing', found.size);
   const parts = sendParts(context, api, state, {

@@ -1,6 +1,6 @@
 /** The progress of an import, in a file next to the one being imported. */
 import { createHash } from 'node:crypto';
-import { createReadStream, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { createReadStream, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { Problem } from '../problem.ts';
 import { clean } from '../terminal.ts';
@@ -55,6 +55,20 @@ const names: Record<keyof Import, string> = {
   connection: 'the connection',
   upsert: 'the choice of --upsert',
 };
+
+/** @throws Problem when progress cannot be recorded: the people of the first part would be sent again each time, and refused. */
+export function checkWritable(stateFile: string): void {
+  try {
+    writeFileSync(`${stateFile}.new`, '', { mode: 0o600 });
+    rmSync(`${stateFile}.new`);
+  } catch (error) {
+    throw new Problem(
+      'usage',
+      `${clean(stateFile)} cannot be written: ${(error as NodeJS.ErrnoException).code}`,
+      'It records how far the import is: copy the file of people to a folder where it can.',
+    );
+  }
+}
 
 /** Written whole or not at all, since the program may be interrupted at any time. */
 export function writeState(stateFile: string, state: State): void {
