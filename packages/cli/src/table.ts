@@ -144,6 +144,7 @@ GATEPOST_NO_KEYRING=1 always uses the file. Without signing in: GATEPOST_TOKEN, 
       { name: 'remove-events', value: 'NAME,…', summary: 'unsubscribe from these' },
       { name: 'secret-file', value: 'FILE', summary: 'another secret; - is standard input' },
       ...hookOptions,
+      { name: 'check-ssl', summary: 'check the receiver’s certificate again' },
       { name: 'active', summary: 'deliver again' },
       {
         name: 'overlap',

@@ -51,6 +51,7 @@ function show({ out, json }: Context, hook: Json): void {
     ['headers', Object.keys(hook.request_headers ?? {}).join(', ') || 'none of its own'],
     ['last delivery', lastOf(hook)],
   ];
+  if (hook.config.insecure_ssl === '1') rows.push(['certificate', 'not checked']);
   if (hook.previous_secret_until)
     rows.push([
       'secret before',
@@ -90,6 +91,7 @@ export const editHook: Run = async (context) => {
   const { flags, session } = context;
   const path = hookPath(context);
   if (flags.is('active') && flags.is('inactive')) throw usage('--active or --inactive, not both');
+  if (flags.is('check-ssl') && flags.is('insecure-ssl')) throw usage('--check-ssl or --insecure-ssl, not both');
   const config = await configOf(context, undefined);
   if (flags.text('url') !== undefined) config.url = flags.text('url');
   if (flags.text('overlap') !== undefined) config.previous_secret_until = overlapEnd(context);
@@ -147,7 +149,7 @@ async function configOf({ flags, out }: Context, fallback: string | undefined): 
     out.note('No webhook-signature is sent: after whsec_ the secret is not the base64 of 24 to 64 bytes.');
   return {
     ...(flags.text('content-type') && { content_type: flags.text('content-type') }),
-    ...(flags.is('insecure-ssl') && { insecure_ssl: '1' }),
+    ...((flags.is('insecure-ssl') || flags.is('check-ssl')) && { insecure_ssl: flags.is('insecure-ssl') ? '1' : '0' }),
     ...(secret && { secret }),
   };
 }
