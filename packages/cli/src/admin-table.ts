@@ -236,6 +236,11 @@ const gateCommands: readonly Omit<Command, 'needs'>[] = [
     args: [{ name: 'EMAIL', summary: 'its address' }],
     options: [
       { name: 'name', value: 'NAME', summary: 'the person’s name' },
+      {
+        name: 'connection',
+        value: 'NAME',
+        summary: 'the database connection it belongs to (default Username-Password-Authentication)',
+      },
       { name: 'password-file', value: 'FILE', summary: 'the password; - is standard input' },
       { name: 'verified', summary: 'the address is known to be theirs' },
     ],

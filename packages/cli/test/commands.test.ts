@@ -19,6 +19,25 @@ test('`apps list` shows all applications, however many', async () => {
   expect([code, JSON.parse(out || '[]')]).toEqual([0, all]);
 });
 
+// At a gate without the connection of that name nobody could be created.
+test('`users create` creates the account in the connection that is named', async () => {
+  const made: unknown[] = [];
+  await using gate = await openGate({
+    '/api/v2/users': ({ body }: Asked) => {
+      made.push(JSON.parse(body));
+      return new Reply(201, { user_id: 'auth0|1' });
+    },
+  });
+  const create = ['users', 'create', 'a@b.example', '--password-file', '-'];
+  expect(await gatepost(create, gate.machine, 'p')).toMatchObject({ code: 0 });
+  expect(await gatepost([...create, '--connection', 'people'], gate.machine, 'p')).toMatchObject({ code: 0 });
+  const account = { email: 'a@b.example', password: 'p' };
+  expect(made).toEqual([
+    { ...account, connection: 'Username-Password-Authentication' },
+    { ...account, connection: 'people' },
+  ]);
+});
+
 test('`organizations delete --dry-run` says in words what would be deleted, and deletes nothing', async () => {
   const asked: string[] = [];
   const held = { repositories: 2, hooks: 3, members: 4, oauth_app_approvals: 0, waiting: 5, deliveries: 6 };

@@ -191,7 +191,7 @@ export const createUser: Run = async (context) => {
   if (file === undefined) throw usage('the password is missing', '--password-file FILE; - is standard input');
   const password = await readSecret(file, 'the password');
   const body = {
-    connection: 'Username-Password-Authentication',
+    connection: flags.text('connection') ?? 'Username-Password-Authentication',
     email: args.EMAIL,
     password,
     ...(flags.text('name') && { name: flags.text('name') }),
