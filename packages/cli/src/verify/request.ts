@@ -30,15 +30,22 @@ export type Send = (delivery: Delivery) => Promise<Answer>;
 
 const recordedSeconds = 3600;
 
-/** Sends to one receiver. Never rejects: no answer is a result too. */
+/** Sends to one receiver. Never rejects: no answer is a result too. What a delivery waits for on our side is not the receiver's time. */
 export function openSend(url: URL, hookSecret: string, timeoutMs: number, interrupted?: AbortSignal): Send {
   return (delivery) =>
     new Promise((resolve) => {
       const { method = 'POST', body } = delivery;
       const hasBody = method === 'POST';
       const headers = hasBody ? { ...headersOf(delivery, hookSecret), 'Content-Length': body.length } : {};
-      const late = AbortSignal.timeout(timeoutMs);
-      const signal = interrupted ? AbortSignal.any([interrupted, late]) : late;
+      const late = new AbortController();
+      const start = () => setTimeout(() => late.abort(), timeoutMs).unref();
+      let timer = start();
+      const pause: Pause = async (wait) => {
+        clearTimeout(timer);
+        await wait;
+        timer = start();
+      };
+      const signal = interrupted ? AbortSignal.any([interrupted, late.signal]) : late.signal;
       const send = url.protocol === 'https:' ? requestHttps : requestHttp;
       const request = send(url, { method, headers, signal, agent: false }, (response) => {
         response.resume();
@@ -49,25 +56,29 @@ export function openSend(url: URL, hookSecret: string, timeoutMs: number, interr
         resolve({ error: signal.aborted ? `no answer within ${timeoutMs / 1000} s` : (error.code ?? error.message) });
       request.on('error', fail);
       if (!hasBody) request.end();
-      else void write(request, delivery).catch(fail);
+      else void write(request, delivery, pause).catch(fail);
     });
 }
+
+/** Waits, without counting it as the receiver's time. */
+type Pause = (wait: Promise<unknown>) => Promise<void>;
 
 async function write(
   request: ClientRequest,
   { body, parts = { count: 1, pauseMs: 0 }, halfway, breaksOff }: Delivery,
+  pause: Pause,
 ): Promise<void> {
   if (halfway || breaksOff) {
     const half = body.length >> 1;
     await new Promise((resolve) => request.write(body.subarray(0, half), resolve));
-    await halfway?.();
+    if (halfway) await pause(halfway());
     if (breaksOff) return void request.destroy();
     request.end(body.subarray(half));
     return;
   }
   const length = Math.ceil(body.length / parts.count);
   for (let start = 0; start < body.length; start += length) {
-    if (start > 0) await wait(parts.pauseMs);
+    if (start > 0) await pause(wait(parts.pauseMs));
     request.write(body.subarray(start, start + length));
   }
   request.end();
