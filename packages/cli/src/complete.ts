@@ -66,7 +66,8 @@ _gatepost() {
   done < <(gatepost __complete "\${(@)words[2,CURRENT]}" 2>/dev/null)
   if (( \${#found} )); then _describe -t commands gatepost found; else _files; fi
 }
-compdef _gatepost gatepost
+# From fpath it is read when it is first needed, and must answer then.
+if [[ \${funcstack[1]} == _gatepost ]]; then _gatepost "$@"; else compdef _gatepost gatepost; fi
 `,
   fish: `# gatepost completion fish > ~/.config/fish/completions/gatepost.fish
 function __gatepost_complete

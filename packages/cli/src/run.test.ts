@@ -1,4 +1,4 @@
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, globSync, mkdtempSync, openSync, readFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
@@ -6,7 +6,6 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { complete, scripts } from './complete.ts';
 import { page, pageFile } from './docs.ts';
 import { findCommand, run } from './run.ts';
 import { commands, globalOptions } from './table.ts';
@@ -320,25 +319,4 @@ test('help can be asked for in three ways', async () => {
   out = '';
   expect(await gatepost('help users import')).toBe(0);
   expect(out).toContain('From Auth0 (docs/migrating-from-auth0.md) says'); // no link: a terminal opens none
-});
-
-const wordsOf = (line: string) => complete(line.split(' ')).map(({ word }) => word);
-
-test('completion offers commands, options and their values', () => {
-  expect(wordsOf('')).toEqual([...new Set(commands.map(({ words }) => words[0]))]);
-  expect(wordsOf('hooks ')).toEqual(['list', 'show', 'create', 'edit', 'delete', 'ping']);
-  expect(wordsOf('hooks cr')).toEqual(['create']);
-  expect(wordsOf('--api https://a.example hooks p')).toEqual(['ping']);
-  expect(wordsOf('--repo a/b hooks p')).toEqual(['ping']);
-  expect(wordsOf('hooks list --')).toEqual([...globalOptions.map(({ name }) => `--${name}`), '--repo', '--org']);
-  expect(wordsOf('hooks list --json --j')).toEqual([]);
-  expect(wordsOf('hooks create u --content-type ')).toEqual(['json', 'form']);
-  expect(wordsOf('completion ')).toEqual(['bash', 'zsh', 'fish']);
-  expect(wordsOf('hooks create --repo a/b ')).toEqual([]);
-});
-
-test('bash asks the program for completions', () => {
-  const asked = `gatepost() { printf '%s\\n' "$*" >&2; printf 'list\\tList hooks\\nshow\\tShow a hook\\n'; }
-    COMP_WORDS=(gatepost hooks ''); COMP_CWORD=2; _gatepost 2>/dev/null; printf '%s\\n' "\${COMPREPLY[@]}"`;
-  expect(execFileSync('bash', ['-c', `${scripts.bash}\n${asked}`], { encoding: 'utf8' })).toBe('list\nshow\n');
 });
