@@ -40,6 +40,7 @@ export function page(): string {
     '## Exit codes',
     ['| code | meaning |', '|---|---|', ...codes].join('\n'),
     '## Environment',
+    'A variable without a value counts as not set.',
     ['| variable | meaning |', '|---|---|', ...variables].join('\n'),
     '## For every command',
     optionTable(globalOptions),

@@ -108,6 +108,15 @@ test('without a sign-in a command says how to sign in, and ends with 3', async (
   expect(err).toContain('GATEPOST_TOKEN is for one API: GATEPOST_API says which');
 });
 
+// It counted as an address, or a name, of no letters.
+test.each([
+  ['GATEPOST_REPO', 'hooks list', 2, 'which repository or organization?'],
+  ['GATEPOST_API', 'whoami', 3, 'not signed in to any API'],
+])('%s without a value counts as not set', async (name, line, code, said) => {
+  expect(await gatepost(line, { [name]: '' })).toBe(code);
+  expect(err.split('\n')[0]).toBe(`gatepost: ${said}`);
+});
+
 test.each([
   ['GATEPOST_TOKEN', 'whoami', { GATEPOST_TOKEN: 't' }],
   ['GATEPOST_CLIENT_SECRET', 'whoami', { GATEPOST_CLIENT_ID: 'ci', GATEPOST_CLIENT_SECRET: 's' }],

@@ -7,7 +7,9 @@ import { exits, Problem, usage } from './problem.ts';
 import { commands, globalOptions } from './table.ts';
 import { clean, openOutput } from './terminal.ts';
 
-export async function run(argv: string[], env: NodeJS.ProcessEnv): Promise<number> {
+export async function run(argv: string[], variables: NodeJS.ProcessEnv): Promise<number> {
+  // Pipelines set what they have no value for to nothing.
+  const env = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== ''));
   const abort = new AbortController();
   const out = openOutput(env, process.stdout, process.stderr);
   let code: number = exits.interrupted;

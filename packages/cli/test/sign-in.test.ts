@@ -79,6 +79,14 @@ test('a sign-in under the name in GATEPOST_PROFILE leaves the others alone', asy
   expect(JSON.parse(out).map(({ name }: { name: string }) => name)).toEqual([new URL(gate.url).host, 'second']);
 });
 
+// Nobody was signed in then, whoever was.
+test('with GATEPOST_PROFILE set to nothing the latest sign-in is used', async () => {
+  await using gate = await openOpenGate('gate');
+  const env = newConfig();
+  expect(await gate.login(env)).toMatchObject({ code: 0 });
+  expect(await gatepost(['whoami'], { ...env, GATEPOST_PROFILE: '' })).toMatchObject({ code: 0, err: '' });
+});
+
 test('sign-ins at the same time are all kept, and all end', async () => {
   await using gate = await openOpenGate('gate');
   const env = newConfig();
