@@ -250,6 +250,26 @@ test('commands that are shown name the repository or organization that was given
   expect(out).toContain('gatepost deliveries tail 1\n');
 });
 
+// 12345678901234567890 was shown as 12345678901234567000.
+test('`deliveries show` shows the numbers of a payload as they were sent', async () => {
+  const item = { id: 7, guid: 'g', event: 'push', action: null, status: 'OK', status_code: 200, duration: 0.1 };
+  const more = {
+    url: 'u',
+    delivered_at: '2026-11-27T12:00:00.000Z',
+    attempt: 1,
+    response: { headers: {}, payload: '' },
+  };
+  const text = JSON.stringify({ ...item, ...more, request: { headers: {}, payload: { id: 'here' } } });
+  await using gate = await openGate({
+    '/repos/a/b/hooks/1/deliveries/7': () => new Reply(200, text.replace('"here"', '12345678901234567890')),
+  });
+  const show = ['deliveries', 'show', '1', '7', '--repo', 'a/b'];
+  for (const line of [show, [...show, '--json']]) {
+    const { code, out } = await gatepost(line, gate.machine);
+    expect([code, /"id": ?(\d{9,})/.exec(out)?.[1]]).toEqual([0, '12345678901234567890']);
+  }
+});
+
 test('`deliveries list` says truly what there is beyond what it shows', async () => {
   const item = (id: number) => ({
     ...{ id, guid: 'g', event: 'push', action: null, delivered_at: '2026-11-27T12:00:00.000Z' },

@@ -75,10 +75,18 @@ function noAnswer(origin: string, error: Error & { cause?: NodeJS.ErrnoException
 /** An answer's JSON. @throws Problem when something else answers. */
 export function parseJson(text: string, url: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text, /\d{16}/.test(text) ? exactly : undefined);
   } catch {
     throw new Problem('failed', `${url} does not answer with JSON`, 'Is it the webhook API of Gatepost?');
   }
+}
+
+const rawJson = (JSON as { rawJSON?: (text: string) => unknown }).rawJSON;
+
+/** An integer in a payload that JavaScript would round stays as it was written; Node has had a way to do that since version 21. */
+function exactly(_name: string, value: unknown, written?: { source?: string }): unknown {
+  const isRounded = typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value);
+  return isRounded && rawJson && written?.source ? rawJson(written.source) : value;
 }
 
 /** Secrets must not cross a network in plain text, nor be shown: fetch would repeat in its error a password that it does not send. */
