@@ -17,7 +17,7 @@ import { cleanEnv } from './clean-env.ts';
 import { type Count, total } from './count.ts';
 import { runJest } from './jest.ts';
 import { openOwnStores } from './own-stores.ts';
-import { findTestBrowser, needPgBouncer } from './programs.ts';
+import { findTestBrowser, needOthers } from './programs.ts';
 
 export default async function test(context: Context): Promise<number> {
   const { say, args } = context;
@@ -90,7 +90,7 @@ async function openStores(context: Context) {
   let chromium: string | undefined;
   const stores = await openOwnStores(context, 'test', undefined, async () => {
     chromium = await findTestBrowser(context);
-    await needPgBouncer(context);
+    await needOthers(context);
   });
   return { ...stores, chromium };
 }

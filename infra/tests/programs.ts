@@ -40,13 +40,19 @@ export async function findChromium(place: Place): Promise<string | undefined> {
   return found;
 }
 
-/** The connection pooler that some tests put between the services and PostgreSQL. */
-export async function needPgBouncer(place: Place): Promise<void> {
+/** The connection pooler that some tests put between the services and PostgreSQL, and a shell that completes our commands. */
+export async function needOthers(place: Place): Promise<void> {
+  await need(place, 'PgBouncer', 'pgbouncer');
+  await need(place, 'zsh', 'zsh');
+}
+
+/** @param name of the program and of its package */
+async function need(place: Place, title: string, name: string): Promise<void> {
   const { env, say } = place;
-  if (findProgram(['pgbouncer'], env.PATH)) return;
+  if (findProgram([name], env.PATH)) return;
   const install = await findInstaller(place);
-  if (install) await say.step('PgBouncer', 'installed', () => install(['pgbouncer']));
-  else say.about('PgBouncer', 'is missing: the tests that need it will fail. Install the package pgbouncer');
+  if (install) await say.step(title, 'installed', () => install([name]));
+  else say.about(title, `is missing: the tests that need it will fail. Install the package ${name}`);
 }
 
 /** Whether this clone's history reaches back to the last release, which the upgrade test runs. */
