@@ -21,7 +21,8 @@ export const grantTypes = [
 export const client = z.strictObject({
   client_id: name.meta({ description: 'the id it identifies itself with', example: 'notes-web' }),
   client_secret: z.string().min(1).optional().meta({
-    description: 'kept as a hash. A different one becomes valid in addition to the one before',
+    description:
+      'kept as a hash. A different one becomes valid in addition to the one before, which stays if this is left out',
     example: 'a-long-random-secret',
   }),
   name: name.optional().meta({ description: 'shown to people; the `client_id` otherwise', example: 'Notes' }),
@@ -104,7 +105,7 @@ export const client = z.strictObject({
     .optional()
     .meta({
       description:
-        'how it proves who it is; otherwise by what it has: a secret, keys, or neither (then PKCE is required)',
+        'how it proves who it is; otherwise by what it has, here or from before: a secret, keys, or neither (then PKCE is required)',
       example: 'none',
     }),
   jwks: z

@@ -160,7 +160,12 @@ async function applyClient(db: Writer, client: SeedClient): Promise<void> {
   const clientId = client.client_id;
   if (clientId === accountClientId)
     throw new Misconfigured('bad seed file', [`client ${clientId}: the gate has a client of its own with this id`]);
-  const known = await db.client.findUnique({ where: { clientId }, select: { secretHashes: true, oidcMetadata: true } });
+  const known = await db.client.findUnique({
+    where: { clientId },
+    select: { secretHashes: true, oidcMetadata: true, tokenEndpointAuthMethod: true, jwks: true },
+  });
+  const method = authMethod(client, known);
+  const jwks = client.jwks ?? (method === 'private_key_jwt' ? known?.jwks : undefined);
   const data = {
     name: client.name ?? clientId,
     unusedUntil: null,
@@ -174,8 +179,8 @@ async function applyClient(db: Writer, client: SeedClient): Promise<void> {
     webOrigins: client.web_origins,
     allowedOrigins: client.allowed_origins,
     grantTypes: client.grant_types,
-    tokenEndpointAuthMethod: client.token_endpoint_auth_method ?? authMethodByCredentials(client),
-    jwks: (client.jwks as Prisma.InputJsonObject | undefined) ?? Prisma.DbNull,
+    tokenEndpointAuthMethod: method,
+    jwks: (jwks as Prisma.InputJsonObject | null | undefined) ?? Prisma.DbNull,
     refreshToken: (client.refresh_token as Prisma.InputJsonObject | undefined) ?? Prisma.DbNull,
     resourceServerIdentifier: client.resource_server_identifier ?? null,
     oidcMetadata: {
@@ -214,9 +219,17 @@ function secretHashes(secret: string | undefined, live: string[]): string[] {
   return [hashSecret(secret), ...live].slice(0, 2);
 }
 
-function authMethodByCredentials(client: SeedClient): string {
+/** A client that had a secret or keys before does not become public because the file no longer has them. */
+function authMethod(
+  client: SeedClient,
+  known: { secretHashes: string[]; tokenEndpointAuthMethod: string } | null,
+): string {
+  if (client.token_endpoint_auth_method) return client.token_endpoint_auth_method;
   if (client.client_secret) return 'client_secret_post';
-  return client.jwks ? 'private_key_jwt' : 'none';
+  if (client.jwks) return 'private_key_jwt';
+  if (!known) return 'none';
+  const { secretHashes, tokenEndpointAuthMethod: before } = known;
+  return before === 'none' && secretHashes.length > 0 ? 'client_secret_post' : before;
 }
 
 const connectionOfPrefix: Record<string, string> = {

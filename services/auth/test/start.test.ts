@@ -180,6 +180,32 @@ test('a seed applied again changes what it names, deletes nothing, and keeps sec
   }
 });
 
+// They became public: the machine got no token any more, and anybody could be the other two.
+test('clients keep proving who they are as before when the seed no longer has their secrets or keys', async () => {
+  const keys = { keys: [{ kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' }] };
+  const signing = { client_id: 'signing', grant_types: ['client_credentials'] };
+  const first = stack.use(
+    await openGate({ apis, clients: [machine, { ...web, token_endpoint_auth_method: 'client_secret_basic' }] }),
+  );
+  const store = { DATABASE_URL: first.databaseUrl, SECRETS_KEY: first.env.SECRETS_KEY! };
+  stack.use(await openGate({ clients: [{ ...signing, jwks: keys }] }, store));
+  const { client_secret: _, ...bareMachine } = machine;
+  const { client_secret: __, ...bareWeb } = web;
+  const second = stack.use(await openGate({ apis, clients: [bareMachine, bareWeb, signing] }, store));
+  const { rows } = await first.pool.query(
+    'SELECT client_id, token_endpoint_auth_method AS method, jwks FROM clients ORDER BY 1',
+  );
+  expect(rows.filter(({ client_id }) => client_id !== 'gatepost-account')).toEqual([
+    { client_id: 'machine', method: 'client_secret_post', jwks: null },
+    { client_id: 'signing', method: 'private_key_jwt', jwks: keys },
+    { client_id: 'web', method: 'client_secret_basic', jwks: null },
+  ]);
+  const ask = (more: object) =>
+    second.post('oauth/token', { grant_type: 'client_credentials', client_id: 'machine', audience: api, ...more });
+  expect((await ask({ client_secret: 'machine-secret' })).status).toBe(200);
+  expect((await ask({})).json).toMatchObject({ error: 'invalid_client' });
+});
+
 test('a gate that must not migrate starts once its migrations have run, with a URL from a file, also beside newer ones', async () => {
   const { url } = stack.use(await freshDatabase());
   const start = () => openGate({ apis, clients: [machine] }, { DATABASE_URL: url, MIGRATE_AT_START: 'off' });
