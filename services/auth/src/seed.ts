@@ -22,7 +22,7 @@ import { isUpstream } from './upstream/strategies.ts';
 /** The client that a seed is written with: the whole one, or a transaction of it. */
 type Writer = Prisma.TransactionClient;
 
-/** @throws Misconfigured naming each client grant whose API or scope does not exist. `management` is the built-in API. */
+/** @throws Misconfigured naming what does not exist or is taken, such as the API or scope of a client grant. `management` is the built-in API. */
 export async function applySeed(db: Database, given: Seed, management: Api, seal: Seal): Promise<void> {
   const seed = withManagement(given, management.identifier);
   await db.$transaction(
@@ -34,7 +34,14 @@ export async function applySeed(db: Database, given: Seed, management: Api, seal
       const scopes = await scopesByApi(writer, management);
       checkScopes(seed, scopes);
       for (const client of seed.clients) await applyClient(writer, client);
-      for (const user of seed.users) await applyUser(writer, user);
+      for (const [index, user] of seed.users.entries())
+        await applyUser(writer, user).catch((error: unknown) => {
+          throw isTaken(error)
+            ? new Misconfigured('bad seed file', [
+                `users[${index}]: another account of this connection has the email or phone_number`,
+              ])
+            : error;
+        });
       await applyRoles(writer, seed, scopes);
       await applyOrganizations(writer, seed);
     },
@@ -231,6 +238,8 @@ function authMethod(
   const { secretHashes, tokenEndpointAuthMethod: before } = known;
   return before === 'none' && secretHashes.length > 0 ? 'client_secret_post' : before;
 }
+
+const isTaken = (error: unknown) => error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2002';
 
 const connectionOfPrefix: Record<string, string> = {
   auth0: 'Username-Password-Authentication',

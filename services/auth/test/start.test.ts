@@ -11,7 +11,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { variables } from '../src/config.ts';
 import { openGate } from './gate.ts';
-import { api, apis, machine, web } from './seeds.ts';
+import { alice, api, apis, bob, connections, machine, web } from './seeds.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
@@ -204,6 +204,18 @@ test('clients keep proving who they are as before when the seed no longer has th
     second.post('oauth/token', { grant_type: 'client_credentials', client_id: 'machine', audience: api, ...more });
   expect((await ask({ client_secret: 'machine-secret' })).status).toBe(200);
   expect((await ask({})).json).toMatchObject({ error: 'invalid_client' });
+});
+
+// It was an error of the database's driver, which named nobody.
+test('a seed that gives somebody the address or number of another account is refused with the path', async () => {
+  const first = stack.use(await openGate({ connections, users: [bob] }));
+  const store = { DATABASE_URL: first.databaseUrl, SECRETS_KEY: first.env.SECRETS_KEY! };
+  const seed = { users: [alice, { user_id: 'auth0|robert', email: 'Bob@example.com' }] };
+  await expect(openGate(seed, store)).rejects.toMatchObject({
+    name: 'Misconfigured',
+    message: expect.stringMatching(/^bad seed file \S/),
+    problems: ['users[1]: another account of this connection has the email or phone_number'],
+  });
 });
 
 test('a gate that must not migrate starts once its migrations have run, with a URL from a file, also beside newer ones', async () => {
