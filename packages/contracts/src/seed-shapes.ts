@@ -16,6 +16,10 @@ export const origin = z
     (value) => URL.canParse(value) && new URL(value).origin === value,
     'must be an origin, such as https://app.example.com',
   );
+/** Enough to catch a typo; only sending mail tells whether an address exists. */
+export const emailForm = /^[^\s\p{Cc}@<>"(),;:\\[\]]+@[^\s\p{Cc}@.<>"(),;:\\[\]]+(?:\.[^\s\p{Cc}@.<>"(),;:\\[\]]+)*$/u;
+/** As people may type it at sign-up: whoever has signed up can also be written by a program or a file. */
+export const emailAddress = z.email({ pattern: emailForm }).max(320);
 export const seconds = z.number().int().positive();
 export const text = z.string().max(300);
 

@@ -6,7 +6,7 @@ import { Misconfigured } from '@gatepost/runtime/misconfigured';
 import { z } from 'zod';
 import { readYaml } from './read-yaml.ts';
 import { client } from './seed-client.ts';
-import { name, scopeToken, seconds, signingAlgs, text } from './seed-shapes.ts';
+import { emailAddress, name, scopeToken, seconds, signingAlgs, text } from './seed-shapes.ts';
 
 const settings = z.strictObject({
   identifier_first: z.boolean().default(true).meta({
@@ -123,7 +123,7 @@ const user = z.strictObject({
       description: 'the `sub` of their tokens: `auth0|`, `email|` or `sms|` and your own id',
       example: 'auth0|maria',
     }),
-  email: z.email().optional().meta({ description: 'kept in lower case', example: 'maria@example.com' }),
+  email: emailAddress.optional().meta({ description: 'kept in lower case', example: 'maria@example.com' }),
   email_verified: z
     .boolean()
     .default(false)

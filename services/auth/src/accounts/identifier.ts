@@ -2,6 +2,7 @@
  * Parses what somebody typed to identify themselves. Its form alone decides what it is, and no two kinds share a form: nobody’s
  * username can be another person’s email address or phone number.
  */
+import { emailForm } from '@gatepost/contracts/seed-shapes';
 import { z } from 'zod';
 
 export type Identifier = { kind: 'email' | 'phone' | 'username'; value: string };
@@ -26,9 +27,8 @@ const e164 = /^\+[1-9]\d{6,14}$/;
 /** For programs, which give a number as it is stored. */
 export const phoneNumber = z.string().regex(e164, 'Not a phone number such as +15555550100');
 
-/** Enough to catch a typo; only sending mail tells whether an address exists. */
 export function isEmail(text: string): boolean {
-  return text.length <= 320 && /^[^\s@<>"(),;:\\[\]]+@[^\s@.<>"(),;:\\[\]]+(?:\.[^\s@.<>"(),;:\\[\]]+)*$/.test(text);
+  return text.length <= 320 && emailForm.test(text);
 }
 
 const lengthDefault = { min: 1, max: 15 };

@@ -3,6 +3,7 @@
  * https://auth0.com/docs/secure/multi-factor-authentication/authenticate-using-ropg-flow-with-mfa/import-user-mfa-authenticator-enrollments
  */
 import { randomBytes } from 'node:crypto';
+import { emailAddress } from '@gatepost/contracts/seed-shapes';
 import type { Seal } from '@gatepost/runtime/seal';
 import type { PoolClient } from 'pg';
 import { z } from 'zod';
@@ -16,7 +17,7 @@ const totp = z.strictObject({
   secret: z.string().regex(/^[A-Z2-7]{16,128}$/, 'A secret is Base32 without padding, of 16 characters and more'),
 });
 const phone = z.strictObject({ value: phoneNumber });
-const email = z.strictObject({ value: z.email().max(320).toLowerCase() });
+const email = z.strictObject({ value: emailAddress.toLowerCase() });
 
 /** One factor: an object with one of the three names. */
 export const mfaFactor = z

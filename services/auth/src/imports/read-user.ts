@@ -2,6 +2,7 @@
  * A user of an import, in the form of Auth0's schema:
  * https://auth0.com/docs/manage-users/user-migration/bulk-user-import-database-schema-and-examples
  */
+import { emailAddress } from '@gatepost/contracts/seed-shapes';
 import { z } from 'zod';
 import { parseUsername, phoneNumber } from '../accounts/identifier.ts';
 import { customHash, storedHash, storedPhc, UnusableHash } from '../accounts/imported-password.ts';
@@ -15,7 +16,7 @@ const text = (max: number) => z.string().trim().min(1).max(max);
 const metadata = z.record(z.string().max(255), z.unknown());
 const shape = z
   .strictObject({
-    email: z.email().max(320),
+    email: emailAddress,
     email_verified: z.boolean(),
     user_id: z.string().regex(/^(?:auth0\|)?[\w.@+-]{1,128}$/, 'Not a user id of a database connection'),
     username: z.string().max(256),

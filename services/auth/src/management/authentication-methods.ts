@@ -1,4 +1,5 @@
 /** `users/{id}/authentication-methods` and what belongs to them: recovery codes, remembered browsers. */
+import { emailAddress } from '@gatepost/contracts/seed-shapes';
 import { z } from 'zod';
 import { parseIdentifier } from '../accounts/identifier.ts';
 import { recoveryCodesId } from '../factors/recovery-code.ts';
@@ -46,7 +47,7 @@ const createBody = z.strictObject({
     .regex(/^[A-Z2-7]{16,128}$/, 'A secret must be Base32, with at least 16 characters')
     .optional(),
   phone_number: z.string().max(64).optional(),
-  email: z.email().max(320).optional(),
+  email: emailAddress.optional(),
   preferred_authentication_method: z.enum(['sms', 'voice']).optional(),
   key_id: z
     .string()

@@ -1,5 +1,6 @@
 /** `organizations/{id}/invitations`: a link that makes somebody a member. It is shown only when it is made: only its hash is stored. */
 import { randomBytes } from 'node:crypto';
+import { emailAddress } from '@gatepost/contracts/seed-shapes';
 import { z } from 'zod';
 import type { RegisteredClient } from '../clients/store.ts';
 import type { Prisma } from '../database.ts';
@@ -21,7 +22,7 @@ const metadata = z.record(z.string().max(255), z.unknown());
 export const createInvitation = operation({
   body: z.strictObject({
     inviter: z.strictObject({ name: z.string().trim().min(1).max(300) }),
-    invitee: z.strictObject({ email: z.email().max(320) }),
+    invitee: z.strictObject({ email: emailAddress }),
     client_id: z.string().max(256),
     connection_id: z.string().max(256).optional(),
     app_metadata: metadata.optional(),

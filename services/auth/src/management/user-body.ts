@@ -1,4 +1,5 @@
 /** The fields of a person that a request may set. */
+import { emailAddress } from '@gatepost/contracts/seed-shapes';
 import { z } from 'zod';
 import { phoneNumber } from '../accounts/identifier.ts';
 import { passwordMaxBytes } from '../accounts/password.ts';
@@ -7,7 +8,7 @@ import { shortText } from './shapes.ts';
 
 const metadata = z.record(z.string().max(255), z.unknown());
 const profile = {
-  email: z.email().max(320),
+  email: emailAddress,
   email_verified: z.boolean(),
   username: z.string().max(256),
   phone_number: phoneNumber,

@@ -98,6 +98,13 @@ test('imported users keep their passwords and profile fields', async () => {
   }
 });
 
+// Their addresses were refused, although they may sign up with them.
+test('people with unusual addresses are imported', async () => {
+  const emails = ['tom&jerry@example.com', 'a..b@docomo.example', 'info@xn--mller-kva.xn--p1ai', 'jörg@müller.example'];
+  const job = await importUsers(emails.map((email) => ({ email, mfa_factors: [{ email: { value: email } }] })));
+  expect(job.summary).toEqual({ failed: 0, inserted: 4, updated: 0, total: 4 });
+});
+
 test('a user that cannot be imported is reported without the hash, and the other users are imported', async () => {
   const job = await importUsers([
     { email: 'good@example.com' },

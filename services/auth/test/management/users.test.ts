@@ -63,6 +63,25 @@ describe('users', () => {
     await expect(auth0.users.get(id)).rejects.toEqual(refusal(404, 'inexistent_user'));
   });
 
+  // Such a person could not be changed, nor created, by a program.
+  test('have any address that people may sign up with, and may be sent back with it as they were read', async () => {
+    const email = 'o&m..x@xn--mller-kva.xn--p1ai';
+    const form = {
+      client_id: 'spa',
+      connection: 'Username-Password-Authentication',
+      email,
+      password: 'four other words',
+    };
+    expect((await gate.post('dbconnections/signup', form)).status).toBe(200);
+    const [signedUp] = await auth0.users.listUsersByEmail({ email });
+    const answer = await ask('PATCH', `users/${signedUp!.user_id}`, { ...signedUp, name: 'Om' });
+    expect(answer).toMatchObject({ status: 200, body: { email, name: 'Om' } });
+    await auth0.users.delete(signedUp!.user_id!);
+    expect(await auth0.users.create({ connection: 'email', email: 'Tom&Jerry@Example.com' })).toMatchObject({
+      email: 'tom&jerry@example.com',
+    });
+  });
+
   test('that are blocked lose their session, refresh tokens and userinfo at once, and do not get them back', async () => {
     const browser = new Browser(gate);
     const { request, accessToken, refreshToken } = await signIn(browser, 'carol@example.com');
