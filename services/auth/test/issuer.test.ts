@@ -11,7 +11,7 @@ const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 const port = await freePort();
 const issuer = `http://localhost:${port}`;
-const seed = { ...fullSeed, clients: [...fullSeed.clients, managerSeed(['read:clients'])] };
+const seed = { ...fullSeed, clients: [...fullSeed.clients, managerSeed(['read:clients', 'read:users'])] };
 const gate = stack.use(await openGate(seed, { ISSUER: issuer, AUTH_PORT: String(port) }));
 
 const { json: metadata } = await gate.get('.well-known/openid-configuration');
@@ -43,11 +43,17 @@ test('openid-client signs in at an issuer without a slash, and reads userinfo wi
   expect(await client.tokenIntrospection(config, tokens.access_token)).toMatchObject({ active: true, iss: issuer });
 });
 
-test('the management API lies below an issuer without a slash as well', async () => {
+// The address of an export had no slash before its path.
+test('the management API and its exports lie below an issuer without a slash as well', async () => {
   const form = { grant_type: 'client_credentials', client_id: 'manager', client_secret: 'manager-secret' };
   const { json } = await gate.post('oauth/token', { ...form, audience: `${issuer}/api/v2/` });
   const keys = createRemoteJWKSet(new URL(metadata.jwks_uri as string));
   await jwtVerify(json.access_token as string, keys, { issuer });
   const authorization = `Bearer ${json.access_token}`;
   expect((await gate.get('api/v2/clients', { authorization })).status).toBe(200);
+  const begun = await fetch(`${issuer}/api/v2/jobs/users-exports`, { method: 'POST', headers: { authorization } });
+  const { id } = (await begun.json()) as { id: string };
+  const { location } = (await gate.get(`api/v2/jobs/${id}`, { authorization })).json;
+  expect(location).toMatch(`${issuer}/exports/`);
+  expect((await fetch(String(location))).status).toBe(200);
 });

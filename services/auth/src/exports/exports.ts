@@ -5,6 +5,7 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
+import { baseUrlOf } from '@gatepost/runtime/issuer';
 import { Router } from 'express';
 import { presentUsers } from '../accounts/present-user.ts';
 import type { Audit } from '../audit.ts';
@@ -32,7 +33,7 @@ export const locationOf = (
   { issuer, exportLinks }: Pick<ExportParts, 'issuer' | 'exportLinks'>,
   id: string,
   format: string,
-) => `${issuer}exports/${id}.${format}.gz?signature=${exportLinks.tokenFor(id)}`;
+) => `${baseUrlOf(issuer)}exports/${id}.${format}.gz?signature=${exportLinks.tokenFor(id)}`;
 
 /** `GET /exports/{job}.{json|csv}.gz` */
 export function makeExportRoute(parts: ExportParts): Router {

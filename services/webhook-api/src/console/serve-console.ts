@@ -6,6 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { baseUrlOf } from '@gatepost/runtime/issuer';
 import express, { type RequestHandler, type Router } from 'express';
 import { notFound } from '../http/errors.ts';
 
@@ -16,7 +17,7 @@ export function makeConsole({ issuer, clientId, audience }: ConsoleSettings): Ro
   const folder = path.dirname(fileURLToPath(import.meta.resolve('@gatepost/console/package.json')));
   const index = path.join(folder, 'dist/site/index.html');
   if (!existsSync(index)) return undefined;
-  const page = withSettings(readFileSync(index, 'utf8'), { issuer, client_id: clientId, audience });
+  const page = withSettings(readFileSync(index, 'utf8'), { issuer, clientId, audience });
   const router = express.Router({ strict: true, caseSensitive: true });
   router.get('/console', (_request, response) => response.redirect(308, '/console/'));
   router.use('/console', standingHeaders(new URL(issuer).origin));
@@ -31,9 +32,14 @@ export function makeConsole({ issuer, clientId, audience }: ConsoleSettings): Ro
   return router;
 }
 
-/** In the page itself: a separate request for them would take longer. */
-function withSettings(page: string, settings: object): string {
-  const written = JSON.stringify(settings).replaceAll('&', '&amp;').replaceAll('"', '&quot;');
+/**
+ * In the page itself: a separate request for them would take longer. The console adds paths to the issuer, whose own name may have no slash
+ * at its end.
+ */
+export function withSettings(page: string, { issuer, clientId, audience }: ConsoleSettings): string {
+  const written = JSON.stringify({ issuer: baseUrlOf(issuer), client_id: clientId, audience })
+    .replaceAll('&', '&amp;')
+    .replaceAll('"', '&quot;');
   return page.replace('<meta name="gatepost" content="" />', () => `<meta name="gatepost" content="${written}" />`);
 }
 
