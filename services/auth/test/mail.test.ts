@@ -177,6 +177,7 @@ test('while too many mails wait people sign up and are logged, and only who asks
   const initiate_login_uri = 'https://app.example/login';
   await manage('PATCH', 'clients/spa', { organization_usage: 'allow', initiate_login_uri });
   const { json: organization } = await manage('POST', 'organizations', { name: 'orchard' });
+  await manage('POST', 'users', { connection: 'email', email: 'blocked@example.com', user_id: 'blocked' });
   door.is = 'hanging';
   const isFull = () => log.lines.some(({ message }) => String(message).startsWith('too much is waiting to accept'));
   let made = 0;
@@ -198,6 +199,12 @@ test('while too many mails wait people sign up and are logged, and only who asks
   const user_id = `auth0|${answer.json._id}`;
   expect((await manage('PATCH', `users/${user_id}`, { nickname: 'late', verify_email: true })).status).toBe(200);
   expect((await manage('POST', 'jobs/verification-email', { user_id })).status).toBe(503);
+  // Somebody who may not log in was told that a code had been sent, and so could be told from others.
+  await manage('PATCH', 'users/email%7Cblocked', { blocked: true });
+  for (const asker of ['crowd-1@example.com', 'blocked@example.com', 'nobody@example.com']) {
+    const code = { client_id: 'spa', connection: 'email', email: asker };
+    expect([asker, (await gate.post('passwordless/start', code)).status]).toEqual([asker, 503]);
+  }
   const invitations = `organizations/${organization.id}/invitations`;
   const invitation = { inviter: { name: 'Alice' }, invitee: { email }, client_id: 'spa' };
   expect((await manage('POST', invitations, invitation)).status).toBe(503);

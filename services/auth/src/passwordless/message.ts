@@ -66,9 +66,10 @@ export function makeSendMessage(parts: {
     const ownNetwork = known?.lastIp ? networkOf(known.lastIp) : undefined;
     if (!(await parts.limits.take({ kind: 'login', recipient, network, ownNetwork }))) return 'too_many';
     const composed = await compose(stateText(known));
-    if (known ? known.blocked : !settings.allowSignup) return 'sent';
+    const mayLogIn = known ? !known.blocked : settings.allowSignup;
     const about = { account: known, connection, clientId, languages };
     const send = async () => {
+      if (!mayLogIn) return;
       if (channel === 'email')
         await parts.postBox.sendMail({
           to: recipient,
@@ -77,6 +78,7 @@ export function makeSendMessage(parts: {
       else if ('code' in composed)
         await parts.postBox.sendText({ to: recipient, text: await parts.letters.writeText({ ...composed, ...about }) });
     };
+    // Queued for everybody: whoever gets none is told as well that too many wait.
     if (!parts.background[channel === 'sms' ? 'text' : 'mail'].add('a message', send)) throw busy();
     return 'sent';
   };
