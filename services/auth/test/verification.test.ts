@@ -1,7 +1,9 @@
 /** Addresses that people confirm by mail: after they have signed up, and by links and jobs of the management API, through the `auth0` package. */
 import { Browser } from '@gatepost/testkit/browser';
+import { redisUrl } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
 import { linkIn } from './gate.ts';
 import { openManagement, refusal } from './management/target.ts';
 import { spaRequest as request } from './seeds.ts';
@@ -61,6 +63,17 @@ describe('verification at sign-up', () => {
     await gate.post('dbconnections/signup', { ...form, email: 'ella@example.com' });
     await gate.mailTo('ella@example.com');
     expect(await gate.mails('dora@example.com')).toHaveLength(1);
+  });
+
+  // It said that the link had expired, and offered another one, which was never sent.
+  test('a link that was used days ago, and would still work, leads to the page that the address is confirmed', async () => {
+    const { user_id } = await somebody();
+    const { ticket } = await auth0.tickets.verifyEmail({ user_id, ttl_sec: 20 * 86_400 });
+    await confirm(ticket);
+    const redis = stack.adopt(new Redis(redisUrl()), (opened) => void opened.disconnect());
+    const kept = await redis.keys(`${gate.redisPrefix}*past-verification-ticket:*`);
+    for (const key of kept) await redis.expire(key, (await redis.ttl(key)) - 3 * 86_400);
+    expect((await browserAt(ticket).get(ticket)).html).toContain('Email address confirmed');
   });
 
   test('an expired link says so and sends another one, and a wrong one leads nowhere', async () => {

@@ -24,7 +24,9 @@ export function makePastLinks<Data extends object>(redis: Redis, prefix: string,
       await redis.set(keyOf(value, 'known'), JSON.stringify(known), 'EX', lifeSeconds + ttlSeconds);
     },
     async markUsed(value) {
-      await redis.set(keyOf(value, 'used'), '1', 'EX', ttlSeconds);
+      // For as long as the rest is known, since a link may work for weeks: a used one must not seem to have expired.
+      const leftSeconds = await redis.ttl(keyOf(value, 'known'));
+      await redis.set(keyOf(value, 'used'), '1', 'EX', Math.max(leftSeconds, ttlSeconds));
     },
     async find(value) {
       const [known, used] = await redis.mget(keyOf(value, 'known'), keyOf(value, 'used'));
