@@ -17,8 +17,8 @@ export function isDeepToken(value: unknown): boolean {
   );
 }
 
-/** Whether the text nests lists and objects too deeply. For text that is not JSON the answer may be either. */
-function isDeep(json: string): boolean {
+/** Whether the text nests lists and objects more than `max` deep. For text that is not JSON the answer may be either. */
+export function isDeep(json: string, max = depthMax): boolean {
   let depth = 0;
   for (let at = 0; at < json.length; at += 1)
     switch (json[at]) {
@@ -28,7 +28,7 @@ function isDeep(json: string): boolean {
       case '[':
       case '{':
         depth += 1;
-        if (depth > depthMax) return true;
+        if (depth > max) return true;
         break;
       case ']':
       case '}':

@@ -1,10 +1,14 @@
 /** `jobs/users-imports`: imports people from elsewhere in bulk, with their password hashes. */
 import { z } from 'zod';
+import { isDeep } from '../http/json-depth.ts';
 import { presentProgress } from '../imports/progress.ts';
 import { createImport, findImport, type Import, pendingMax, refusedOf } from '../imports/store.ts';
 import { ok, operation } from './operation.ts';
 import type { Parts } from './parts.ts';
 import { badBody, ManagementProblem, missing } from './problem.ts';
+
+/** Far more than a user may have, whose own limit refuses only that user: what is deeper could not be stored, nor said whose it is. */
+const depthMax = 200;
 
 const flag = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')]);
 
@@ -78,6 +82,7 @@ function presentImport(job: Import): object {
 
 /** A JSON array, as at Auth0. @throws ManagementProblem */
 function parseUsers(text: string): unknown[] {
+  if (isDeep(text, depthMax)) throw badBody(`users is nested more than ${depthMax} levels deep`);
   let users: unknown;
   try {
     users = JSON.parse(text);

@@ -99,10 +99,17 @@ test('imported users keep their passwords and profile fields', async () => {
 });
 
 // Their addresses were refused, although they may sign up with them.
-test('people with unusual addresses are imported', async () => {
+test('people with unusual addresses are imported, and those nested too deep are refused on their own', async () => {
   const emails = ['tom&jerry@example.com', 'a..b@docomo.example', 'info@xn--mller-kva.xn--p1ai', 'jörg@müller.example'];
-  const job = await importUsers(emails.map((email) => ({ email, mfa_factors: [{ email: { value: email } }] })));
-  expect(job.summary).toEqual({ failed: 0, inserted: 4, updated: 0, total: 4 });
+  const deep = JSON.parse(`${'['.repeat(150)}${']'.repeat(150)}`) as unknown;
+  const job = await importUsers([
+    ...emails.map((email) => ({ email, mfa_factors: [{ email: { value: email } }] })),
+    { email: 'deep@example.com', user_metadata: { deep } },
+  ]);
+  expect(job.summary).toEqual({ failed: 1, inserted: 4, updated: 0, total: 5 });
+  expect(JSON.parse((await errorsOf(job.id)).text)).toMatchObject([
+    { index: 4, errors: [{ code: 'INVALID_FORMAT', message: 'nested more than 32 levels deep' }] },
+  ]);
 });
 
 test('a user that cannot be imported is reported without the hash, and the other users are imported', async () => {
@@ -433,6 +440,9 @@ test('a file that does not contain users is refused with an explanation', async 
   await expect(create(fileOf([{ email: 'x@example.com' }]), 'con_none')).rejects.toEqual(
     refusal(404, 'inexistent_connection'),
   );
+  // That was an error of ours.
+  const deep = `[{"email":"deep@example.com","user_metadata":{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}}]`;
+  await expect(create(fileOf(deep))).rejects.toEqual(refusal(400, 'invalid_body'));
   await expect(create(fileOf('x'.repeat(512_001)))).rejects.toEqual(refusal(413, 'payload_too_large'));
   const bare = await fetch(`${gate.issuer}api/v2/jobs/users-imports`, {
     method: 'POST',
