@@ -110,3 +110,21 @@ test('`users import` imports nobody where it cannot record how far it is', async
   });
   expect(sent).toEqual([]);
 });
+
+// The gate refused the request, and every further run ended at the same line.
+test('`users import` refuses a line of more bytes than the gate takes, and imports the others', async () => {
+  const { file, answers, sent } = begin(() => ({
+    status: 'completed',
+    summary: { inserted: 1, updated: 0, failed: 0 },
+  }));
+  const long = { email: 'long@b.example', app_metadata: { note: 'x'.repeat(600_000) } };
+  const others = [{ email: 'a@b.example' }, { email: 'c@b.example' }];
+  writeFileSync(file, [others[0], long, others[1]].map((one) => JSON.stringify(one)).join('\n'));
+  await using gate = await openGate(answers);
+  expect(await gatepost(['users', 'import', file], gate.machine)).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('line 2: more than 500000 bytes, which the gate takes at most\n'),
+  });
+  expect(sent.map((part) => JSON.parse(part))).toEqual([[others[0]], [others[1]]]);
+  expect(existsSync(`${file}.imported`)).toBe(false);
+});

@@ -15,6 +15,8 @@ import { clean } from '../terminal.ts';
 /** Below the gate's limit per request. */
 const partMaxBytes = 450_000;
 const partMaxUsers = 1_000;
+/** So that a part of one user is within the gate's limit. */
+const userMaxBytes = 500_000;
 const shownMax = 20;
 
 export const importUsers: Run = async (context) => {
@@ -132,14 +134,15 @@ function sendParts(
     send,
     /** Answers true if a part was sent. If `user` is a text, it says what is wrong with the line. */
     async add(line: number, user: Json | string): Promise<boolean> {
-      if (typeof user === 'string') {
+      const length = Buffer.byteLength(JSON.stringify(user)) + 1;
+      const isTooLong = length > userMaxBytes;
+      if (typeof user === 'string' || isTooLong) {
         await send();
-        refuse(line, user);
+        refuse(line, isTooLong ? `more than ${userMaxBytes} bytes, which the gate takes at most` : user);
         state.line = line;
         save();
         return true;
       }
-      const length = Buffer.byteLength(JSON.stringify(user)) + 1;
       const isFull = bytes + length > partMaxBytes || users.length === partMaxUsers;
       if (isFull) await send();
       users.push(user);
