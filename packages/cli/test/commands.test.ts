@@ -329,3 +329,15 @@ test.each([
   reading.child.kill(signal);
   expect(await reading.ended).toEqual({ code, out: '', err: '' });
 });
+
+// It said that the previous one ended by itself, even to somebody who rotates because it has leaked.
+test('`apps rotate-secret` says how long the previous secret stays valid', async () => {
+  await using gate = await openGate({
+    '/api/v2/clients/shop/rotate-secret': () => ({ client_id: 'shop', client_secret: 'new' }),
+  });
+  expect(await gatepost(['apps', 'rotate-secret', 'shop', '--yes'], gate.machine)).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('new'),
+    err: expect.stringContaining('The previous one stays valid until you rotate again.'),
+  });
+});

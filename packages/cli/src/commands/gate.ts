@@ -126,7 +126,7 @@ export const rotateAppSecret: Run = async (context) => {
   await confirm(context, `Give ${id} a new secret?`);
   const { client_id, client_secret } = await (await manage(context)).call('POST', `${at('clients', id)}/rotate-secret`);
   show(context, { client_id, client_secret });
-  out.note('It is shown only once. The previous one stays valid for a while.');
+  out.note('It is shown only once. The previous one stays valid until you rotate again.');
 };
 
 export const grantApp: Run = async (context) => {
