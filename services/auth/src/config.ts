@@ -96,7 +96,10 @@ const each = z.object({
         'where mail and text messages go: an SMTP URL, or a `file:` URL of an outbox folder, which keeps the last 1,000',
       shownDefault: 'the folder `.gatepost/outbox/`',
     }),
-  MAIL_FROM: text.default('Gatepost <no-reply@localhost>').meta({ description: 'sender of the mail' }),
+  MAIL_FROM: text
+    .regex(/[^\s<>@]@[^\s<>@]/, 'must have an address, as in Acme <no-reply@acme.example>')
+    .default('Gatepost <no-reply@localhost>')
+    .meta({ description: 'sender of the mail' }),
   SMS_URL: url(['http:', 'https:']).optional().meta({
     description:
       'where text messages are posted: an HTTP provider’s URL, with its credentials (`https://AC…:token@api.twilio.com/2010-04-01/Accounts/AC…/Messages.json`); a private address only if `OUTBOUND_ALLOWED_NETWORKS` lists it',

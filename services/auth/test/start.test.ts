@@ -52,6 +52,10 @@ test('bad variables, and those that need others, are refused together, before an
       ],
     }),
   );
+  // A mail without a sender was refused by the mail server, as the log said later.
+  expect(read({ ...database, MAIL_FROM: 'Acme' })).toThrow(
+    expect.objectContaining({ problems: ['MAIL_FROM: must have an address, as in Acme <no-reply@acme.example>'] }),
+  );
   expect(read({ ...database, ...sms, SMS_FROM: '+15550001111' })).not.toThrow();
   expect(read({ ...database, ...sms, SMS_FORMAT: 'json' })).not.toThrow();
 });
