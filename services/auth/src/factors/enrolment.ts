@@ -125,7 +125,7 @@ async function sendFirstCode(enrolment: Enrolment, type: 'email' | 'phone', type
   if (target === undefined || (type === 'email' && !isEmail(target)))
     return redisplay(enrolment, type === 'email' ? 'email_invalid' : 'phone_invalid');
   const to = { type, target };
-  const sent = await parts.sendFactorCode({ account, to, binding: owner, ip, clientId, languages });
+  const sent = await parts.sendFactorCode({ account, to, isTyped: true, binding: owner, ip, clientId, languages });
   if (sent === 'too_many') return redisplay(enrolment, 'too_many_codes', 429);
   parts.factorEvents.codeSent({ userId: account.userId, clientId, ip }, type);
   await enrolment.keep(to);

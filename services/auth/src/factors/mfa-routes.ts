@@ -148,7 +148,7 @@ async function associate(asked: MfaCall): Promise<void> {
   const identifier = parseIdentifier(textField(fields, field) ?? (type === 'email' ? (account.email ?? '') : ''));
   if (identifier?.kind !== type) throw new ApiError(400, 'invalid_request', `missing or malformed ${field}`);
   const to = { type, target: identifier.value };
-  const oobCode = await sendCode(asked, to);
+  const oobCode = await sendCode(asked, { ...to, isTyped: true });
   await keep(asked, { enrolling: { ...to, ...withCodes }, sentTo: to, oobCode });
   return answerWith({
     authenticator_type: 'oob',
@@ -229,14 +229,14 @@ function masked(target: string): string {
 
 async function sendCode(
   { parts, token, pending, request }: MfaCall,
-  to: { type: 'email' | 'phone'; target: string },
+  { isTyped = false, ...to }: { type: 'email' | 'phone'; target: string; isTyped?: boolean },
 ): Promise<string> {
   const account = await parts.accounts.find(pending.account.userId);
   if (!account) throw new ApiError(401, 'invalid_grant', 'the account no longer exists');
   const { clientId } = pending.request;
   const ip = addressOf(request);
   const languages = languagesOf(request);
-  const sent = await parts.sendFactorCode({ account, to, binding: mfaOwner(token), ip, clientId, languages });
+  const sent = await parts.sendFactorCode({ account, to, isTyped, binding: mfaOwner(token), ip, clientId, languages });
   if (sent === 'too_many')
     throw new ApiError(429, 'too_many_requests', 'too many codes were asked for; try again later');
   parts.factorEvents.codeSent({ userId: account.userId, clientId, ip }, to.type);

@@ -14,6 +14,8 @@ import { factorCodeRequest } from './proof.ts';
 export type SendFactorCode = (given: {
   account: AccountModel;
   to: { type: 'email' | 'phone'; target: string };
+  /** The asker has typed where it goes: it may be anybody's. */
+  isTyped?: boolean;
   /** Where the code may be typed. */
   binding: string;
   ip: string;
@@ -24,6 +26,9 @@ export type SendFactorCode = (given: {
 /** Per account, wherever they are sent: text messages cost money. */
 const perAccount = { max: 20, windowSeconds: 3_600 };
 
+/** Per asking network, to wherever it likes: it may have many accounts. */
+const perAsker = { max: 100, windowSeconds: 3_600 };
+
 export function makeSendFactorCode(parts: {
   factorCodes: Pick<OneTimeCodes, 'make'>;
   rate: Rate;
@@ -33,10 +38,12 @@ export function makeSendFactorCode(parts: {
   background: Pick<Background, 'mail' | 'text'>;
 }): SendFactorCode {
   const { factorCodes, rate, messageLimits, letters, postBox, background } = parts;
-  return async ({ account, to, binding, ip, clientId, languages }) => {
+  return async ({ account, to, isTyped = false, binding, ip, clientId, languages }) => {
     const { userId } = account;
-    if (!(await rate.take('factor-codes', userId, perAccount.max, perAccount.windowSeconds))) return 'too_many';
     const network = networkOf(ip);
+    if (isTyped && !(await rate.take('factor-codes-by', network, perAsker.max, perAsker.windowSeconds)))
+      return 'too_many';
+    if (!(await rate.take('factor-codes', userId, perAccount.max, perAccount.windowSeconds))) return 'too_many';
     const ownNetwork = account.lastIp ? networkOf(account.lastIp) : undefined;
     if (!(await messageLimits.take({ kind: 'login', recipient: to.target, network, ownNetwork }))) return 'too_many';
     const code = await factorCodes.make(factorCodeRequest(userId, to, binding));

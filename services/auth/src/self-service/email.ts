@@ -58,7 +58,7 @@ async function sendCode(visit: Visit, typed: string | undefined, outcome: { rese
   const again = { typed: { email: typed?.slice(0, typedMax) } };
   if (target === undefined) return visit.turnTo(path, { problems: ['email_invalid'], ...again });
   const to = { type: 'email' as const, target };
-  const asked = { account, to, binding: ownerOf(visit), ip, clientId: accountClientId, languages };
+  const asked = { account, to, isTyped: true, binding: ownerOf(visit), ip, clientId: accountClientId, languages };
   if ((await parts.sendFactorCode(asked)) === 'too_many')
     return visit.turnTo(path, { problems: ['too_many_codes'], status: 429, ...again });
   await parts.pageMemory.note(ownerOf(visit), { codeTo: target });
