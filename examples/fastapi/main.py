@@ -6,7 +6,7 @@ from html import escape
 from typing import Annotated
 from urllib.parse import urlencode
 
-from authlib.integrations.starlette_client import OAuth
+from authlib.integrations.starlette_client import OAuth, OAuthError
 from fastapi import Depends, FastAPI, HTTPException, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
@@ -46,7 +46,10 @@ async def login(request: Request):
 
 @app.get("/callback")
 async def callback(request: Request):
-    token = await oauth.gate.authorize_access_token(request)
+    try:
+        token = await oauth.gate.authorize_access_token(request)
+    except OAuthError as error:  # the person refused, say, or began in another browser
+        return HTMLResponse(f'{escape(str(error))}. <a href="/">Back</a>', 400)
     user = await oauth.gate.userinfo(token=token)
     request.session["user"] = {"sub": user["sub"], "name": user["name"]}
     return RedirectResponse("/")

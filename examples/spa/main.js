@@ -10,13 +10,18 @@ const auth0 = await createAuth0Client({
   },
 });
 
+const element = (id) => document.getElementById(id);
+
 // Back from the gate: the code in the address becomes tokens, and leaves the address.
 if (/[?&](code|error)=/.test(window.location.search)) {
-  await auth0.handleRedirectCallback();
+  try {
+    await auth0.handleRedirectCallback();
+  } catch (error) {
+    element('problem').textContent = error.message; // the person refused, say, or opened this address again
+  }
   window.history.replaceState({}, '', '/');
 }
 
-const element = (id) => document.getElementById(id);
 const user = await auth0.getUser();
 element('login').hidden = Boolean(user);
 element('signed-in').hidden = !user;
