@@ -110,7 +110,8 @@ const searchLog = (also = ''): SearchPlan => ({
   order: 'd.id',
   last: 'd.id DESC',
   cursor: `d.id AS after_id, '-infinity' AS after_at, '00000000-0000-0000-0000-000000000000' AS after_key`,
-  condition: `JOIN events e ON e.key = d.event_key AND e.received_on = d.event_on
+  // A test of the latest push has that push's event, and a guid of its own.
+  condition: `JOIN events e ON e.key = d.event_key AND e.received_on = d.event_on AND e.guid = d.guid
          WHERE d.attempt = 1 AND NOT d.redelivery AND d.event <> 'ping' AND e.source <> '${ownSource}' AND d.delivered_at BETWEEN {since} AND {until}
            AND ({events}::text[] IS NULL OR d.event = ANY ({events})) AND e.payload IS NOT NULL ${also}`,
   columns: 'd.guid, d.event, d.action, d.event_key, d.event_on::text, d.repository_id, e.occurred_at, d.sequence',
