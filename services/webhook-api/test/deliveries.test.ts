@@ -119,6 +119,17 @@ describe('the delivery log', () => {
     expect(await idsAt('guid=00000000-0000-4000-8000-000000000000')).toEqual([]);
   });
 
+  // Only the redelivery was found.
+  test('finds a test by its guid also once it was redelivered', async () => {
+    const id = await recordDelivery(api.sql, { hookId });
+    await recordDelivery(api.sql, { hookId });
+    const { guid } = (await call(api, alice, 'GET', `${deliveries}/${id}`)).body;
+    const again = await recordDelivery(api.sql, { hookId });
+    await api.sql.query('UPDATE deliveries SET guid = $1, redelivery = true WHERE id = $2', [guid, again]);
+    const { body } = await call(api, alice, 'GET', `${deliveries}?guid=${guid}`);
+    expect(body.map((delivery: { id: number }) => delivery.id)).toEqual([again, id]);
+  });
+
   describe('of a hook with very many', () => {
     let rare: number;
 

@@ -2,6 +2,7 @@
 import type { Queryable } from '@gatepost/webhook-db/pool';
 import { placeSql, placeValues } from '../access/place.ts';
 import { visibleIn } from '../hooks/rows.ts';
+import { firstAttemptOf, rowsOf } from './latest.ts';
 import { deliveryJson } from './present.ts';
 import { checkSeen, type EnteredRow, entryColumns, type LogOf } from './seen.ts';
 
@@ -65,8 +66,6 @@ const placeIn = (start: PageStart): (number | Date)[] =>
  * would time out in PostgreSQL.
  */
 const lookedMax = 20_000;
-/** A guid that names no event is looked for among this many of the latest deliveries. */
-const latestMax = 5_000;
 
 /** Adds a value as a parameter. */
 type Add = (value: unknown) => string;
@@ -98,12 +97,7 @@ function pageByTime({ place, id, limit }: Named & { limit: string }, filter: Fil
   };
 }
 
-/** SQL: the rows of these keys, in the same order. */
-const rowsOf = (keys: string) => `
-  SELECT d.* FROM ${keys} k CROSS JOIN LATERAL (SELECT * FROM deliveries d WHERE d.id = k.id AND d.delivered_on = k.delivered_on) d
-   ORDER BY d.delivered_at DESC, d.id DESC`;
-
-/** A hook's deliveries of an event: from its row and the index of later attempts; for a guid that names no event, as a test's, from the latest. */
+/** A hook's deliveries of an event: from its row and the index of later attempts; the first of a guid that names no event, from the latest. */
 const ofGuid = (guid: string) => `(
   WITH found AS MATERIALIZED (
     SELECT d.* FROM deliveries d WHERE d.guid = ${guid} AND (d.attempt > 1 OR d.redelivery) AND d.hook_id = h.id
@@ -114,9 +108,7 @@ const ofGuid = (guid: string) => `(
   )
   SELECT * FROM found
   UNION ALL
-  SELECT * FROM (${rowsOf(latest)}) d WHERE d.guid = ${guid} AND NOT EXISTS (SELECT FROM found))`;
-
-const latest = `deliveries_by_time(h.id, 'infinity', 0, '-infinity', NULL, NULL, NULL, NULL, ${latestMax}, ${latestMax})`;
+  ${firstAttemptOf(guid, 'h.id')} AND NOT EXISTS (SELECT FROM found f WHERE f.attempt = 1 AND NOT f.redelivery))`;
 
 /** SQL of a page of a hook `h`. */
 function pageOf(filter: Filter, start: PageStart, named: Named & { limit: string }, add: Add): PageSql {
