@@ -109,4 +109,22 @@ describe('sealed secrets', () => {
     expect(await change({ secret: 'third' })).toMatchObject({ status: 200 });
     expect(await ends()).toBeNull();
   });
+
+  // It was shown as if it signed still, and a time alone made it sign again.
+  test('of a hook that have been replaced are over when their time is, and nobody can bring them back', async () => {
+    const config = { url: 'https://example.com/over', secret: 'first' };
+    const { id } = (await call(api, alice, 'POST', '/orgs/acme/hooks', { name: 'web', config })).body;
+    const [past, later] = [-1_000, 3_600_000].map((ms) => new Date(Date.now() + ms).toISOString());
+    const change = (body: object) => call(api, alice, 'PATCH', `/orgs/acme/hooks/${id}/config`, body);
+    const ends = async () => (await call(api, alice, 'GET', `/orgs/acme/hooks/${id}`)).body.previous_secret_until;
+    expect(await change({ secret: 'second', previous_secret_until: later })).toMatchObject({ status: 200 });
+    await api.sql.query('UPDATE hooks SET previous_secret_until = $2 WHERE id = $1', [id, past]);
+    expect(await ends()).toBeNull();
+    expect(await change({ previous_secret_until: later })).toMatchObject({ status: 422 });
+    expect(await change({ secret: 'third', previous_secret_until: later })).toMatchObject({ status: 200 });
+    expect(await change({ previous_secret_until: past })).toMatchObject({ status: 200 }); // ended by request
+    expect(await change({ previous_secret_until: later })).toMatchObject({ status: 422 });
+    const { rows } = await api.sql.query('SELECT previous_secret FROM hooks WHERE id = $1', [id]);
+    expect(rows).toEqual([{ previous_secret: null }]);
+  });
 });

@@ -6,6 +6,7 @@ import { type Config, checkSize } from './config.ts';
 import { joinUrl } from './credentials.ts';
 import { changeInPlace } from './lock.ts';
 import { droppedHeaders } from './origin.ts';
+import { overlapEnd } from './overlap.ts';
 import { refuse } from './refuse.ts';
 import { type HookRow, loadHook, lockHook, type PreviousSecret, updateRow } from './rows.ts';
 import { checkRules } from './rules.ts';
@@ -46,12 +47,18 @@ export function changeHook(
   });
 }
 
-/** Without a time, the previous secret becomes invalid as soon as there is a new one. @throws ApiError 422. */
+/**
+ * Without a time, the previous secret becomes invalid as soon as there is a new one. One that has ended stays so, and is forgotten.
+ * @throws ApiError 422.
+ */
 function previousSecret(row: HookRow, before: Config, { config, previousSecretUntil: until }: Changes): PreviousSecret {
   const isChanged = config.secret !== before.secret;
-  const secret = isChanged ? row.secret : row.previous_secret;
+  const held = overlapEnd(row) ? row : none;
+  const secret = isChanged ? row.secret : held.previous_secret;
   if (until && !secret) throw refuse('previous_secret_until', 'previous_secret_until needs a previous secret');
-  if (until) return { previous_secret: secret, previous_secret_until: until };
-  if (isChanged) return { previous_secret: null, previous_secret_until: null };
-  return { previous_secret: row.previous_secret, previous_secret_until: row.previous_secret_until };
+  const kept = until ? { previous_secret: secret, previous_secret_until: until } : isChanged ? none : held;
+  const { previous_secret, previous_secret_until } = overlapEnd(kept) ? kept : none;
+  return { previous_secret, previous_secret_until };
 }
+
+const none: PreviousSecret = { previous_secret: null, previous_secret_until: null };

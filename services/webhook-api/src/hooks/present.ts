@@ -9,6 +9,7 @@ import { seconds } from '../objects/time.ts';
 import { successRate } from '../stats/success-rate.ts';
 import { maskUrl, splitUrl } from './credentials.ts';
 import { mask } from './mask.ts';
+import { overlapEnd } from './overlap.ts';
 import type { HookRow } from './rows.ts';
 import { openHeaders } from './stored.ts';
 
@@ -98,6 +99,7 @@ export const hookSchema = (family: Family) => (family === 'repos' ? repositoryHo
 /** A hook's JSON. `base` is the API's root, with the prefix that the request used. */
 export function presentHook(row: HookRow, place: PlaceNames, base: string, seal: Seal): Record<string, unknown> {
   const url = `${base}${placePath(place)}/hooks/${row.id}`;
+  const until = overlapEnd(row);
   return {
     type: place.repository ? 'Repository' : 'Organization',
     id: row.id,
@@ -107,7 +109,7 @@ export function presentHook(row: HookRow, place: PlaceNames, base: string, seal:
     config: presentConfig(row),
     retry: row.retry ? 'on' : 'off',
     request_headers: maskValues(openHeaders(row.headers, seal)),
-    previous_secret_until: row.previous_secret_until && seconds(row.previous_secret_until),
+    previous_secret_until: until && seconds(until),
     updated_at: seconds(row.updated_at),
     created_at: seconds(row.created_at),
     url,

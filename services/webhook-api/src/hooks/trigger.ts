@@ -11,6 +11,7 @@ import { seconds } from '../objects/time.ts';
 import { checkConnected, publishDelivery } from '../publish.ts';
 import { splitUrl } from './credentials.ts';
 import { changeInPlace } from './lock.ts';
+import { overlapEnd } from './overlap.ts';
 import { storeOwnEvent } from './own-event.ts';
 import { type HookRow, loadHook } from './rows.ts';
 import { isSameSecret } from './same-secret.ts';
@@ -96,8 +97,9 @@ function findSenderProblem(row: HookRow): Problem | undefined {
 }
 
 /** The previous secret signs too, and whoever set the present one need not know it. */
-function findOverlap({ previous_secret, previous_secret_until: until }: HookRow): Problem | undefined {
-  if (!previous_secret || !until || until <= new Date()) return undefined;
+function findOverlap(row: HookRow): Problem | undefined {
+  const until = overlapEnd(row);
+  if (!until) return undefined;
   return {
     field: 'secret',
     message: `The previous secret also signs until ${seconds(until)}: no event can be made up before then`,
