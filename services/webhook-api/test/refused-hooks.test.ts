@@ -135,6 +135,23 @@ describe('a hook is refused with', () => {
     });
   });
 
+  // A hook copied by a program sent its receiver the mask as if it were the password.
+  test.each([
+    [
+      'request_headers',
+      { config: { url: 'https://example.com/' }, request_headers: { Authorization: '********' } },
+      'request_headers must not hold ********, which only stands for a value',
+    ],
+    [
+      'url',
+      { config: { url: 'https://********:********@example.com/' } },
+      'url must not hold ********, which only stands for a user name and password',
+    ],
+  ])('a mask that we show in %s, as in a hook copied from another place', async (field, hook, message) => {
+    const errors = [{ resource: 'Hook', code: 'custom', field, message }];
+    expect(await create(hook)).toMatchObject({ status: 422, body: { message: 'Validation Failed', errors } });
+  });
+
   test('wrong JSON types, in GitHub’s words', async () => {
     const { status, body } = await create({ config: { url: 'https://example.com/' }, events: null });
     expect({ status, message: body.message, errors: body.errors }).toEqual({

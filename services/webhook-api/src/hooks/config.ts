@@ -166,7 +166,7 @@ const forbiddenPrefixes = ['x-github-', 'x-hub-', 'webhook-', 'proxy-', 'x-forwa
 
 type Headers = Readonly<Record<string, string>>;
 
-/** `kept` supplies the values behind masks; undefined for a new hook, where a mask is an ordinary value. */
+/** `kept` supplies the values behind masks; undefined for a new hook, which has none to keep. */
 function readHeaders(given: Headers, kept: Headers | undefined): Record<string, string> {
   const entries = Object.entries(given);
   if (entries.length > headersMax)
@@ -177,7 +177,10 @@ function readHeaders(given: Headers, kept: Headers | undefined): Record<string, 
   return Object.fromEntries(
     entries.flatMap(([name, value]) => {
       checkHeaderName(name);
-      if (!kept || value !== mask) return [[name, readHeaderValue(name, value)]];
+      if (value !== mask) return [[name, readHeaderValue(name, value)]];
+      // Of a hook copied from here: its receiver would get the mask itself.
+      if (!kept)
+        throw refuse('request_headers', `request_headers must not hold ${mask}, which only stands for a value`);
       const keptValue = values.get(name.toLowerCase());
       return keptValue === undefined ? [] : [[name, keptValue]];
     }),

@@ -4,6 +4,7 @@
  */
 import { mask } from './mask.ts';
 import { isSameOrigin } from './origin.ts';
+import { refuse } from './refuse.ts';
 
 /** A URL without credentials, and the credentials, percent-encoded as in a URL; null: none. */
 export type HookUrl = { url: string; credentials: string | null };
@@ -20,10 +21,14 @@ export function splitUrl(text: string): HookUrl {
 export const joinUrl = ({ url, credentials }: HookUrl): string =>
   credentials === null ? url : url.replace('://', () => `://${credentials}@`);
 
-/** The URL that an update's `text` means: a mask in place of credentials keeps those of `current`, for the same origin. */
+/**
+ * The URL that `text` means: a mask in place of credentials keeps those of `current`, for the same origin.
+ * @throws ApiError 422 for a mask where there is nothing to keep.
+ */
 export function readUrl(text: string, current: HookUrl | undefined): HookUrl {
   const given = splitUrl(text);
-  if (!current || given.credentials === null || !masks.includes(given.credentials)) return given;
+  if (given.credentials === null || !masks.includes(given.credentials)) return given;
+  if (!current) throw refuse('url', `url must not hold ${mask}, which only stands for a user name and password`);
   return { ...given, credentials: isSameOrigin(given.url, current.url) ? current.credentials : null };
 }
 
