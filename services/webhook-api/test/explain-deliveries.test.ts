@@ -14,6 +14,11 @@ const explain = (hook: number, guid: string) =>
 const explainDelivery = (hook: number, id: number) =>
   call(api, alice, 'GET', `/repos/acme/widgets/hooks/${hook}/deliveries/${id}/explain`);
 
+/** Of the deliveries that an explanation tells of. */
+const idsIn = ({ steps }: { steps: { delivery_id: number | null }[] }) => [
+  ...new Set(steps.flatMap(({ delivery_id: id }) => id ?? [])),
+];
+
 describe('a delivery', () => {
   test('that waits for the limit has a place in the queue, with later ones behind it', async () => {
     const hook = await addHook();
@@ -102,6 +107,25 @@ describe('a delivery', () => {
       ],
     });
     await api.sql.query('DELETE FROM parked');
+  });
+
+  // Its guid was said to be of no event, and its page told of the push's own delivery as if it were an attempt of the test.
+  test('that is a test of the latest push is explained by itself, by its guid and by each of its ids', async () => {
+    const hook = await addHook();
+    const push = await storeEvent({ hooks: [hook] });
+    await log(push, hook, { id: push.deliveryIds[0]! });
+    const test = { ...push, guid: '00000000-0000-4000-8000-00000000000a' };
+    const first = await log(test, hook, { status: 'Timed out', code: 504 });
+    const failed = { state: 'failed', delivery_id: first, sentence: expect.stringContaining('tests are not retried') };
+    for (const { body } of [await explain(hook, test.guid), await explainDelivery(hook, first)]) {
+      expect(body).toMatchObject({ ...failed, guid: test.guid, event: 'push' });
+      expect(idsIn(body)).toEqual([first]);
+      expect(body.steps).toContainEqual(expect.objectContaining({ sentence: 'It is for this hook.' }));
+    }
+    const again = await log(test, hook, { redelivery: true });
+    for (const { body } of [await explain(hook, test.guid), await explainDelivery(hook, again)])
+      expect(idsIn(body)).toEqual([first, again]);
+    expect(idsIn((await explain(hook, push.guid)).body)).toEqual(push.deliveryIds);
   });
 
   const host = 'Failed to connect to host';

@@ -7,6 +7,7 @@ import {
   endedAt,
   firstDeliveryId,
   isDelivered,
+  isTest,
   type Known,
   placeOf,
   resultOf,
@@ -93,11 +94,11 @@ function summarizeDone(known: Known, attempt: AttemptRow): Summary {
   };
 }
 
-function whyNoneFollows({ hook, event, guid }: Known, { status_code, event: type, redelivery }: AttemptRow): string {
+function whyNoneFollows(known: Known, { status_code, event: type, redelivery }: AttemptRow): string {
+  const { hook, event } = known;
   if (status_code === 410) return ': the receiver said that it is gone (410)';
   if (type === 'ping') return ': pings are not retried';
-  // A test of the latest push has a guid of its own.
-  if (event && !redelivery && (event.source === ownSource || event.guid !== guid)) return ': tests are not retried';
+  if (!redelivery && (event?.source === ownSource || isTest(known))) return ': tests are not retried';
   if (!hook.isGone && !hook.retries) return ': retries of this hook are off';
   return '';
 }

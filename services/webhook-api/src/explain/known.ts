@@ -39,8 +39,14 @@ export const stateOfWaiting: Record<WaitingRow['reason'], State> = {
   handed_over: 'in_flight',
 };
 
+/** Whether it is a test: it has the event of the latest push, and a guid of its own. */
+export const isTest = ({ event, guid }: Pick<Known, 'event' | 'guid'>): boolean =>
+  event !== undefined && event.guid !== guid;
+
 /** The delivery id that the event's row names for the hook. */
-export function firstDeliveryId({ event, hook }: Pick<Known, 'event' | 'hook'>): number | undefined {
+export function firstDeliveryId(known: Pick<Known, 'event' | 'hook' | 'guid'>): number | undefined {
+  const { event, hook } = known;
+  if (isTest(known)) return undefined; // that is the push itself
   const position = event?.hook_ids.indexOf(hook.id) ?? -1;
   return position < 0 ? undefined : Number(event!.delivery_ids[position]);
 }

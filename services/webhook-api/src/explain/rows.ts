@@ -2,6 +2,7 @@
 import { inTransaction, oneSnapshot } from '@gatepost/runtime/transaction';
 import type { Pool, Queryable } from '@gatepost/webhook-db/pool';
 import { isSwept } from '@gatepost/webhook-db/sweeps';
+import { firstAttemptOf } from '../deliveries/latest.ts';
 import { findWaiting } from '../waiting/rows.ts';
 
 export type EventRow = {
@@ -104,6 +105,20 @@ async function findAttempts(
     values: [ids, guid, most, eventOn, hookIds ?? null],
   });
   return rows.reverse();
+}
+
+/** The first attempt at a hook of a guid that names no event, as a test's, if the hook has made it lately. */
+export async function findTest(
+  db: Queryable,
+  hookId: number,
+  guid: string,
+): Promise<{ id: string; event_key: string; event_on: string } | undefined> {
+  const { rows } = await db.query<{ id: string; event_key: string; event_on: string }>({
+    name: 'test to explain',
+    text: `SELECT id, event_key, event_on::text FROM (${firstAttemptOf('$2::uuid', '$1::integer')}) d LIMIT 1`,
+    values: [hookId, guid],
+  });
+  return rows[0];
 }
 
 /** The newest attempts, and what waits for its next one. */

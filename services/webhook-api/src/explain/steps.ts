@@ -1,6 +1,6 @@
 /** What happened to an event on its way to a hook, in order. Pure. */
 import { readJob, type WaitingRow } from '../waiting/rows.ts';
-import { endedAt, firstDeliveryId, type Known, resultOf, stateOfWaiting, waitingOf } from './known.ts';
+import { endedAt, firstDeliveryId, isTest, type Known, resultOf, stateOfWaiting, waitingOf } from './known.ts';
 import type { AttemptRow, EventRow } from './rows.ts';
 import type { ExplainedStep } from './schema.ts';
 import { type Step, states } from './words.ts';
@@ -9,7 +9,7 @@ export function stepsOf(known: Known): ExplainedStep[] {
   const { event, attempts } = known;
   const first = firstDeliveryId(known);
   const waiting = waitingOf(known);
-  const matched = first !== undefined ? 'It is for this hook.' : 'It is not for this hook.';
+  const matched = first !== undefined || isTest(known) ? 'It is for this hook.' : 'It is not for this hook.';
   return [
     ...(event ? stepsOfEvent(event, matched) : []),
     ...(event && first !== undefined ? stepsOfHandOver(event, first) : []),
