@@ -63,8 +63,13 @@ test('an admin creates a hook, watches deliveries arrive, reads why one failed, 
   expect(await page.getByText('The redelivery is on its way.').count()).toBe(0); // it was that of the other
   await attempts.getByRole('link', { name: 'Attempt 1', exact: true }).click();
   await page.getByText('the disk is full').waitFor();
+  await page.getByRole('button', { name: 'Redeliver' }).click();
+  await attempts.getByRole('link', { name: 'Redelivery, attempt 1, no. 2' }).waitFor();
   await page.getByRole('link', { name: /^hook \d+$/ }).click();
-  await page.locator('.rows a', { hasText: 'redelivery' }).waitFor();
+  await until('both', async () => (await page.locator('.rows a', { hasText: 'redelivery' }).count()) === 2);
+  const ticks = page.locator('.rows').getByRole('checkbox');
+  const named = await ticks.evaluateAll((boxes) => boxes.map((box) => box.getAttribute('aria-label')));
+  expect(new Set(named).size).toBe(4); // the first ping, the one that failed, and both redeliveries of it
   await page.getByRole('link', { name: 'Failed' }).click();
   await page.locator('.rows li').first().waitFor();
   await until('only what failed', async () => (await page.locator('.rows li').count()) === 1);

@@ -109,6 +109,29 @@ describe('a delivery', () => {
     await api.sql.query('DELETE FROM parked');
   });
 
+  // Only the words of a step said so.
+  test('that was asked for again has steps that say so, while it waits too', async () => {
+    const hook = await addHook();
+    const event = await storeEvent({ hooks: [hook] });
+    const first = await log(event, hook, { id: event.deliveryIds[0]!, status: 'Timed out', code: 504 });
+    const again = await log(event, hook, { redelivery: true, status: 'Timed out', code: 504 });
+    const waiting = await park({ event, hook, redelivery: true }, 'retry', '2030-01-01T00:00:00Z');
+    const { steps } = (await explain(hook, event.guid)).body;
+    expect(steps[0]).toMatchObject({ step: 'occurred', delivery_id: null, redelivery: null });
+    const redelivered = steps.flatMap(
+      ({ delivery_id: id, redelivery }: { delivery_id: number | null; redelivery: boolean }) =>
+        id === null ? [] : [[id, redelivery]],
+    );
+    expect(new Map(redelivered)).toEqual(
+      new Map([
+        [first, false],
+        [again, true],
+        [waiting, true],
+      ]),
+    );
+    await api.sql.query('DELETE FROM parked');
+  });
+
   // Its guid was said to be of no event, and its page told of the push's own delivery as if it were an attempt of the test.
   test('that is a test of the latest push is explained by itself, by its guid and by each of its ids', async () => {
     const hook = await addHook();

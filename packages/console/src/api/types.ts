@@ -69,6 +69,8 @@ export type Step = {
   exact: boolean;
   delivery_id: number | null;
   attempt: number | null;
+  /** null: a step of the event itself. */
+  redelivery: boolean | null;
   sentence: string;
 };
 

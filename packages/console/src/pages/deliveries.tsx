@@ -100,7 +100,7 @@ function DeliveryRow({
   return (
     <li className="ticked">
       <Tick
-        label={`${name} ${delivery.guid}, attempt ${delivery.attempt}`}
+        label={`${name} ${delivery.guid}, ${delivery.redelivery ? 'redelivery, ' : ''}attempt ${delivery.attempt}, delivery ${delivery.id}`}
         isSelected={selection.has(delivery.id)}
         onChange={(is) => selection.toggle(delivery.id, is)}
       />

@@ -6,6 +6,7 @@ import { useConsole } from '../session/context.ts';
 import { Fact } from '../ui/fact.tsx';
 import { Time } from '../ui/time.tsx';
 import { adviceOf } from './advice.ts';
+import { attemptsOf } from './attempts.ts';
 import { LinkToDelivery, LinkToHook } from './links.tsx';
 
 export const liveMs = 2_000;
@@ -126,8 +127,6 @@ function Causes({ causes, duplicatesUntil }: { causes: Cause[]; duplicatesUntil:
   );
 }
 
-type Attempt = { id: number; name: string; text: string };
-
 /** Attempts made and waiting, one after the other; each has a page. */
 function Attempts({
   place,
@@ -161,20 +160,6 @@ function Attempts({
       </ol>
     </nav>
   );
-}
-
-function attemptsOf(steps: Step[]): Attempt[] {
-  const found = new Map<number, Attempt>();
-  for (const { delivery_id: id, attempt, sentence, step } of steps) {
-    if (id === null || step === 'handed_over') continue;
-    // "Attempt 1 began." or "Redelivery, attempt 1 began.": while it waits, only a number that is taken tells that it is one.
-    const [, said] = (step === 'attempt' && /^(.*) began\.$/.exec(sentence)) || [];
-    const plain = attempt === null ? `Delivery ${id}` : `Attempt ${attempt}`;
-    const isTaken = [...found].some(([other, { name }]) => other !== id && name === plain);
-    const name = said ?? found.get(id)?.name ?? (isTaken ? `Redelivery, attempt ${attempt}` : plain);
-    found.set(id, { id, name, text: sentence });
-  }
-  return [...found.values()];
 }
 
 function Timeline({ steps }: { steps: Step[] }) {

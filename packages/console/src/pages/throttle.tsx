@@ -195,28 +195,31 @@ function WaitingDeliveries({ owner }: { owner: string }) {
       <h2>Waiting deliveries</h2>
       {isInTheWay(error, data) && <Problem error={error} onRetry={refetch} />}
       <ul className="rows">
-        {waiting.map(({ id, reason, event, action, guid, hook_id: hookId, attempt, occurred_at: at, due_at: due }) => (
-          <li key={id} className="row">
-            <span className="grow">
-              <strong>{[event, action].filter(Boolean).join('.')}</strong> <code className="soft">{guid}</code>
-              <span className="soft">
-                {waitingTexts[reason]}
-                {attempt !== null && attempt > 1 && `, attempt ${attempt}`}
-                {due && (
-                  <>
-                    , due <Time at={due} />
-                  </>
-                )}
+        {waiting.map(
+          ({ id, reason, event, action, guid, hook_id: hookId, attempt, redelivery, occurred_at: at, due_at: due }) => (
+            <li key={id} className="row">
+              <span className="grow">
+                <strong>{[event, action].filter(Boolean).join('.')}</strong> <code className="soft">{guid}</code>
+                <span className="soft">
+                  {waitingTexts[reason]}
+                  {redelivery && ', redelivery'}
+                  {attempt !== null && attempt > 1 && `, attempt ${attempt}`}
+                  {due && (
+                    <>
+                      , due <Time at={due} />
+                    </>
+                  )}
+                </span>
               </span>
-            </span>
-            {hookId !== null && (
-              <Link to="/accounts/$owner" params={{ owner }} search={{ q: String(hookId) }}>
-                hook {hookId}
-              </Link>
-            )}
-            <span className="soft when">{at && <Time at={at} />}</span>
-          </li>
-        ))}
+              {hookId !== null && (
+                <Link to="/accounts/$owner" params={{ owner }} search={{ q: String(hookId) }}>
+                  hook {hookId}
+                </Link>
+              )}
+              <span className="soft when">{at && <Time at={at} />}</span>
+            </li>
+          ),
+        )}
       </ul>
       {hasNextPage && (
         <Button className="button" onPress={() => fetchNextPage()} isDisabled={isFetchingNextPage}>

@@ -25,6 +25,10 @@ const stepSchema = z.object({
   exact: z.boolean().meta({ description: '`false`: derived from other times; its own is not kept' }),
   delivery_id: z.int().nullable(),
   attempt: z.int().nullable(),
+  redelivery: z
+    .boolean()
+    .nullable()
+    .meta({ description: "As in the log: somebody asked for that delivery; null: it is a step of the event's own" }),
   sentence: z.string(),
 });
 

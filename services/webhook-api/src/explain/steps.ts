@@ -34,7 +34,7 @@ function stepsOfHandOver({ routed_at, received_at, taken_by }: EventRow, deliver
 }
 
 function stepsOfAttempt(row: AttemptRow, event: EventRow | undefined, first: number | undefined): ExplainedStep[] {
-  const of = { deliveryId: Number(row.id), attempt: row.attempt };
+  const of = { deliveryId: Number(row.id), attempt: row.attempt, redelivery: row.redelivery };
   const which = row.redelivery ? `Redelivery, attempt ${row.attempt}` : `Attempt ${row.attempt}`;
   // A dispatcher that delivers an event it took marks it as routed in the statement that records the outcome.
   const routedAt = of.deliveryId === first && event?.taken_by ? event.routed_at : null;
@@ -53,7 +53,12 @@ function stepsOfWaiting(row: WaitingRow): ExplainedStep[] {
   // The answer's own state may be that of another delivery, already made.
   const state = stateOfWaiting[row.reason];
   const job = readJob(row.job);
-  const of = { deliveryId: Number(row.delivery_id), ...(job.attempt !== undefined && { attempt: job.attempt }) };
+  const { attempt, redelivery } = job;
+  const of: Of = {
+    deliveryId: Number(row.delivery_id),
+    ...(attempt !== undefined && { attempt }),
+    ...(redelivery !== undefined && { redelivery }),
+  };
   const since = job.throttledAt ? [throttled(new Date(job.throttledAt), of)] : [];
   if (state === 'throttled' && since.length > 0) return since;
   return [...since, step('waits', row.parked_at, `It ${states[state]}.`, of)];
@@ -61,15 +66,16 @@ function stepsOfWaiting(row: WaitingRow): ExplainedStep[] {
 
 const throttled = (at: Date, of: Of) => step('throttled', at, "The account's limit made it wait.", of);
 
-type Of = { deliveryId?: number; attempt?: number };
+type Of = { deliveryId?: number; attempt?: number; redelivery?: boolean };
 
-function step(name: Step, at: Date, sentence: string, { deliveryId, attempt }: Of = {}): ExplainedStep {
+function step(name: Step, at: Date, sentence: string, { deliveryId, attempt, redelivery }: Of = {}): ExplainedStep {
   return {
     step: name,
     at: at.toISOString(),
     exact: true,
     delivery_id: deliveryId ?? null,
     attempt: attempt ?? null,
+    redelivery: deliveryId === undefined ? null : (redelivery ?? false),
     sentence,
   };
 }

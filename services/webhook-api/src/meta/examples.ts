@@ -130,6 +130,7 @@ const explanation = {
       exact: true,
       delivery_id: null,
       attempt: null,
+      redelivery: null,
       sentence: "The event occurred, by its producer's clock.",
     },
   ],

@@ -30,6 +30,7 @@ type Parked = {
   hook: number;
   id?: number;
   attempt?: number;
+  redelivery?: boolean;
 };
 
 /** @param sql the database of an API of `openApi` */
@@ -84,9 +85,13 @@ export function makeStored(sql: Pick<pg.Pool, 'query'>) {
     };
   }
 
-  async function park({ event, hook, id, attempt = 1 }: Parked, reason = 'throttle', due = 'infinity') {
+  async function park(
+    { event, hook, id, attempt = 1, redelivery = false }: Parked,
+    reason = 'throttle',
+    due = 'infinity',
+  ) {
     const accountId = await idOf('accounts', 'acme');
-    const job = { guid: event.guid, hookId: hook, event: 'push', action: null, attempt, redelivery: false };
+    const job = { guid: event.guid, hookId: hook, event: 'push', action: null, attempt, redelivery };
     const { rows } = await sql.query(
       `INSERT INTO parked (delivery_id, account_id, reason, due_at, event_key, event_on, job)
        VALUES (coalesce($1, nextval('delivery_ids')), $2, $3, $4, $5, $6, $7) RETURNING delivery_id`,
