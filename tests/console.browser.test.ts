@@ -231,6 +231,11 @@ test('a secret is changed with an overlap, and nothing else of the hook changes'
   await page.getByText('Saved.').waitFor();
   await page.getByRole('button', { name: 'Generate a secret' }).click();
   const next = await page.getByLabel('New secret').inputValue();
+  const leave = () => page.getByRole('link', { name: 'Deliveries', exact: true }).click();
+  await leave();
+  const question = page.getByRole('alertdialog', { name: 'Leave without saving?' });
+  await question.getByRole('button', { name: 'Stay here' }).click();
+  expect(await page.getByLabel('New secret').inputValue()).toBe(next);
   await page.getByRole('button', { name: 'Change secret' }).click();
   expect(await faultsOf(page)).toEqual([]);
   await page.getByRole('button', { name: 'Change the secret' }).click();
@@ -246,6 +251,8 @@ test('a secret is changed with an overlap, and nothing else of the hook changes'
   await page.getByRole('button', { name: 'End it now' }).click();
   await page.getByRole('button', { name: 'End it', exact: true }).click();
   await until('its end', async () => !(await page.getByText('The previous secret, if it begins with').isVisible()));
+  await leave(); // without a question
+  await page.locator('.rows a', { hasText: 'ping' }).first().waitFor();
 });
 
 test('saving settings of a hook keeps what somebody else changed meanwhile', async () => {

@@ -1,7 +1,7 @@
 /** Sets a new secret for a hook, with a period during which the previous one signs too. */
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { Button } from 'react-aria-components';
+import { Button, Form } from 'react-aria-components';
 import type { Hook } from '../api/types.ts';
 import { useConsole } from '../session/context.ts';
 import { Confirm } from '../ui/confirm.tsx';
@@ -9,6 +9,7 @@ import { Copy } from '../ui/copy.tsx';
 import { Choice, TextField } from '../ui/fields.tsx';
 import { Problem } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
+import { noteChanged, submitting } from '../ui/unsaved-input.ts';
 import { newSecret } from './hook-form.tsx';
 
 const overlaps = { '0': 'Not at all', '1': 'For an hour', '24': 'For a day', '168': 'For a week' };
@@ -35,7 +36,7 @@ export function HookSecret({ path, hook }: { path: string; hook: Hook }) {
     });
   };
   return (
-    <section className="panel form" aria-label="Secret">
+    <section className="panel" aria-label="Secret">
       <h2>{hasOne ? 'Change the secret' : 'Set a secret'}</h2>
       {isOverlapping && (
         <p className="note">
@@ -53,46 +54,55 @@ export function HookSecret({ path, hook }: { path: string; hook: Hook }) {
           </Confirm>
         </p>
       )}
-      <TextField
-        label="New secret"
-        value={secret}
-        onChange={setSecret}
-        hint={
+      <Form className="form" onSubmit={(event) => event.preventDefault()}>
+        <TextField
+          label="New secret"
+          value={secret}
+          onChange={setSecret}
+          hint={
+            <>
+              Copy it to your receiver before you save. It is not shown again. {secret !== '' && <Copy text={secret} />}
+            </>
+          }
+        />
+        <Button
+          className="button small"
+          onPress={({ target }) => {
+            noteChanged(target);
+            setSecret(newSecret());
+          }}
+        >
+          Generate a secret
+        </Button>
+        {hasOne && (
           <>
-            Copy it to your receiver before you save. It is not shown again. {secret !== '' && <Copy text={secret} />}
+            <Choice
+              label="Keep signing with the previous secret"
+              value={overlap}
+              onChange={setOverlap}
+              options={overlaps}
+            />
+            <p className="hint">
+              It also signs <code>webhook-signature</code>, which is a list, if it begins with <code>whsec_</code>.
+              GitHub’s headers hold one signature, which uses the new secret at once.
+            </p>
           </>
-        }
-      />
-      <Button className="button small" onPress={() => setSecret(newSecret())}>
-        Generate a secret
-      </Button>
-      {hasOne && (
-        <>
-          <Choice
-            label="Keep signing with the previous secret"
-            value={overlap}
-            onChange={setOverlap}
-            options={overlaps}
-          />
-          <p className="hint">
-            It also signs <code>webhook-signature</code>, which is a list, if it begins with <code>whsec_</code>.
-            GitHub’s headers hold one signature, which uses the new secret at once.
-          </p>
-        </>
-      )}
-      {change.error && <Problem error={change.error} />}
-      <p role="status" className="good-text">
-        {change.isSuccess && 'Saved.'}
-      </p>
-      <Confirm
-        label={hasOne ? 'Change secret' : 'Set secret'}
-        title={hasOne ? 'Change the secret of this hook?' : 'Sign the deliveries of this hook?'}
-        action={hasOne ? 'Change the secret' : 'Set the secret'}
-        onConfirm={rotate}
-        isDisabled={secret === ''}
-      >
-        <p>Receivers that do not know the new secret will refuse new deliveries. The secret is not shown again.</p>
-      </Confirm>
+        )}
+        {change.error && <Problem error={change.error} />}
+        <p role="status" className="good-text">
+          {change.isSuccess && 'Saved.'}
+        </p>
+        <Confirm
+          label={hasOne ? 'Change secret' : 'Set secret'}
+          title={hasOne ? 'Change the secret of this hook?' : 'Sign the deliveries of this hook?'}
+          action={hasOne ? 'Change the secret' : 'Set the secret'}
+          onConfirm={(button) => submitting(button, rotate)}
+          isSubmit
+          isDisabled={secret === '' || change.isPending}
+        >
+          <p>Receivers that do not know the new secret will refuse new deliveries. The secret is not shown again.</p>
+        </Confirm>
+      </Form>
     </section>
   );
 }

@@ -10,6 +10,7 @@ export function Confirm({
   action,
   onConfirm,
   isDisabled = false,
+  isSubmit = false,
   kind = 'danger',
   size,
 }: {
@@ -23,6 +24,8 @@ export function Confirm({
   /** `button`: the first, which is where the deed belongs; the second is in a dialog. */
   onConfirm: (button: Element) => void;
   isDisabled?: boolean;
+  /** The first button is the one of its form, which Enter in a field presses. */
+  isSubmit?: boolean;
   /** `primary` for an action that needs confirmation but destroys nothing. */
   kind?: 'danger' | 'primary';
   size?: 'small';
@@ -34,6 +37,7 @@ export function Confirm({
         ref={button}
         className={['button', kind === 'danger' && kind, size].filter(Boolean).join(' ')}
         isDisabled={isDisabled}
+        type={isSubmit ? 'submit' : 'button'}
         {...(about && { 'aria-label': `${label} ${about}` })}
       >
         {label}

@@ -1,4 +1,4 @@
-/** Whether something was typed on the current page that would be lost with it. */
+/** Whether something was typed or made on the current page that would be lost with it. */
 let isUnsaved = false;
 /** Forms with changes that are not saved. */
 const changed = new Set<Element>();
@@ -32,6 +32,7 @@ export const hasUnsavedInput = (): boolean => isUnsaved;
 export function noteChanged(within: Element): void {
   const form = within.closest('form:not([role="search"])');
   if (!form) return;
+  isUnsaved = true;
   changed.add(form);
   for (const [request, other] of sent) if (other === form) sent.delete(request);
 }
@@ -41,6 +42,13 @@ export const hasUnsavedForm = (): boolean =>
   [...changed].some(
     (form) => form.isConnected && !form.querySelector('[type="submit"]:disabled') && ![...sent.values()].includes(form),
   );
+
+/** Does what saves the form that this is in, where a confirmation does it instead of the form's own button. */
+export function submitting(within: Element, save: () => void): void {
+  submitted = within.closest('form') ?? undefined;
+  save();
+  submitted = undefined;
+}
 
 /** Called when a request to change something begins, which may be that of the submitted form. */
 export function noteSent(request: object): void {
