@@ -80,6 +80,31 @@ test('deliveries appear live, and failed ones are selected and delivered again',
   expect(await faultsOf(page)).toEqual([]);
 });
 
+test('a limit that is typed while another is being saved stays, and is not left without a question', async () => {
+  const page = await openPage();
+  await signIn(page, `${console}accounts/acme?tab=throttle`, admin);
+  const rate = page.getByLabel('Deliveries per second');
+  const answer = Promise.withResolvers<void>();
+  await page.route(`${system.apiUrl}/accounts/acme/throttle`, async (route) => {
+    await answer.promise;
+    await route.continue();
+  });
+  await rate.fill('200');
+  await page.getByRole('button', { name: 'Change the limit' }).click();
+  await rate.fill('300');
+  answer.resolve();
+  await page.getByText('200 deliveries per second').waitFor();
+  expect(await rate.inputValue()).toBe('300');
+  await follow(page, 'Hooks');
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Stay here' }).click();
+  await page.getByRole('button', { name: 'Reset to default' }).click();
+  await page.getByRole('button', { name: 'Reset limit' }).click();
+  await page.getByText('100 deliveries per second').waitFor();
+  expect(await rate.inputValue()).toBe('100');
+  await follow(page, 'Hooks'); // without a question
+  await page.getByLabel('Find a hook').waitFor();
+});
+
 test('an administrator of the site sees all of it, throttles an account, and watches it drain', async () => {
   await using receiver = await openReceiver();
   const page = await openPage();

@@ -12,7 +12,7 @@ import { TextField } from '../ui/fields.tsx';
 import { Chart } from '../ui/lazy-chart.tsx';
 import { isInTheWay, Loading, Problem } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
-import { forgetUnsavedInput } from '../ui/unsaved-input.ts';
+import { submitting } from '../ui/unsaved-input.ts';
 import { amount } from './numbers.ts';
 import { perMinuteOf, Ranges, useStats } from './overview.tsx';
 import type { Range } from './overview-search.ts';
@@ -126,10 +126,12 @@ function ChangeLimit({ owner, limit }: { owner: string; limit: Limit }) {
       await api.send('DELETE', path);
       return api.get<Limit>(path);
     },
-    onSuccess: (changed) => {
-      setRate(String(changed.rate));
-      setBurst(String(changed.burst));
-      forgetUnsavedInput();
+    onSuccess: (changed, wanted) => {
+      // What was typed meanwhile stays.
+      const shown = (of: keyof Limit) => (now: string) =>
+        wanted && Number(now) !== wanted[of] ? now : String(changed[of]);
+      setRate(shown('rate'));
+      setBurst(shown('burst'));
       return queries.invalidateQueries({ queryKey: ['stats'] });
     },
   });
@@ -165,7 +167,7 @@ function ChangeLimit({ owner, limit }: { owner: string; limit: Limit }) {
           kind="primary"
           title={`Reset ${owner} to the default limit?`}
           action="Reset limit"
-          onConfirm={() => change.mutate(null)}
+          onConfirm={(button) => submitting(button, () => change.mutate(null))}
           isDisabled={change.isPending}
         >
           <p>The installation’s default limit then applies, as to every account without a limit of its own.</p>
