@@ -255,6 +255,21 @@ test('a secret is changed with an overlap, and nothing else of the hook changes'
   await page.locator('.rows a', { hasText: 'ping' }).first().waitFor();
 });
 
+test('a hook that is off since its organization restricts an app is not offered to be turned on, which would do nothing', async () => {
+  await using receiver = await openReceiver();
+  const page = await openPage();
+  const hook = await makeHook(`${receiver.url}/restricted`);
+  await page.route(`${system.apiUrl}/${hook}`, async (route) => {
+    const response = await route.fetch();
+    const json = { ...(await response.json()), active: false, disabled_reason: 'oauth_app_restricted' };
+    await route.fulfill({ response, json });
+  });
+  await signIn(page, `${console}${hook}?tab=replays`);
+  await page.getByText('The organization restricts the OAuth app that created this hook').waitFor();
+  await page.getByRole('button', { name: 'Start replay' }).waitFor();
+  expect(await page.getByText(/turn (it )?on/i).count()).toBe(0);
+});
+
 test('saving settings of a hook keeps what somebody else changed meanwhile', async () => {
   await using receiver = await openReceiver();
   const page = await openPage();

@@ -66,7 +66,8 @@ export function HookPage({ place, hookId, search }: { place: Place; hookId: stri
         <span className="grow" />
         <SendTest place={place} path={path} isActive={hook.active} />
         {isSiteAdmin && <PauseButton owner={place.owner} hookId={hookId} />}
-        <TurnOff path={path} isActive={hook.active} />
+        {/* Approving the app turns it on, which is the organization's to do. */}
+        {!hook.disabled_reason && <TurnOff path={path} isActive={hook.active} />}
       </div>
       <p className="soft">
         Subscribed to {eventsOf(hook)}

@@ -110,7 +110,7 @@ function NewReplay({
       }}
     >
       <h2>Replay events</h2>
-      {!hook.active && <p className="note">The hook is not active. Turn it on first.</p>}
+      {!hook.active && !hook.disabled_reason && <p className="note">The hook is not active. Turn it on first.</p>}
       <Choice label="What to replay" value={status} onChange={setStatus} options={statuses} />
       <p className="hint">{meanings[status]}</p>
       <div className="pair">

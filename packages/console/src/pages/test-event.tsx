@@ -79,7 +79,7 @@ function TestForm({
     >
       <h2>Send a test event</h2>
       <p className="soft">It is sent only to this hook and signed like a real event, so the receiver acts on it.</p>
-      {!hook.active && <p className="note">The hook is not active. Turn it on first.</p>}
+      {!hook.active && !hook.disabled_reason && <p className="note">The hook is not active. Turn it on first.</p>}
       <label className="field">
         <span>Event</span>
         <select
