@@ -59,3 +59,10 @@ export function validateUserSearch({ q, page }: Record<string, unknown>): UserSe
     ...(typeof page === 'number' && Number.isInteger(page) && page > 0 && { page }),
   };
 }
+
+declare module '@tanstack/react-router' {
+  interface HistoryState {
+    /** What the list of people showed when this person was chosen from it. */
+    usersSearch?: UserSearch;
+  }
+}

@@ -1,6 +1,6 @@
 /** One person: profile, sessions, applications acting for them, and history. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
+import { Link, useLocation } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { Button } from 'react-aria-components';
 import type { Identity, LogEntry, User } from '../../api/management-types.ts';
@@ -31,12 +31,21 @@ export const UserPage = gatePage('User', 'read:users', ({ userId }: { userId: st
     queryFn: ({ signal }) => api.get<User>(path, signal),
   });
   const [isEditing, setEditing] = useState(false);
+  // What was found when this person was chosen from it.
+  const found = useLocation({ select: ({ state }) => state.usersSearch }) ?? {};
   useTitle(data?.name ?? 'User');
   if (isInTheWay(error, data)) return <Problem error={error} onRetry={refetch} isPage />;
   if (!data) return <Loading what="the user" />;
   return (
     <>
-      <Head back={<Link to="/gate/users">Users</Link>} name={data.name}>
+      <Head
+        back={
+          <Link to="/gate/users" search={found}>
+            Users
+          </Link>
+        }
+        name={data.name}
+      >
         {data.blocked && <span className="tag bad">blocked</span>}
       </Head>
       <section className="panel" aria-label="Profile">

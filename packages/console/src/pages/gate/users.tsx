@@ -16,7 +16,7 @@ import { queryOf } from './user-query.ts';
 type Found = { total: number; users: User[] };
 const perPage = 25;
 
-/** The search and the page are in the address, so that "back" from a person leads to them. */
+/** The search and the page are in the address, so that "back" from a person, and the link above them, lead there. */
 export const Users = gatePage('Users', 'read:users', ({ search }: { search: UserSearch }) => {
   const { q: typed = '', page = 0 } = search;
   const { api, may } = useGate();
@@ -51,7 +51,7 @@ export const Users = gatePage('Users', 'read:users', ({ search }: { search: User
           </Button>
         )}
       </div>
-      {isMaking && <NewUser />}
+      {isMaking && <NewUser search={search} />}
       <section className="panel" aria-label="List of users">
         <SearchField
           label="Find by name, email address, phone number or ID"
@@ -74,7 +74,12 @@ export const Users = gatePage('Users', 'read:users', ({ search }: { search: User
             <ul className="rows" aria-busy={isPlaceholderData}>
               {data.users.map((user) => (
                 <li key={user.user_id}>
-                  <Link to="/gate/users/$userId" params={{ userId: user.user_id }} className="row">
+                  <Link
+                    to="/gate/users/$userId"
+                    params={{ userId: user.user_id }}
+                    state={{ usersSearch: search }}
+                    className="row"
+                  >
                     <span className="grow">
                       <strong>{user.name}</strong>
                       <span className="soft">{user.email ?? user.phone_number ?? user.username}</span>
@@ -123,7 +128,7 @@ function Pages({ page, total, onChange }: { page: number; total: number; onChang
   );
 }
 
-function NewUser() {
+function NewUser({ search }: { search: UserSearch }) {
   const { api, may } = useGate();
   const queries = useQueryClient();
   const navigate = useNavigate();
@@ -155,7 +160,7 @@ function NewUser() {
       }),
     onSuccess: async ({ user_id: userId }) => {
       await queries.invalidateQueries({ queryKey: ['gate', 'users'] });
-      await navigate({ to: '/gate/users/$userId', params: { userId } });
+      await navigate({ to: '/gate/users/$userId', params: { userId }, state: { usersSearch: search } });
     },
   });
   return (
