@@ -80,14 +80,22 @@ export function SearchField({
 }) {
   const [typed, setTyped] = useState(value);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const said = useRef(value);
   useEffect(() => {
+    // Its own comes back without the space at its end, and perhaps after the next letter was typed.
+    if (value === said.current) return;
+    said.current = value;
+    clearTimeout(timer.current);
     setTyped(value); // "back", or a link, sets another one
-    return () => clearTimeout(timer.current);
   }, [value]);
+  useEffect(() => () => clearTimeout(timer.current), []);
   const change = (text: string) => {
     setTyped(text);
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => onChange(text.trim()), 300);
+    timer.current = setTimeout(() => {
+      said.current = text.trim();
+      onChange(said.current);
+    }, 300);
   };
   return <TextField {...rest} value={typed} onChange={change} />;
 }
