@@ -71,6 +71,20 @@ test('a replay can be started, shown, listed and stopped', async () => {
   expect(list.headers.get('link')).toContain(`<${api.base}${replays}?per_page=1&page=2>; rel="next"`);
 });
 
+// Its list could not be answered, or had a time that clients cannot read.
+test('a replay that stood still for days is shown without an end beyond all calendars', async () => {
+  const { body } = await begin({ since });
+  for (const counted of [2_000_000, 2_000_000_000]) {
+    await api.sql.query(
+      "UPDATE replays SET state = 'running', counted = $1, started_at = now() - interval '5 days' WHERE ended_at IS NULL",
+      [counted],
+    );
+    await api.sql.query('UPDATE replay_outcomes SET done = 1');
+    const { status, body: shown } = await call(api, alice, 'GET', replays);
+    expect({ status, shown }).toMatchObject({ status: 200, shown: [{ id: body.id, expected_end_at: null }] });
+  }
+});
+
 test('the same request while a replay runs returns that replay, and a different one is refused', async () => {
   const asked = { since, until: new Date().toISOString(), status: 'all', events: ['push', 'issues'] };
   const answers = await Promise.all([

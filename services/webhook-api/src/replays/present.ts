@@ -1,6 +1,7 @@
 /** Replays as clients see them. */
 import { replayStatuses } from '@gatepost/webhook-db/replays';
 import { z } from 'zod';
+import { timeOf } from '../objects/time.ts';
 import type { ReplayRow } from './rows.ts';
 
 const time = z.iso.datetime();
@@ -34,7 +35,7 @@ export function presentReplay(row: ReplayRow, nowMs = Date.now()): z.infer<typeo
   const expectedMs =
     state === 'running' && startedAt && done > 0
       ? nowMs + ((nowMs - startedAt.getTime()) / done) * Math.max(0, counted - done)
-      : undefined;
+      : Number.NaN;
   return {
     id: Number(row.id),
     hook_id: row.hook_id,
@@ -49,6 +50,6 @@ export function presentReplay(row: ReplayRow, nowMs = Date.now()): z.infer<typeo
     failed,
     created_at: row.created_at.toISOString(),
     ended_at: row.ended_at?.toISOString() ?? null,
-    expected_end_at: expectedMs === undefined ? null : new Date(expectedMs).toISOString(),
+    expected_end_at: timeOf(expectedMs)?.toISOString() ?? null,
   };
 }

@@ -4,7 +4,7 @@ import { deadEventsQueue } from '@gatepost/contracts/topology';
 import { countTakers } from '@gatepost/webhook-db/takers';
 import { readWaiting, type WaitingReason } from '@gatepost/webhook-db/waiting-summary';
 import { limitOf } from '../accounts/throttle.ts';
-import { seconds } from '../objects/time.ts';
+import { seconds, timeOf } from '../objects/time.ts';
 import type { Parts } from '../parts.ts';
 import { type CountedWaiting, countWaiting } from '../waiting/count.ts';
 import type { Standing } from './present.ts';
@@ -73,8 +73,7 @@ export async function standing({ pool, publisher, storeTimeoutMs }: Parts): Prom
   return { ...nothing, waiting, dispatchers, dead_letters };
 }
 
-/** null for anything that is not a time, or lies outside the range of dates. */
 function shownTime(ms: number): string | null {
-  const time = new Date(ms);
-  return Number.isNaN(time.getTime()) || time.getUTCFullYear() > 9999 ? null : seconds(time);
+  const time = timeOf(ms);
+  return time && seconds(time);
 }
