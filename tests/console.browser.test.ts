@@ -172,6 +172,21 @@ test('failed deliveries are delivered again, an event is found by its guid, and 
   expect(receiver.received.filter(({ headers }) => headers['x-github-delivery'] === guid)).toHaveLength(2);
 });
 
+test('who stops a replay of all events is told that a new one sends them all again', async () => {
+  await using receiver = await openReceiver();
+  const page = await openPage();
+  const hook = await makeHook(`${receiver.url}/replayed`);
+  const at = new Date().toISOString();
+  const times = { since: at, until: at, created_at: at, ended_at: null, expected_end_at: null };
+  const counts = { total: 2, done: 1, failed: 0, events: null, stopped_because: null };
+  await page.route(/\/deliveries\/replays/, (route) =>
+    route.fulfill({ json: [{ id: 1, state: 'running', status: 'all', ...times, ...counts }] }),
+  );
+  await signIn(page, `${console}${hook}?tab=replays`);
+  await page.getByRole('button', { name: 'Stop', exact: true }).click();
+  await page.getByText('A new replay sends all of them again.').waitFor();
+});
+
 test('an admin who knows the secret sends a made-up event and sees it arrive', async () => {
   await using receiver = await openReceiver();
   const page = await openPage();

@@ -204,7 +204,10 @@ function ReplayRow({ path, replay, queryKey }: { path: string; replay: Replay; q
       </div>
       {isOpen(replay) && (
         <Confirm label="Stop" title="Stop this replay?" action="Stop it" onConfirm={() => stop.mutate()}>
-          <p>Deliveries in flight are completed, and the rest are not sent. A new replay sends what is left.</p>
+          <p>
+            Deliveries in flight are completed, and the rest are not sent. A new replay{' '}
+            {status === 'all' ? 'sends all of them again.' : 'sends what is left.'}
+          </p>
         </Confirm>
       )}
       <span className="soft when">
