@@ -374,6 +374,13 @@ test('what is wrong with a hook is said at its field, which has the focus', asyn
   await hasFocus(all);
   expect(await faultsOf(page)).toEqual([]);
   await page.getByRole('checkbox', { name: /^watch / }).press('Space');
+  for (const index of [0, 1]) {
+    await page.getByRole('button', { name: 'Add a header' }).click();
+    await page.getByLabel('Name', { exact: true }).nth(index).fill('X-Team');
+  }
+  await create.click();
+  await page.getByText('Two headers have the same name.').waitFor();
+  for (const _ of [0, 1]) await page.getByRole('button', { name: 'Remove', exact: true }).last().click();
   await create.click();
   await page.getByText('Cannot have more than 20 webhooks').waitFor();
   await hasFocus(all);

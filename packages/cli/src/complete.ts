@@ -50,9 +50,11 @@ const wordsOf = (choices: readonly string[] = []): Candidate[] => choices.map((w
 export const scripts = {
   bash: `# gatepost completion bash >> ~/.bashrc
 _gatepost() {
-  local line
+  local line words typed="\${COMP_LINE:0:COMP_POINT}"
+  read -ra words <<< "$typed" # COMP_WORDS has the parts of a URL as words
+  [[ $typed == *[[:space:]] ]] && words+=('')
   COMPREPLY=()
-  while IFS=$'\\t' read -r line _; do COMPREPLY+=("$line"); done < <(gatepost __complete "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+  while IFS=$'\\t' read -r line _; do COMPREPLY+=("$line"); done < <(gatepost __complete "\${words[@]:1}" 2>/dev/null)
 }
 complete -o bashdefault -o default -F _gatepost gatepost
 `,

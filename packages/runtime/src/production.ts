@@ -3,7 +3,7 @@
  * and `npm start` do not.
  */
 
-import { splitUrls } from './urls.ts';
+import { decoded, splitUrls } from './urls.ts';
 
 /** Variables of ours that a service may read. */
 type Known = Partial<Record<'NODE_ENV' | 'HOST' | 'ISSUER' | (typeof storeVariables)[number], unknown>>;
@@ -74,12 +74,4 @@ function hasDefaultPassword({ protocol, username, password, searchParams }: URL)
   const given = decoded(password) || searchParams.get('password') || '';
   if (given === '') return /^amqps?:$/.test(protocol) && username === '';
   return defaults.has(given.toLowerCase()) || given === decoded(username);
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text; // a stray `%`
-  }
 }

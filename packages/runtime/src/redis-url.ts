@@ -3,7 +3,7 @@
  * also with `rediss` for TLS. Several addresses are separated by commas; `sentinelMasterId` gives the primary's name, as in Lettuce
  * (https://redis.github.io/lettuce/user-guide/connecting-redis/). docs/redis.md has examples.
  */
-import { splitUrls } from './urls.ts';
+import { decoded, splitUrls } from './urls.ts';
 import { urls } from './values.ts';
 
 export type Node = { host: string; port: number };
@@ -70,15 +70,6 @@ function nodeOf({ hostname, port }: URL, usualPort: number): Node {
 function credentialsOf(given: { username: string; password: string } | undefined): Credentials {
   const { username = '', password = '' } = given ?? {};
   return { ...(username && { username: decoded(username) }), ...(password && { password: decoded(password) }) };
-}
-
-/** A stray `%` stays as it is. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 function parameterOf(addresses: URL[], name: string): string | undefined {

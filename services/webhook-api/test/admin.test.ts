@@ -181,6 +181,8 @@ describe('an organization', () => {
       repositories: 0,
       paused_at: null,
     });
+    const { headers } = await call(api, root, 'GET', '/admin/organizations?per_page=1&page=999');
+    expect(headers.get('link')).toMatch(/&page=(?!1>)\d+>; rel="prev"/);
     const held = { organization: 'leaving', repositories: 0, hooks: 1, members: 1, waiting: 1, deliveries: 1 };
     expect(await call(api, root, 'DELETE', '/admin/organizations/leaving?dry_run=true')).toMatchObject({
       status: 200,

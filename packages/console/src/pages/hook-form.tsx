@@ -70,9 +70,13 @@ export function HookFormFields({
       onSubmit={(event) => {
         event.preventDefault();
         // The API allows a hook without events, as GitHub's does: one that has none can be changed otherwise.
-        const isReady = form.events.length > 0 || wasWithoutEvents;
-        setUnready(isReady ? null : refusalOf('events', 'Choose at least one event.'));
-        if (isReady) onSubmit();
+        const problem = hasTwice(form.headers)
+          ? refusalOf('request_headers', 'Two headers have the same name.')
+          : form.events.length === 0 && !wasWithoutEvents
+            ? refusalOf('events', 'Choose at least one event.')
+            : null;
+        setUnready(problem);
+        if (!problem) onSubmit();
       }}
     >
       <Refusals error={unready ?? error}>
@@ -134,7 +138,14 @@ export function HookFormFields({
             change({ events });
           }}
         />
-        <Headers headers={form.headers} onChange={(headers) => change({ headers })} hint={headersHint} />
+        <Headers
+          headers={form.headers}
+          onChange={(headers) => {
+            setUnready(null);
+            change({ headers });
+          }}
+          hint={headersHint}
+        />
         <Checkbox isSelected={form.retry === 'on'} onChange={(is) => change({ retry: is ? 'on' : 'off' })}>
           Retry failed deliveries
         </Checkbox>
@@ -152,6 +163,9 @@ export function HookFormFields({
     </Form>
   );
 }
+
+/** The body has each name once, so the API would not hear of the other one. */
+const hasTwice = (headers: HookForm['headers']) => new Set(headers.map(({ name }) => name)).size < headers.length;
 
 const refusalOf = (field: string, message: string) => new ApiProblem(422, message, undefined, [{ field, message }]);
 

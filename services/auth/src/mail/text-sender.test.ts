@@ -50,6 +50,11 @@ describe('a text message', () => {
     });
   });
 
+  test('is sent with a password that has a stray %, at which the gate did not start', async () => {
+    await sender('twilio', undefined, 'AC1:50%off@')(message);
+    expect(asked[0]!.authorization).toBe(`Basic ${Buffer.from('AC1:50%off').toString('base64')}`);
+  });
+
   test('is sent as JSON to a webhook of one’s own', async () => {
     await sender('json', undefined, '')(message);
     expect(asked).toEqual([

@@ -3,6 +3,7 @@
  * a custom webhook that accepts JSON. A message not accepted in time is sent again, so it may arrive twice.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { decoded } from '@gatepost/runtime/urls';
 import type { TextMessage, TextProvider } from './post-box.ts';
 
 export type TextFormat = 'twilio' | 'json';
@@ -63,6 +64,6 @@ function notAccepted(answer: { status: number } | { error: unknown }): Error {
 
 function basicOf({ username, password }: URL): string | undefined {
   if (username === '' && password === '') return undefined;
-  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  const credentials = `${decoded(username)}:${decoded(password)}`;
   return `Basic ${Buffer.from(credentials).toString('base64')}`;
 }

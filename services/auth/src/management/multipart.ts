@@ -26,7 +26,10 @@ export const readMultipart: RequestHandler = async (request, _response, next) =>
     next(error);
   };
   const parts = new Map<string, string>();
-  form.on('field', (name, value) => void parts.set(name, value));
+  form.on('field', (name, value, _isNameCut, isValueCut) => {
+    if (isValueCut) end(badBody(`${name} has more than ${limits.fieldSize} bytes; send a file with its filename`));
+    else parts.set(name, value);
+  });
   const cutOff = () => end(badBody('The form is not complete'));
   form.on('file', (name, stream) => {
     const chunks: Buffer[] = [];

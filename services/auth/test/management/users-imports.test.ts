@@ -358,6 +358,14 @@ test('an upload that ends in the middle of its file or of a field is refused, an
   const nameless = '--x\r\ncontent-type: text/plain\r\n\r\nwhat';
   for (const body of [file, field, nameless, '--x\r\n', '', `${file}${'x'.repeat(600_000)}`])
     expect([400, 413]).toContain((await send(body)).status);
+  const users = `--x\r\ncontent-disposition: form-data; name="users"\r\n\r\n[${'"x",'.repeat(500)}"x"]\r\n--x--\r\n`;
+  const answer = await send(users);
+  expect([answer.status, await answer.json()]).toEqual([
+    400,
+    expect.objectContaining({
+      message: 'Payload validation error: users has more than 1024 bytes; send a file with its filename',
+    }),
+  ]);
   expect((await auth0.users.get('auth0|carol')).user_id).toBe('auth0|carol');
 });
 

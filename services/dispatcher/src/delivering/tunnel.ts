@@ -13,6 +13,7 @@ import {
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Guard } from '@gatepost/runtime/address';
+import { decoded } from '@gatepost/runtime/urls';
 import type { Clock } from './clock.ts';
 
 /** What an agent is asked to connect to, and the clock of the request that asks. */
@@ -69,7 +70,7 @@ function checkedAddresses(guard: Guard, host: string, lookup: LookupFunction): P
 function connectThrough(proxy: URL, authority: string, timeoutMs: number): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
   const { username, password } = proxy;
-  const credentials = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64');
+  const credentials = Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64');
   const request = (proxy.protocol === 'https:' ? httpsRequest : httpRequest)({
     method: 'CONNECT',
     host: proxy.hostname.replace(/^\[(.*)\]$/, '$1'),

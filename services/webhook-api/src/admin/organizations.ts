@@ -44,6 +44,12 @@ const countsOf = (account: string) => `
   (SELECT count(*)::integer FROM hooks WHERE account_id = ${account}) AS hooks,
   (SELECT count(*)::integer FROM memberships WHERE account_id = ${account}) AS members`;
 
+/** For a page beyond the last, which has no row to carry the count. */
+async function countAll(pool: Pool): Promise<number> {
+  const { rows } = await pool.query<{ total: number }>('SELECT count(*)::integer AS total FROM accounts');
+  return rows[0]!.total;
+}
+
 export const listOrganizations = tokenOperation({
   id: 'list-orgs',
   summary: 'List all organizations',
@@ -65,7 +71,7 @@ export const listOrganizations = tokenOperation({
       created_at: seconds(row.created_at),
       paused_at: row.paused_at && seconds(row.paused_at),
     }));
-    return { status: 200, body, headers: pageLinks(url, query, rows[0]?.total ?? 0) };
+    return { status: 200, body, headers: pageLinks(url, query, rows[0]?.total ?? (await countAll(pool))) };
   },
 });
 
