@@ -1,8 +1,10 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { openReceiver } from '@gatepost/testkit/receiver';
 import { until } from '@gatepost/testkit/until';
 import { expect, test } from '@jest/globals';
 import { isMissingPartition } from '../src/partitions.ts';
-import { openWorld } from './world.ts';
+import { openWorld, type World } from './world.ts';
 
 test('missing partitions are created even while events arrive, and partitions past their retention are dropped', async () => {
   await using world = await openWorld();
@@ -96,6 +98,51 @@ test('a missing partition is recognized whatever language PostgreSQL speaks, and
   expect(isMissingPartition(missing)).toBe(true);
   await world.pool.query('CREATE TABLE any_day PARTITION OF parts DEFAULT');
   expect(isMissingPartition(await errorOf("INSERT INTO parts VALUES ('1999-01-01')"))).toBe(false);
+});
+
+/** A user with the rights of docs/deploying.md, which owns nothing. */
+async function addServicesUser({ pool, databaseUrl }: World): Promise<AsyncDisposable & { url: string }> {
+  const [name, password] = [`post_${randomBytes(6).toString('hex')}`, randomBytes(12).toString('hex')];
+  const text = readFileSync(new URL('../../../docs/deploying.md', import.meta.url), 'utf8');
+  const [, rights = ''] = /```sql\n(GRANT USAGE ON SCHEMA webhooks TO post;[^`]*)```/.exec(text) ?? [];
+  await pool.query(`CREATE ROLE ${name} LOGIN PASSWORD '${password}'; ${rights.replaceAll('TO post;', `TO ${name};`)}`);
+  const url = new URL(databaseUrl);
+  Object.assign(url, { username: name, password });
+  return {
+    url: url.href,
+    async [Symbol.asyncDispose]() {
+      await pool.query(`DROP OWNED BY ${name}; DROP ROLE ${name}`);
+    },
+  };
+}
+
+// It made none: on the fourth day after the migrations every event became a dead letter.
+test('a dispatcher whose user owns nothing makes the days to come, and drops the old ones', async () => {
+  await using world = await openWorld();
+  await using receiver = await openReceiver();
+  await using user = await addServicesUser(world);
+  await world.addAccount('acme', ['widgets']);
+  await world.addHook('acme', { url: receiver.url });
+  const { rows: days } = await world.pool.query<{ name: string }>(
+    `SELECT inhrelid::regclass::text AS name FROM pg_inherits
+      WHERE inhparent IN ('events'::regclass, 'deliveries'::regclass, 'delivery_stats'::regclass)`,
+  );
+  for (const { name } of days) await world.pool.query(`DROP TABLE ${name}`);
+  await world.pool.query(`
+    CREATE TABLE deliveries_20260101 PARTITION OF deliveries FOR VALUES FROM ('20260101') TO ('20260102');
+    CREATE TABLE delivery_stats_20260101 PARTITION OF delivery_stats FOR VALUES FROM ('2026-01-01 00:00+00') TO ('2026-01-08 00:00+00');
+    INSERT INTO erasures VALUES (77, now() - interval '1 hour')`);
+  const dispatcher = await world.start({ WEBHOOK_DATABASE_URL: user.url });
+  const [row] = await world.deliveries(await world.publish({}));
+  expect(row?.status).toBe('OK');
+  await until('the old days are dropped, and a deleted account is erased', async () => {
+    const { rows } = await world.pool.query(
+      `SELECT coalesce(to_regclass('deliveries_20260101'), to_regclass('delivery_stats_20260101')) IS NULL
+          AND NOT EXISTS (SELECT FROM erasures) AS done`,
+    );
+    return rows[0]!.done;
+  });
+  expect(await dispatcher.stop()).toBe(0);
 });
 
 // A copy of the database may take hours.
