@@ -54,11 +54,18 @@ export async function migrate(options: {
   }
 }
 
+/**
+ * Limits of the user or the database are meant for everyday statements: the index of a large table, or waiting for another process's, takes longer.
+ * PostgreSQL before 17 has no `transaction_timeout`.
+ */
+const withoutLimits = `SELECT set_config(name, '0', true) FROM pg_settings
+  WHERE name IN ('statement_timeout', 'lock_timeout', 'transaction_timeout')`;
+
 type Outcome = 'none' | { name: string; applied: true } | { name: string; applied: false; error: unknown };
 
 async function applyNext(client: pg.Client, schemaName: string, migrations: Migration[]): Promise<Outcome> {
   const schema = client.escapeIdentifier(schemaName);
-  await client.query('BEGIN');
+  await client.query(`BEGIN; ${withoutLimits}`);
   try {
     await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`gatepost migrate ${schemaName}`]);
     // Even IF NOT EXISTS takes the right to create schemas, which a schema's owner need not have.

@@ -42,6 +42,18 @@ test('a migration that fails leaves nothing behind, and can be corrected and run
   expect(rows.map((row) => row.migration_name)).toEqual(['1_one', '2_two', '3_three']);
 });
 
+// Many a DBA gives each user a statement_timeout: the index of a large table was never built, however often it was tried.
+test('limits of its user for statements and locks do not apply to a migration, nor to those who wait for it', async () => {
+  const limited = new URL(database.url);
+  limited.searchParams.set('options', '-c statement_timeout=300 -c lock_timeout=300');
+  const slowly = () => migrate({ databaseUrl: limited.href, schema: 'slow', folder: slow });
+  const slow = mkdtempSync(join(tmpdir(), 'migrations-'));
+  mkdirSync(join(slow, '1_slow'));
+  writeFileSync(join(slow, '1_slow', 'migration.sql'), 'CREATE TABLE slow (id integer); SELECT pg_sleep(1);');
+  const results = await Promise.all([slowly(), slowly()]);
+  expect(results.flatMap((result) => result.applied)).toEqual(['1_slow']);
+});
+
 test('a migration that does not get its lock gives way to others and tries again', async () => {
   const holder = new pg.Client({ connectionString: database.url });
   await holder.connect();
