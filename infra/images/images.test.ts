@@ -101,6 +101,16 @@ test('RabbitMQ’s health check runs as the server’s user, and all health chec
   }
 });
 
+// On a fresh volume it took the server that only makes the cluster for the one that serves, and the migrations, which then began, found none.
+test('PostgreSQL’s health check asks by TCP, where the server that makes the cluster does not answer', () => {
+  const [kind, program, ...args] = services.postgres!.healthcheck!.test;
+  expect([kind, program]).toEqual(['CMD', 'pg_isready']);
+  expect(args).toContain('--host=127.0.0.1');
+  // The stand-in's does as the image's: it has the usual socket.
+  const standIn = read('infra/images/stand-ins/postgres.entry.sh');
+  expect(standIn).toMatch(/^ {2}pg_ctl start .*listen_addresses=' /m);
+});
+
 test('the images of the webhook API and the dispatcher have no Prisma, which none of their modules imports', () => {
   for (const folder of ['packages/webhook-db', 'services/webhook-api', 'services/dispatcher']) {
     expect(Object.keys(JSON.parse(read(folder, 'package.json')).dependencies).join()).not.toContain('prisma');

@@ -10,8 +10,8 @@ if [ ! -s "$PGDATA/PG_VERSION" ]; then
   initdb --username="$POSTGRES_USER" --pwfile=/tmp/password --auth-host=scram-sha-256 --auth-local=trust > /dev/null
   rm /tmp/password
   echo 'host all all all scram-sha-256' >> "$PGDATA/pg_hba.conf"
-  pg_ctl start --wait --silent -o '-c listen_addresses= -c unix_socket_directories=/tmp' > /dev/null
-  createdb --host=/tmp --username="$POSTGRES_USER" "$POSTGRES_DB"
+  pg_ctl start --wait --silent -o '-c listen_addresses=' > /dev/null
+  createdb --username="$POSTGRES_USER" "$POSTGRES_DB"
   pg_ctl stop --mode=fast --silent
 fi
 exec "$@" -c listen_addresses='*'
