@@ -52,8 +52,11 @@ export async function run<S extends z.ZodObject>(
 
   const told = new AbortController();
   const close = async (exitCode: number) => {
-    await started.catch(() => {});
-    if (exitCode === 0) await wait(STOP_DELAY_MS);
+    const isServing = await started.then(
+      () => true,
+      () => false,
+    );
+    if (exitCode === 0 && isServing) await wait(STOP_DELAY_MS);
     await stack.disposeAsync();
   };
   const stop = makeStop({ told, log, close, deadlineMs: STOP_DELAY_MS + stopDeadlineMs(env) });
@@ -75,6 +78,7 @@ export async function run<S extends z.ZodObject>(
       process.stderr.write(`${name}: ${wrong.message}\n`);
       process.exit(78);
     }
+    if (told.signal.aborted) return; // whoever told it ends it
     log.error({ error }, 'could not start');
     await stop('could not start', 1);
   }
@@ -156,6 +160,7 @@ export async function startWithStores<Env>(
       if (!isWorthWaiting || stopping.aborted) throw error;
       log.warn({ error }, 'a store is away; trying again until START_TIMEOUT_MS is over');
       await wait(againAfterMs, undefined, { signal: stopping }).catch(() => {});
+      if (stopping.aborted) throw error;
     }
   }
 }

@@ -60,6 +60,18 @@ test('a store that is away at the start is waited for', async () => {
   expect(await service.ended).toBe(0);
 });
 
+// It ended with status 1 and "could not start", which systemd takes for a failure.
+test('a service that is told to stop while it waits for a store has stopped as it was told', async () => {
+  const [port] = await freePorts(1); // nobody listens there
+  const env = { DATABASE_URL: `postgres://127.0.0.1:${port}/none`, STOP_DELAY_MS: '60000' };
+  const service = start('./with-store.ts', env);
+  await until('a first try', () => service.output().includes('a store is away'));
+  service.child.kill('SIGTERM');
+  expect(await service.ended).toBe(0);
+  expect(service.output()).toContain('"stopped"');
+  expect(service.output()).not.toMatch(/"level":"error"|could not start/);
+});
+
 test('a store is not waited for longer than START_TIMEOUT_MS', async () => {
   const [port] = await freePorts(1); // nobody listens there
   const env = { DATABASE_URL: `postgres://gate:canary@127.0.0.1:${port}/none`, START_TIMEOUT_MS: '0' };
