@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { shardQueues, shardsMax } from '@gatepost/contracts/shards';
-import { dispatcherStopMs, stopMs } from '@gatepost/contracts/stopping';
+import { dispatcherStopMs, gateStopMs, stopMs } from '@gatepost/contracts/stopping';
 import { deliveriesQueue, eventsQueue } from '@gatepost/contracts/topology';
 import { metaOf } from '@gatepost/runtime/env';
 import { describe, expect, test } from '@jest/globals';
@@ -169,7 +169,12 @@ describe.each(sets)('the chart rendered as %s', (set) => {
       const pod = made.spec.template.spec as PodSpec;
       const [container] = pod.containers;
       const variable = (name: string) => Number(container!.env.find((one) => one.name === name)?.value ?? 0);
-      const stop = part(made) === 'dispatcher' ? dispatcherStopMs(variable('DELIVERY_TIMEOUT_MS')) : stopMs;
+      const ofParts: Record<string, number> = {
+        auth: gateStopMs,
+        'webhook-api': stopMs,
+        dispatcher: dispatcherStopMs(variable('DELIVERY_TIMEOUT_MS')),
+      };
+      const stop = ofParts[part(made)]!;
       const before = (container!.lifecycle?.preStop.sleep.seconds ?? 0) * 1000 + variable('STOP_DELAY_MS');
       expect(pod.terminationGracePeriodSeconds * 1000).toBeGreaterThan(before + stop);
       // Long enough for the Service to notice that it is not ready.

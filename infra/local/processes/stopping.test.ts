@@ -1,7 +1,7 @@
 /** Each program waits longer for another to stop than that one takes, at any timeout of an attempt. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { dispatcherStopMs, handsEmptyMs, stopMs } from '@gatepost/contracts/stopping';
+import { dispatcherStopMs, gateStopMs, handsEmptyMs, stopMs } from '@gatepost/contracts/stopping';
 import { describe, expect, test } from '@jest/globals';
 import { rootFolder } from './home.ts';
 import { serviceStopMs } from './services.ts';
@@ -31,12 +31,12 @@ describe.each([1, 10_000, 18_001, 60_000, 600_000])('with DELIVERY_TIMEOUT_MS=%d
 
   test('`npm start` waits longer than the dispatcher, and than any other service', () => {
     expect(serviceStopMs).toBeGreaterThan(dispatcherStopMs(timeoutMs));
-    expect(serviceStopMs).toBeGreaterThan(stopMs);
+    expect(serviceStopMs).toBeGreaterThan(Math.max(stopMs, gateStopMs));
   });
 
   test('so does docker compose', () => {
     const [ofServices, ofDispatchers] = graces.map(([, text]) => graceMs(text!, env));
-    expect(ofServices).toBeGreaterThan(stopMs);
+    expect(ofServices).toBeGreaterThan(Math.max(stopMs, gateStopMs));
     expect(ofDispatchers).toBeGreaterThan(dispatcherStopMs(timeoutMs));
   });
 });

@@ -4,6 +4,7 @@
  */
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { gateMessagesMs } from '@gatepost/contracts/stopping';
 import { describeError, type Log } from '@gatepost/runtime/log';
 import { isAway } from '@gatepost/runtime/store-errors';
 
@@ -16,7 +17,6 @@ export type Queue = AsyncDisposable & {
 export type Background = AsyncDisposable & Record<'mail' | 'text' | 'actions', Queue>;
 
 const triesMax = 4;
-const stopMs = 10_000;
 
 export function openBackground(log: Log): Background {
   const queues = { mail: openQueue(log), text: openQueue(log), actions: openQueue(log) };
@@ -79,7 +79,7 @@ export function openQueue(
       const idle = new Promise<'idle'>((resolve) => {
         isIdle = () => resolve('idle');
       });
-      const inTime = await Promise.race([idle, sleep(stopMs, undefined, { ref: false })]);
+      const inTime = await Promise.race([idle, sleep(gateMessagesMs, undefined, { ref: false })]);
       if (inTime !== 'idle') log.warn({ lost: held + running + waiting.length }, 'stopped before everything was sent');
     },
   };

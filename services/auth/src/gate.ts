@@ -1,9 +1,10 @@
 /** The parts of the gate, from top to bottom, in the order in which they are opened; the stack closes them again. */
 
 import { inSeedFile } from '@gatepost/contracts/seed';
+import { gateRequestsMs } from '@gatepost/contracts/stopping';
 import { makeGuard } from '@gatepost/runtime/address';
 import type { ReadyCheck } from '@gatepost/runtime/checks';
-import { listen } from '@gatepost/runtime/listen';
+import { type Listening, listen } from '@gatepost/runtime/listen';
 import { logOfModule } from '@gatepost/runtime/log';
 import { openOps } from '@gatepost/runtime/ops';
 import { checkPostgresWrites } from '@gatepost/runtime/postgres';
@@ -100,8 +101,12 @@ export async function startGate(start: Start<Env>): Promise<Gate> {
   );
   const listening: Gate['listening'] = [];
   const providers: Provider[] = [];
+  // Closed at the same time, so that slow clients hold up the stop only once.
+  const servers: Listening[] = [];
+  const own: Own = { imports, servers };
+  infrastructure.stack.defer(async () => void (await Promise.all(servers.map((one) => one[Symbol.asyncDispose]()))));
   for (const front of infrastructure.fronts) {
-    const { provider, port } = await openFront({ ...infrastructure, ...outlets, ...stores, imports, ...front });
+    const { provider, port } = await openFront({ ...infrastructure, ...outlets, ...stores, ...own, ...front });
     providers.push(provider);
     listening.push({ issuer: front.issuer, port });
   }
@@ -129,7 +134,8 @@ async function openFront(shared: Shared): Promise<{ provider: Provider; port: nu
   return { provider, port: await serve(parts, provider, routers, tokensIssued) };
 }
 
-type Shared = Infrastructure & Outlets & Stores & ReturnType<typeof openActions> & { imports: Imports } & Front;
+type Own = { imports: Imports; servers: Listening[] };
+type Shared = Infrastructure & Outlets & Stores & ReturnType<typeof openActions> & Own & Front;
 type Parts = Shared & ReturnType<typeof makeSteps>;
 
 /** Steps that several grants and pages share. */
@@ -257,7 +263,7 @@ function makeRouters(parts: Parts, provider: Provider): Router[] {
 }
 
 async function serve(parts: Parts, provider: Provider, routers: Router[], tokensIssued: TokensIssued): Promise<number> {
-  const { env, log, stack, observe, issuer, strict, certificate } = parts;
+  const { env, log, servers, observe, issuer, strict, certificate } = parts;
   const server = makeServer(makeAnswer({ ...parts, log: logOfModule(log, 'http'), provider, routers }), {
     head: { issuer: new URL(issuer), trustedProxies: env.TRUSTED_PROXIES, log },
     observe,
@@ -266,9 +272,9 @@ async function serve(parts: Parts, provider: Provider, routers: Router[], tokens
     certificate,
     fastPath: makeFastPath({ ...parts, provider, tokensIssued }),
   });
-  // A login may have to wait ten seconds for others.
-  const { port } = stack.use(await listen(server, { host: env.HOST, port: parts.port, closeWithinMs: 15_000 }));
-  return port;
+  const listening = await listen(server, { host: env.HOST, port: parts.port, closeWithinMs: gateRequestsMs });
+  servers.push(listening);
+  return listening.port;
 }
 
 /** The stores that must respond for the gate to be of use. */

@@ -1,4 +1,8 @@
 /** The gate's port with TLS of its own: a second issuer before the same clients, people and tokens. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { gateMessagesMs, gateRequestsMs, gateStopMs } from '@gatepost/contracts/stopping';
 import { openLog } from '@gatepost/runtime/log';
 import { makeSeal } from '@gatepost/runtime/seal';
 import { Browser } from '@gatepost/testkit/browser';
@@ -119,3 +123,25 @@ test('a TLS port without a valid certificate is refused by name, without showing
     problems: [expect.stringMatching(/^TLS_ISSUER: must be an https URL/)],
   });
 });
+
+// One at each port was enough: the second was waited for after the first, and then there was no time left for mails and the audit log.
+test('a gate that stops waits for slow clients of both ports at the same time', async () => {
+  const stopped = await openTlsGate(fullSeed);
+  const [host, port] = stopped.domain.split(':') as [string, string];
+  const clients = [
+    connect(Number(new URL(stopped.issuer).port), 'localhost'),
+    connectTls({ host, port: Number(port), servername: host }),
+  ];
+  await Promise.all(clients.map((client, index) => once(client, index === 0 ? 'connect' : 'secureConnect')));
+  const head = 'Host: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 100';
+  // An answer on the connection, and the head of a request whose body never comes.
+  const ask = `GET /.well-known/jwks.json HTTP/1.1\r\nHost: localhost\r\n\r\nPOST /oauth/token HTTP/1.1\r\n${head}\r\n\r\ng`;
+  for (const client of clients) client.write(ask);
+  await Promise.all(clients.map((client) => once(client, 'data')));
+  const from = performance.now();
+  await stopped[Symbol.asyncDispose]();
+  const tookMs = performance.now() - from;
+  for (const client of clients) client.destroy();
+  expect(tookMs).toBeGreaterThan(gateRequestsMs - 1_000); // it did wait
+  expect(tookMs).toBeLessThan(gateStopMs - gateMessagesMs);
+}, 60_000);
