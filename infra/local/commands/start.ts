@@ -27,8 +27,9 @@ export default async function start({ args, env, home, say, signal, stack }: Con
   setLogsAside(home);
 
   const fresh = args.includes('--fresh');
-  for (const name of fresh ? ['outbox', 'secrets-key'] : []) rmSync(join(home, name), { recursive: true, force: true });
   const stores = await openStores({ env, home, fresh, own: args.includes('--private'), say, signal, stack });
+  // After the data: what an interrupted start leaves of it must still open.
+  for (const name of fresh ? ['outbox', 'secrets-key'] : []) rmSync(join(home, name), { recursive: true, force: true });
   const given = stores.find((store) => store.name === 'PostgreSQL')?.isGiven ? env : withoutDatabases(env);
   const values = await servicesEnv(home, given, urlsOf(stores), certificates);
   writeEnvFile(home, 'services', values);

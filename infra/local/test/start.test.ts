@@ -1,7 +1,7 @@
 /** `npm start` as a whole, in its own folder and on its own ports. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { rowsOf } from '@gatepost/testkit/postgres-server';
@@ -170,17 +170,26 @@ test('reports every bad variable of every service before any store is started', 
   expect(processesOf(home)).toEqual([]);
 });
 
-test('names a URL where nothing answers, and starts nothing in its place', async () => {
-  const silent = createServer();
-  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-  const { port } = silent.address() as { port: number };
-  await new Promise((resolve) => silent.close(resolve));
-  const urls = {
+/** URLs of stores where nothing answers. */
+async function silentUrls() {
+  const [port] = await freePorts(1);
+  return {
     DATABASE_URL: `postgres://127.0.0.1:${port}/x`,
     REDIS_URL: `redis://:secret@127.0.0.1:${port}`,
     AMQP_URL: `amqp://127.0.0.1:${port}`,
   };
-  const run = spawnCommand([], urls);
+}
+
+// The key was gone, the data were not, and the next start ended with status 78.
+test('a fresh start that does not get to the data keeps the key that opens them', async () => {
+  const key = randomBytes(32).toString('base64');
+  writeFileSync(join(home, 'secrets-key'), key);
+  expect(await spawnCommand(['--fresh'], await silentUrls()).ended).toBe(1);
+  expect(read(join(home, 'secrets-key'))).toBe(key);
+});
+
+test('names a URL where nothing answers, and starts nothing in its place', async () => {
+  const run = spawnCommand([], await silentUrls());
   expect(await run.ended).toBe(1);
   expect(run.output()).toMatch(/(DATABASE|REDIS|AMQP)_URL is set, but .* does not let us in at/);
   expect(run.output()).not.toContain('secret');
