@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
+import { readValueFile } from '@gatepost/runtime/env';
 import { rootFolder, writePrivate } from '../processes/home.ts';
 import { servicePorts } from '../processes/ports.ts';
 import { findVariables } from '../processes/services.ts';
@@ -17,6 +18,29 @@ const ofCommands = /^(PRODUCER_AMQP_URL$|GATEPOST_|OTEL_)/;
 export async function findOurs(): Promise<(name: string) => boolean> {
   const read = await findVariables();
   return (name) => read.has(name) || read.has(name.replace(/_FILE$/, '')) || ofCommands.test(name);
+}
+
+/**
+ * The environment with the values that are in files (`DATABASE_URL_FILE`), relative to where the command was typed, under their own names: we need
+ * some of them ourselves, and would otherwise put our own before them. @throws Trouble naming a file that cannot be read
+ */
+export async function withFiles(given: NodeJS.ProcessEnv): Promise<NodeJS.ProcessEnv> {
+  const { INIT_CWD: typedIn = '' } = given;
+  const read = await findVariables();
+  const values = { ...given };
+  for (const name of ['PRODUCER_AMQP_URL', ...read.keys()]) {
+    const variable = `${name}_FILE`;
+    const file = given[variable];
+    if (!file || given[name] || read.has(variable)) continue;
+    try {
+      values[name] = readValueFile(resolve(typedIn, file));
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      throw new Trouble(`${variable}: the file cannot be read (${code}), seen from ${resolve(typedIn)}`);
+    }
+    delete values[variable];
+  }
+  return values;
 }
 
 /** Makes the services' variables, including all given ones of ours. */

@@ -11,14 +11,15 @@ import { Trouble } from '../processes/trouble.ts';
 import { withoutDatabases } from '../stores/postgres.ts';
 import { openStores, urlsOf } from '../stores/stores.ts';
 import type { Context } from './command.ts';
-import { servicesEnv, webhookApiUrl, writeEnvFile } from './environment.ts';
+import { servicesEnv, webhookApiUrl, withFiles, writeEnvFile } from './environment.ts';
 import { runSmoke } from './smoke.ts';
 import { welcome } from './welcome.ts';
 
-export default async function start({ args, env, home, say, signal, stack }: Context): Promise<number> {
+export default async function start({ args, env: typed, home, say, signal, stack }: Context): Promise<number> {
   const unknown = args.filter((arg) => arg !== '--fresh' && arg !== '--private');
   if (unknown.length > 0)
     throw new Trouble(`npm start does not know ${unknown.join(' ')}; \`npm start -- --help\` says what it takes.`);
+  const env = await withFiles(typed);
   const certificates = await keepCertificates(home);
   // Report bad values and taken ports before anything starts.
   const planned = { ...env, ...(await servicesEnv(home, env, unknownYet, certificates)) };

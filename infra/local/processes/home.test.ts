@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { afterAll, expect, test } from '@jest/globals';
-import { seedFiles, servicesEnv, writeEnvFile } from '../commands/environment.ts';
+import { seedFiles, servicesEnv, withFiles, writeEnvFile } from '../commands/environment.ts';
 import { homeFolder, rootFolder } from './home.ts';
 
 const all = mkdtempSync(join(tmpdir(), 'gatepost-home-'));
@@ -85,6 +85,21 @@ test('services.env has every documented variable that is given, and nothing else
   );
   const values = await servicesEnv(newHome(), { ...given, PATH: '/bin', PGPASSWORD: 'of somebody' }, urls, files);
   expect(Object.keys(values).sort()).toEqual([...Object.keys(made), ...Object.keys(given)].sort());
+});
+
+// The generated key, and a store of our own, were used instead, without a word.
+test('what is given in a file counts as given, also where we would have one of our own', async () => {
+  const key = Buffer.alloc(32, 1).toString('base64');
+  const folder = newHome();
+  writeFileSync(join(folder, 'key'), `${key}\n`);
+  writeFileSync(join(folder, 'url'), urls.Redis);
+  const files = { SECRETS_KEY_FILE: 'key', REDIS_URL_FILE: join(folder, 'url'), TLS_CERT_FILE: 'x', INIT_CWD: folder };
+  const given = await withFiles(files);
+  expect(given).toEqual({ SECRETS_KEY: key, REDIS_URL: urls.Redis, TLS_CERT_FILE: 'x', INIT_CWD: folder });
+  expect((await withFiles({ ...files, SECRETS_KEY: 'another' })).SECRETS_KEY).toBe('another');
+  await expect(withFiles({ ...files, AMQP_URL_FILE: 'none' })).rejects.toThrow(
+    `AMQP_URL_FILE: the file cannot be read (ENOENT), seen from ${folder}`,
+  );
 });
 
 test('a seed of one’s own joins the demo’s, relative to where the command was typed; an empty one means none', () => {

@@ -188,8 +188,20 @@ test('a fresh start that does not get to the data keeps the key that opens them'
   expect(read(join(home, 'secrets-key'))).toBe(key);
 });
 
-test('names a URL where nothing answers, and starts nothing in its place', async () => {
-  const run = spawnCommand([], await silentUrls());
+const inFiles = (given: Record<string, string>) =>
+  Object.fromEntries(
+    Object.entries(given).map(([name, value]) => {
+      const file = join(home, name);
+      writeFileSync(file, `${value}\n`);
+      return [`${name}_FILE`, file];
+    }),
+  );
+
+test.each([
+  ['in a variable', (urls: Record<string, string>) => urls],
+  ['in a file', inFiles],
+])('names a URL where nothing answers, and starts nothing in its place: %s', async (_, place) => {
+  const run = spawnCommand([], place(await silentUrls()));
   expect(await run.ended).toBe(1);
   expect(run.output()).toMatch(/(DATABASE|REDIS|AMQP)_URL is set, but .* does not let us in at/);
   expect(run.output()).not.toContain('secret');

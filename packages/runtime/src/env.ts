@@ -56,12 +56,15 @@ function readValue(
   const file = env[variable];
   if (!file || variable in schema.shape) return undefined;
   try {
-    return readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+    return readValueFile(file);
   } catch (error) {
     problems.push(`${variable}: the file cannot be read (${(error as NodeJS.ErrnoException).code})`);
     return undefined;
   }
 }
+
+/** The value in a file: its text without a line break at the end. @throws when it cannot be read */
+export const readValueFile = (path: string): string => readFileSync(path, 'utf8').replace(/\r?\n$/, '');
 
 const isOfUrl = (issue: z.core.$ZodIssue): boolean => issue.code === 'custom' && issue.params?.isUrlWanted === true;
 
