@@ -46,7 +46,7 @@ export function openSettingsPool(
 ): pg.Pool {
   const each = Object.entries(settings);
   const options = each.map(([name, value]) => `-c ${name}=${value}`).join(' ');
-  const pool = new pg.Pool(isPooled ? { ...config, pipeline: true } : { ...config, options });
+  const pool = new pg.Pool(isPooled ? { ...config, pipeline: true } : withOptions(config, options));
   // A connection that breaks while checked out, between two statements, emits an error that the pool does not handle and that would end the
   // process. The next statement on it rejects.
   pool.on('connect', (client) => client.on('error', () => {}));
@@ -59,6 +59,15 @@ export function openSettingsPool(
     pool.on('connect', (client) => setInEachTransaction(client, begin));
   }
   return pool;
+}
+
+/** The URL's own options (`?options=…`), which pg would use instead of ours, and then ours, of which each replaces an earlier one of its name. */
+function withOptions<C extends pg.PoolConfig & { connectionString: string }>(config: C, ours: string): C {
+  const url = new URL(config.connectionString);
+  const given = url.searchParams.get('options');
+  if (given === null) return { ...config, options: ours };
+  url.searchParams.delete('options');
+  return { ...config, connectionString: url.href, options: `${given} ${ours}` };
 }
 
 /**

@@ -81,3 +81,16 @@ test('a query to a PostgreSQL that cannot be reached is rejected, and nothing el
   await expect(pool.query('SELECT 1')).rejects.toThrow('ECONNREFUSED');
   await pool.end();
 });
+
+// pg used the URL's instead of ours: no table was found, and the service said that its migrations were missing.
+test('options in the URL apply beside our own, which have precedence', async () => {
+  await using database = await freshDatabase();
+  const url = new URL(database.url);
+  url.searchParams.set('options', '-c work_mem=3MB -c search_path=elsewhere');
+  const pool = openPool({ databaseUrl: url.href, name: 'test', max: 1, statementTimeoutMs: 7_000, onError: () => {} });
+  const { rows } = await pool.query<{ name: string; setting: string }>(
+    "SELECT name, setting FROM pg_settings WHERE name IN ('work_mem', 'search_path', 'statement_timeout') ORDER BY name",
+  );
+  expect(rows.map(({ setting }) => setting)).toEqual(['webhooks', '7000', '3072']);
+  await pool.end();
+});
