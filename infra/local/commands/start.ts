@@ -49,7 +49,7 @@ export default async function start({ args, env: typed, home, say, signal, stack
   await say.step('migrations', 'both schemas are up to date', () => Promise.all(migrationPrograms.map(migrate)));
   const startOne = async (name: string, more = {}, folder?: string): Promise<Supervised> => {
     const launch = serviceLauncher(name, { env: { ...serviceEnv, ...more }, home, say, signal, stack }, folder);
-    return { name, launch, child: await say.step(name, 'ready', launch) };
+    return { name, launch, child: await say.step(name, 'ready', launch).catch(adviseOnKey) };
   };
   const services = await Promise.all(serviceNames.map((name) => startOne(name)));
   const kept: Supervised[] = [...stores.flatMap(({ server }) => server ?? []), ...services];
@@ -67,6 +67,16 @@ export default async function start({ args, env: typed, home, say, signal, stack
   for (const line of welcome(serviceEnv, home, hasDemo, certificates)) say.line(line);
   await ended;
   return 0;
+}
+
+/** Data that another key has sealed are from another folder, or from before this one was deleted: in stores that others use, too, they outlive it. */
+function adviseOnKey(error: unknown): never {
+  if (!(error instanceof Trouble) || !error.message.includes('SECRETS_KEY is not the key')) throw error;
+  throw new Trouble(
+    error.message,
+    'These data were made with the SECRETS_KEY of another folder, or of one that is gone. `npm start -- --private` leaves them alone and has stores of its own,',
+    '`npm start -- --fresh` drops them.',
+  );
 }
 
 /** Placeholders for the stores' URLs. */

@@ -113,15 +113,30 @@ test('brings everything up, passes the smoke story, restarts what dies, and leav
 });
 
 /** `npm start` with the tests' own stores, which already run: for tests that are not about stores. */
-async function startOnGiven(more: NodeJS.ProcessEnv = {}): Promise<Run & AsyncDisposable> {
+async function startOnGiven(
+  more: NodeJS.ProcessEnv = {},
+  prepare: (databaseUrl: string) => Promise<unknown> = async () => {},
+): Promise<Run & AsyncDisposable> {
   await using opening = new AsyncDisposableStack();
   const { url: DATABASE_URL } = opening.use(await freshDatabase('migrated'));
   const { url: AMQP_URL } = opening.use(await freshVhost());
+  await prepare(DATABASE_URL);
   const stores = { DATABASE_URL, AMQP_URL, REDIS_URL: process.env.TEST_REDIS_URL, REDIS_KEY_PREFIX: freshPrefix() };
   const run = spawnCommand([], { ...stores, ...more });
   const open = opening.move();
   return { ...run, [Symbol.asyncDispose]: () => open.disposeAsync() };
 }
+
+// As on a machine whose PostgreSQL a clone has used that was deleted since.
+test('where the data in a store are of another folder, says how to go on without them', async () => {
+  await using run = await startOnGiven({}, (url) =>
+    rowsOf(url, "INSERT INTO auth.signing_keys (kid, alg, public_jwk, sealed) VALUES ('a', 'RS256', '{}', '\\x01')"),
+  );
+  expect(await run.ended).toBe(1);
+  expect(run.output()).toMatch(
+    /SECRETS_KEY is not the key .*\n(.*\n)*.*--private` leaves them alone.*\n.*--fresh` drops them/,
+  );
+});
 
 test.each([
   ['while the stores start', 'Redis ', async () => ({ ...start(), async [Symbol.asyncDispose]() {} })],
