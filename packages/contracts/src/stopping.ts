@@ -1,7 +1,7 @@
 /**
  * How long a graceful stop may take. A dispatcher finishes its attempts in flight, each of which may take `DELIVERY_TIMEOUT_MS`, a gate its
- * requests and then its mails; a process
- * that waits for another to stop allows more time than that one needs. docker-compose.yml has the same numbers.
+ * requests and then its mails; a process that waits for another to stop allows more time than that one needs. docker-compose.yml has the
+ * same numbers.
  */
 
 /** For a process without a deadline of its own. */

@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import { describeEnv, readEnv } from './env.ts';
 import { type Log, openLog } from './log.ts';
 import { Misconfigured } from './misconfigured.ts';
-import { refusalOf } from './start-trouble.ts';
+import { misconfiguredBy, refusalOf } from './start-trouble.ts';
 import { isAway } from './store-errors.ts';
 import { startTracing, type TracingEnv, tracing } from './tracing.ts';
 
@@ -112,13 +112,6 @@ function makeStop(options: {
     log.info('stopped');
     process.exit(exitCode);
   };
-}
-
-/** An operator's mistake (in a seed file, a store's password), reported as plainly as a bad environment. */
-function misconfiguredBy(error: unknown): Misconfigured | undefined {
-  const refused = refusalOf(error);
-  if (refused) return new Misconfigured('could not start', [refused]);
-  return error instanceof Misconfigured ? error : undefined;
 }
 
 function listenToStop(stop: (reason: string, exitCode: number) => Promise<void>, log: Log): void {

@@ -1,4 +1,5 @@
 /** Why a service could not start, where an operator can fix it: permanent refusals by a store. */
+import { Misconfigured } from './misconfigured.ts';
 import { causesOf, isRedisReply, sqlStateOf } from './store-errors.ts';
 
 /** One line, or undefined if it is not a refusal. Stores name users and databases in their messages, never passwords. */
@@ -15,6 +16,13 @@ export function refusalOf(error: unknown): string | undefined {
       return 'AMQP_URL: RabbitMQ refuses its vhost: it is not there, or not for this user';
   }
   return undefined;
+}
+
+/** An operator's mistake (in a seed file, a store's password), reported as plainly as a bad environment. */
+export function misconfiguredBy(error: unknown): Misconfigured | undefined {
+  const refused = refusalOf(error);
+  if (refused) return new Misconfigured('could not start', [refused]);
+  return error instanceof Misconfigured ? error : undefined;
 }
 
 /** SQLSTATEs: PostgreSQL's documentation, appendix A. */

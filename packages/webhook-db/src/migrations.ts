@@ -4,7 +4,7 @@ import { type Applied, findMissing, migrate } from '@gatepost/migrate/migrate';
 import { readEnv } from '@gatepost/runtime/env';
 import { Misconfigured } from '@gatepost/runtime/misconfigured';
 import { postgresUrl } from '@gatepost/runtime/postgres';
-import { isProgram } from '@gatepost/runtime/program';
+import { isProgram, runProgram } from '@gatepost/runtime/program';
 import { z } from 'zod';
 import { schemaName } from './pool.ts';
 import { webhookDatabaseOf } from './urls.ts';
@@ -24,7 +24,9 @@ export async function checkMigrated(databaseUrl: string): Promise<void> {
     ]);
 }
 
-if (isProgram(import.meta.filename)) {
+if (isProgram(import.meta.filename)) await runProgram('webhooks migrations', main);
+
+async function main(): Promise<void> {
   const url = postgresUrl.optional();
   const variables = {
     WEBHOOK_DATABASE_URL: url,

@@ -1,7 +1,9 @@
 /** Migrations on a database that people have used: nobody is locked out, and nothing is left that belongs to nobody. */
+import { spawnSync } from 'node:child_process';
 import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { migrate } from '@gatepost/migrate/migrate';
 import { freshDatabase } from '@gatepost/testkit/stores';
 import { afterAll, expect, test } from '@jest/globals';
@@ -109,4 +111,39 @@ test('a migration removes from client grants the scopes that their APIs no longe
     { id: 'a', scope: ['write', 'read'] },
     { id: 'management', scope: ['read:users'] },
   ]);
+});
+
+// They printed where in our code it happened, and ended with 1 as by a fault of ours.
+test.each(['migrations.ts', 'keys/main.ts'])('%s says in a line or two what keeps it from running', async (program) => {
+  const path = fileURLToPath(new URL(`../src/${program}`, import.meta.url));
+  const run = (databaseUrl: string) => {
+    const env = {
+      PATH: process.env.PATH,
+      DATABASE_URL: databaseUrl,
+      REDIS_URL: 'redis://127.0.0.1:1',
+      SECRETS_KEY: Buffer.alloc(32).toString('base64'),
+    };
+    const { status, stderr } = spawnSync(process.execPath, ['--conditions=source', path, 'list'], {
+      env,
+      encoding: 'utf8',
+    });
+    return { status, lines: stderr.trimEnd().split('\n') };
+  };
+  const refused = new URL(stack.use(await freshDatabase()).url);
+  refused.password = 'wrong';
+  expect(run(refused.href)).toEqual({
+    status: 78,
+    lines: [
+      expect.stringMatching(/^(auth migrations|keys): could not start:$/),
+      expect.stringMatching(/^ {2}DATABASE_URL: PostgreSQL refuses it: password authentication failed/),
+    ],
+  });
+  expect(run('nonsense')).toMatchObject({
+    status: 78,
+    lines: expect.arrayContaining([expect.stringMatching(/^ {2}DATABASE_URL: must be a URL/)]),
+  });
+  expect(run('postgres://a:b@127.0.0.1:1/c')).toEqual({
+    status: 69,
+    lines: [expect.stringMatching(/: a store is away: .*127\.0\.0\.1:1/)],
+  });
 });
