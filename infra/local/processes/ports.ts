@@ -39,8 +39,12 @@ export async function holderOf(port: number): Promise<string> {
   const { output } = await runToEnd('ss', ['-Hltnp', `sport = :${port}`]);
   const pid = /pid=(\d+)/.exec(output)?.[1];
   if (!pid) return 'another process';
-  // Without Node's options, but with the folder: many programs are `dist/main.js`.
-  const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
-  const program = words.filter((word) => word !== '' && !word.startsWith('--')).join(' ');
-  return `process ${pid} (${program.slice(0, 80)} in ${readlinkSync(`/proc/${pid}/cwd`)})`;
+  try {
+    // Without Node's options, but with the folder: many programs are `dist/main.js`.
+    const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+    const program = words.filter((word) => word !== '' && !word.startsWith('--')).join(' ');
+    return `process ${pid} (${program.slice(0, 80)} in ${readlinkSync(`/proc/${pid}/cwd`)})`;
+  } catch {
+    return `process ${pid}`; // it ended just now, or is not ours to look at
+  }
 }
