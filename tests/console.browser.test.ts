@@ -133,6 +133,13 @@ test('failed deliveries are delivered again, an event is found by its guid, and 
   await page.getByLabel('Throttled').selectOption('Throttled');
   await page.getByText('No deliveries match').waitFor();
   await page.getByLabel('Throttled').selectOption('All');
+  // Set while the other is still being typed.
+  await page.getByLabel('Action').fill('pinned');
+  await page.getByLabel('Throttled').selectOption('Not throttled');
+  await until('both', () => ['action=pinned', 'throttled=false'].every((one) => page.url().includes(one)));
+  await page.getByLabel('Action').fill('');
+  await page.getByLabel('Throttled').selectOption('All');
+  await push.waitFor();
   await page.getByLabel('Until (your time zone)').fill('2020-01-01T00:00');
   await page.getByText('2020-01-01 00:00 UTC').waitFor();
   await page.getByText('No deliveries match').waitFor();

@@ -70,7 +70,8 @@ export const waiting: Run = async ({ args, flags, session, out, json }) => {
       ),
     ),
   );
-  if (isMore) out.note('There are more: --all shows them.');
+  if (isMore)
+    out.note(flags.is('all') ? `There are more than these ${items.length}.` : 'There are more: --all shows them.');
 };
 
 export const find: Run = async ({ args, session, out, json }) => {

@@ -81,6 +81,11 @@ export function SearchField({
   const [typed, setTyped] = useState(value);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const said = useRef(value);
+  // Another filter may be set while the timer runs: what is called then must know it.
+  const latest = useRef(onChange);
+  useEffect(() => {
+    latest.current = onChange;
+  });
   useEffect(() => {
     // Its own comes back without the space at its end, and perhaps after the next letter was typed.
     if (value === said.current) return;
@@ -94,7 +99,7 @@ export function SearchField({
     clearTimeout(timer.current);
     timer.current = setTimeout(() => {
       said.current = text.trim();
-      onChange(said.current);
+      latest.current(said.current);
     }, 300);
   };
   return <TextField {...rest} value={typed} onChange={change} />;
