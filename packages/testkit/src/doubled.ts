@@ -2,7 +2,7 @@
  * A broker that gets every message twice, as after a lost confirm: a relay in front of the real one publishes each message once more, byte
  * for byte, on a channel of its own and a moment later, so that copies arrive in a different order.
  */
-import type { Socket } from 'node:net';
+import { amqpFrame, isMethod, join } from './amqp-frames.ts';
 import { type Framed, makeFrames, openRelay, type Relay } from './relay.ts';
 
 export type Doubled = Relay & { copies(): number };
@@ -53,34 +53,6 @@ export async function openDoubled(amqpUrl: string, laterMs: () => number): Promi
 const copiesChannel = 2_000;
 const channelOpen = Buffer.from([0, 20, 0, 10, 0]);
 const basicPublish = [60, 40] as const;
-const types = new Map([
-  [1, 'method'],
-  [2, 'properties'],
-  [3, 'body'],
-]);
-
-function join(from: Socket, frames: (chunk: Buffer) => Framed[], each: (frame: Framed) => void): void {
-  from.on('data', (chunk) => {
-    for (const frame of frames(chunk)) each(frame);
-  });
-}
-
-/** Type, channel, length, payload, end; the client begins with eight bytes outside any frame. */
-function amqpFrame(hasHeader: boolean) {
-  let isFirst = hasHeader;
-  return (bytes: Buffer): Framed | undefined => {
-    if (bytes.length < 8) return undefined;
-    const length = isFirst ? 8 : 8 + bytes.readUInt32BE(3);
-    if (bytes.length < length) return undefined;
-    const type = isFirst ? 'header' : (types.get(bytes[0]!) ?? 'other');
-    isFirst = false;
-    return { type, bytes: bytes.subarray(0, length) };
-  };
-}
-
-const isMethod = (frame: Buffer, [group, method]: readonly [number, number]) =>
-  frame.readUInt16BE(7) === group && frame.readUInt16BE(9) === method;
-
 /** The flags are the last byte before the end. A copy that no queue takes must not disturb anybody. */
 function withoutMandatory(frame: Buffer): Buffer {
   const copy = Buffer.from(frame);

@@ -3,6 +3,7 @@ import { openConsumer } from '@gatepost/amqp/consumer';
 import { deadEventsQueue, eventsExchange, topology } from '@gatepost/contracts/topology';
 import { openLog } from '@gatepost/runtime/log';
 import { type Cuttable, openCuttable } from '@gatepost/testkit/cut';
+import { openLostAcks } from '@gatepost/testkit/lost-acks';
 import { setReadOnly } from '@gatepost/testkit/postgres-server';
 import { openReceiver, type Receiver } from '@gatepost/testkit/receiver';
 import { until } from '@gatepost/testkit/until';
@@ -154,6 +155,8 @@ describe('when things break', () => {
     // Their own hooks: messages of earlier dispatchers that were cut off may still come again.
     await using receiver = await openReceiver();
     await using silent = await openReceiver();
+    await using lossy = await openLostAcks(world.amqpUrl);
+    await using broker = await openCuttable(lossy.url);
     await world.addAccount('begun', ['r']);
     await world.addHook('begun', { url: receiver.url, retry: false });
     const { promise: answered, resolve: answerNow } = Promise.withResolvers<void>();
@@ -161,7 +164,8 @@ describe('when things break', () => {
     // Two accounts whose receivers are silent have all of the room, so that what waits for it is neither begun nor put aside. Two that wait
     // leave the first behind, so that it releases nothing it has put aside: deliveries released as the connection breaks, without a confirm,
     // may be made twice. The long timeout: on a slow machine these two would otherwise have room before the connection breaks.
-    const first = await start({ ...throughRelays(), DELIVERY_CONCURRENCY: '3', DELIVERY_TIMEOUT_MS: '60000' });
+    const env = { ...throughRelays(), AMQP_URL: broker.url };
+    const first = await start({ ...env, DELIVERY_CONCURRENCY: '3', DELIVERY_TIMEOUT_MS: '60000' });
     for (const login of ['silent-1', 'silent-2']) {
       await world.addAccount(login, ['r']);
       await world.addHook(login, { url: silent.url, retry: false });
@@ -170,11 +174,12 @@ describe('when things break', () => {
       await world.publish({ subject: `${login}/r` });
       await until('one more is in flight', () => silent.received.length > index);
     }
-    const guids = await Promise.all(Array.from({ length: 16 }, () => world.publish({ subject: 'begun/r' })));
-    await until('all but two are put aside', async () => (await first.metric(/why="parked"/)) === 14);
+    lossy.lose(); // so all of them come again, also those put aside; RabbitMQ gives out no more than 12 without an answer
+    const guids = await Promise.all(Array.from({ length: 12 }, () => world.publish({ subject: 'begun/r' })));
+    await until('all but two are put aside', async () => (await first.metric(/why="parked"/)) === 10);
     await broker.cut();
     const second = await start({ DELIVERY_CONCURRENCY: '4' });
-    await until('another has sent what was put aside', () => receiver.received.length >= 14);
+    await until('another has sent what was put aside', () => receiver.received.length >= 10);
     answerNow();
     const lost = /^dispatcher_messages_settled_total\{how="give_back",why="connection_lost"\}/;
     await until('two that wait for room are let go', async () => (await first.metric(lost)) === 2);

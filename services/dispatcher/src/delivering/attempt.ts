@@ -17,7 +17,7 @@ import type { Forward } from './forward.ts';
 import { withoutLaterSecrets } from './made-up.ts';
 import type { Payloads } from './payloads.ts';
 import type { Post } from './post.ts';
-import { type Ended, isRecorded } from './record.ts';
+import { type Ended, fateOf } from './record.ts';
 import { buildRequest } from './request.ts';
 import { retryWaitMs } from './retry.ts';
 
@@ -37,8 +37,8 @@ export type AttemptParts = {
 
 export type Attempted =
   | { kind: 'ended'; ended: Omit<Ended, 'routes'> }
-  /** It was made before, or must not be made any more. */
-  | { kind: 'not_made'; why: 'recorded_before' | 'cancelled' }
+  /** It was made before, will be made later, or must not be made any more. */
+  | { kind: 'not_made'; why: 'recorded_before' | 'parked' | 'cancelled' }
   /** Postponed: the account or the hook is paused. */
   | { kind: 'paused' }
   /** So long after its grant that the account's limit must be asked again. */
@@ -56,10 +56,11 @@ export async function makeAttempt(
   receivedAtMs: number,
 ): Promise<Attempted> {
   const { pool, persist } = parts;
-  // A dispatcher may have made this attempt and died before the ack: its row is then in the log.
+  // A dispatcher may have made this attempt, or put it aside, and died or lost its connection before the ack.
   if (message.redelivered || job.mayRepeat) {
-    const recorded = await persist('look for an outcome', () => isRecorded(pool, job.deliveryId), job);
-    if (recorded) return { kind: 'not_made', why: 'recorded_before' };
+    const fate = await persist('look for an outcome', () => fateOf(pool, job.deliveryId), job);
+    // A job that was put aside before has its row in `parked` until its outcome is recorded.
+    if (fate === 'recorded_before' || (fate === 'parked' && !job.parked)) return { kind: 'not_made', why: fate };
   }
   const cancelled = (reason: CancelReason): Attempted => {
     parts.metrics.deliveryCancelled(job, reason);

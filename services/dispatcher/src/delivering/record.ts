@@ -55,10 +55,14 @@ function toRetryRow({ job, retryDueMs }: Ended): Record<string, unknown> {
   return toParkedRow({ job: next, reason: 'retry', dueMs: retryDueMs! });
 }
 
-/** Whether any dispatcher has recorded the outcome of a delivery, in as many days as the log has. */
-export async function isRecorded(pool: Pool, deliveryId: number): Promise<boolean> {
-  const { rowCount } = await pool.query('SELECT FROM deliveries WHERE id = $1', [deliveryId]);
-  return rowCount !== 0;
+/** What any dispatcher has done with a delivery: its outcome is in the log, of as many days as that has, or it was put aside. */
+export async function fateOf(pool: Pool, deliveryId: number): Promise<'recorded_before' | 'parked' | undefined> {
+  const { rows } = await pool.query<{ recorded: boolean; parked: boolean }>(
+    'SELECT EXISTS (SELECT FROM deliveries WHERE id = $1) AS recorded, EXISTS (SELECT FROM parked WHERE delivery_id = $1) AS parked',
+    [deliveryId],
+  );
+  const { recorded, parked } = rows[0]!;
+  return recorded ? 'recorded_before' : parked ? 'parked' : undefined;
 }
 
 function toRow({ job, hook, request, attempt, outcome, deliveredAt }: Ended): Record<string, unknown> {
