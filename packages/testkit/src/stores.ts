@@ -23,6 +23,14 @@ export async function freshDatabase(kind: 'empty' | 'migrated' = 'empty'): Promi
   };
 }
 
+/** Connections to a database that is dropped once the pool is closed. */
+export function openTestPool(config: pg.PoolConfig): pg.Pool {
+  const pool = new pg.Pool(config);
+  // The pool is closed before its connections are: dropping the database may still end one, whose error nobody would listen to.
+  pool.on('connect', (client) => client.on('error', () => {}));
+  return pool;
+}
+
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const migrationFiles = ['services/auth', 'packages/webhook-db'].map(
   (path) => `${path}/prisma/migrations/*/migration.sql`,

@@ -9,10 +9,10 @@ import { openLog } from '@gatepost/runtime/log';
 import { type Start, startWithStores } from '@gatepost/runtime/run';
 import type { LogLines } from '@gatepost/testkit/log-lines';
 import '@gatepost/testkit/statement-names';
-import { freshDatabase, freshPrefix, redisUrl } from '@gatepost/testkit/stores';
+import { freshDatabase, freshPrefix, openTestPool, redisUrl } from '@gatepost/testkit/stores';
 import { freePorts } from '@gatepost/testkit/system';
 import { until } from '@gatepost/testkit/until';
-import pg from 'pg';
+import type pg from 'pg';
 import PostalMime, { type Email } from 'postal-mime';
 import { variables } from '../src/config.ts';
 import { startGate } from '../src/gate.ts';
@@ -50,7 +50,7 @@ export async function openGate(
 ): Promise<TestGate> {
   await using opening = new AsyncDisposableStack();
   const databaseUrl = env.DATABASE_URL ?? opening.use(await freshDatabase('migrated')).url;
-  const pool = new pg.Pool({ connectionString: databaseUrl, options: '-c search_path=auth' });
+  const pool = openTestPool({ connectionString: databaseUrl, options: '-c search_path=auth' });
   opening.defer(() => pool.end());
   const folder = opening.adopt(await mkdtemp(join(tmpdir(), 'gate-')), (path) => rm(path, { recursive: true }));
   const port = await freePort();

@@ -4,10 +4,10 @@ import { readEnv } from '@gatepost/runtime/env';
 import { openLog } from '@gatepost/runtime/log';
 import type { LogLines } from '@gatepost/testkit/log-lines';
 import '@gatepost/testkit/statement-names';
-import { freshDatabase, freshPrefix, freshVhost, redisUrl } from '@gatepost/testkit/stores';
+import { freshDatabase, freshPrefix, freshVhost, openTestPool, redisUrl } from '@gatepost/testkit/stores';
 import { type Issuer, openIssuer } from '@gatepost/testkit/tokens';
 import { migrateWebhooks } from '@gatepost/webhook-db/migrations';
-import pg from 'pg';
+import type pg from 'pg';
 import { variables } from '../../src/config.ts';
 import { start } from '../../src/start.ts';
 import { checkedFetch } from './conformance.ts';
@@ -60,7 +60,7 @@ export async function openApi(
     ...extra,
   };
   const sql = opening.adopt(
-    new pg.Pool({ connectionString: database.url, max: 2, options: '-c search_path=webhooks' }),
+    openTestPool({ connectionString: database.url, max: 2, options: '-c search_path=webhooks' }),
     (pool) => pool.end(),
   );
   await sql.query(`
